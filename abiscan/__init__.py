@@ -1,8 +1,8 @@
 """abiscan: symbol and ABI forensics for PyTorch extension binaries.
 
 The library: `scan` looks at files and gives a `Report`, `explain` answers an error message with `Subject`s; both take
-`ScanOptions` and raise `AbiscanError`. `docs/library.md` describes them; everything else in the package may change from
-one version to the next.
+`ScanOptions` and raise `AbiscanError`. `docs/how-to/library.md` describes them. Everything else in the
+package may change in any version.
 
 >>> from abiscan import scan
 >>> scan("build/lib.so").verdict  # doctest: +SKIP

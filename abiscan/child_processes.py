@@ -11,7 +11,8 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO
 
 DEVNULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
@@ -51,6 +52,8 @@ def run_tool(
     timeout: float | None = None,
     stdout: int | IO[str] = subprocess.PIPE,
     stderr: int = subprocess.PIPE,
+    variables: Mapping[str, str] | None = None,
+    is_stalled: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, with its output as text.
 
@@ -58,35 +61,58 @@ def run_tool(
         command: the program by its absolute path, as `find_tool` gives it, and its arguments.
         timeout: seconds after which it is killed.
         stdout, stderr: as `subprocess.run` takes them.
+        variables: environment variables to set.
+        is_stalled: asked once a second; it is killed as after the timeout where this is so.
 
     Raises:
         OSError, subprocess.SubprocessError: it cannot be started, or took too long.
     """
     if not os.path.isabs(command[0]):
         raise ValueError(f"not an absolute path: {command[0]}")
-    return subprocess.run(
+    with subprocess.Popen(
         list(command),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
-        env=_environment(),
+        env={**_environment(), **(variables or {})},
         text=True,
         errors="replace",
-        timeout=timeout,
-        check=False,
-    )
+    ) as child:
+        begun = time.monotonic()
+        try:
+            while True:
+                left = float("inf") if timeout is None else timeout - (time.monotonic() - begun)
+                try:
+                    out, err = child.communicate(timeout=max(min(1.0, left), 0))
+                    return subprocess.CompletedProcess(list(command), child.returncode, out, err)
+                except subprocess.TimeoutExpired:
+                    if left <= 1 or is_stalled():
+                        raise
+        except BaseException:
+            child.kill()
+            raise
 
 
 def run_module(
-    module: str, arguments: Sequence[str], *, timeout: float | None = None, stdout: int = subprocess.PIPE
+    module: str,
+    arguments: Sequence[str],
+    *,
+    timeout: float | None = None,
+    stdout: int = subprocess.PIPE,
+    variables: Mapping[str, str] | None = None,
+    is_stalled: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
     """Run a module of this interpreter (`python -I -m MODULE`): neither the working directory, PYTHONPATH nor the
     user's site directory is imported from.
 
+    Args:
+        timeout, stdout, variables, is_stalled: as `run_tool`.
+
     Raises:
         OSError, subprocess.SubprocessError: as `run_tool`.
     """
-    return run_tool([sys.executable, "-I", "-m", module, *arguments], timeout=timeout, stdout=stdout)
+    command = [sys.executable, "-I", "-m", module, *arguments]
+    return run_tool(command, timeout=timeout, stdout=stdout, variables=variables, is_stalled=is_stalled)
 
 
 def start_command(command: Sequence[str], *, stdout: int, stderr: int) -> Child:

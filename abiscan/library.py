@@ -97,7 +97,7 @@ def scan(
         from abiscan.gate.requirements import parse_require_torch
 
         parse_require_torch(require_torch)
-        options = replace(options, matrix=True, within=require_torch)
+        options = replace(options, matrix=True)
     names = [targets] if isinstance(targets, (str, os.PathLike)) else targets
     found = apply(run([os.fspath(name) for name in names], options), Policy(require_torch=require_torch))
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})

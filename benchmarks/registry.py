@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", default=["local", "ray"])
     parser.add_argument("--no-server", action="store_true", help="scan the folder")
     parser.add_argument("--kill", nargs="+", metavar="ENGINE", help="a run in its middle; a worker of each engine")
-    parser.add_argument("--rejudge", default="2.12.0", metavar="RELEASE")
+    parser.add_argument("--recheck", default="2.12.0", metavar="RELEASE")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="registry-", dir=given.wheels[0].parent) as made:
         folder, tables = Path(made, "wheels"), Path(made, "tables")
@@ -193,7 +193,7 @@ def measured(given: argparse.Namespace, target: str, tables: Path) -> dict[str, 
     for engine in given.engines:
         for jobs in given.jobs:
             place = tables / f"{engine}-{jobs}"
-            cost = run(place, "scan", target, "-f", f"parquet:{place}", "--engine", engine, "-j", str(jobs))
+            cost = run(place, "registry", "scan", target, "-o", str(place), "--engine", engine, "-j", str(jobs))
             cost["wheels_an_hour"] = given.count / cost["wall"] * 3600
             cost["workers_idle"] = idle(place, cost["wall"], jobs)
             cost["same_tables"] = first is None or same(first, place)
@@ -207,19 +207,19 @@ def measured(given: argparse.Namespace, target: str, tables: Path) -> dict[str, 
     half = given.count // 2
     if given.kill:
         place = tables / "killed"
-        run(place, "scan", target, "-f", f"parquet:{place}", "-j", jobs, kill="all", after=half)
+        run(place, "registry", "scan", target, "-o", str(place), "-j", jobs, kill="all", after=half)
         kept = through(place)
-        run(place, "scan", target, "--resume", str(place), "-j", jobs)
+        run(place, "registry", "scan", target, "--resume", str(place), "-j", jobs)
         found["killed and resumed"] = {"kept": kept, "same_tables": same(first, place)}
         for engine in given.kill:
             place = tables / f"{engine}-worker-killed"
-            command = ("scan", target, "-f", f"parquet:{place}", "--engine", engine, "-j", jobs)
+            command = ("registry", "scan", target, "-o", str(place), "--engine", engine, "-j", jobs)
             run(place, *command, kill="worker", after=half)
             found[f"{engine}, a worker killed"] = {"wheels": through(place), "same_tables": same(first, place)}
-    cost = run(first, "rejudge", str(first), "--torch", given.rejudge, "-j", jobs)
+    cost = run(first, "registry", "recheck", str(first), "--torch", given.recheck, "-j", jobs)
     cost["workers_idle"] = idle(first, cost["wall"], int(jobs))
     fresh = tables / "fresh"
-    again = run(fresh, "scan", target, "-f", f"parquet:{fresh}", "--torch", given.rejudge, "-j", jobs)
+    again = run(fresh, "registry", "scan", target, "-o", str(fresh), "--torch", given.recheck, "-j", jobs)
     cost["cpu_of_a_fresh_scan"] = again["cpu"]
     cost["same_tables"] = same(first, fresh)
     found[f"rejudge -j {jobs}"] = cost

@@ -116,7 +116,7 @@ def test_the_action_hands_over_every_input() -> None:
 
 def test_the_documentation_names_real_inputs_and_options() -> None:
     action = (ROOT / "action.yml").read_text(encoding="utf-8")
-    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
     for name in re.findall(r"steps\.abiscan\.outputs\.([a-z-]+)", text):
         assert f"\n  {name}:" in action
     shown = subprocess.run(

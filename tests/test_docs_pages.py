@@ -85,7 +85,7 @@ def test_recipes_run_as_written(checkout: Path) -> None:  # noqa: F811 - the fix
     """One behind the other, as a reader would."""
     (checkout / "build").mkdir()
     shutil.copy(ROOT / "tests" / "fixtures" / "good-extension.so", checkout / "build" / "lib.so")
-    for script in blocks((DOCS / "recipes.md").read_text(encoding="utf-8"), "sh"):
+    for script in blocks((DOCS / "how-to" / "recipes.md").read_text(encoding="utf-8"), "sh"):
         for line in script.splitlines():
             done = shell(checkout, line)
             assert done.returncode in (0, 1), (line, done.stderr)
@@ -98,7 +98,7 @@ def test_recipes_run_as_written(checkout: Path) -> None:  # noqa: F811 - the fix
 
 
 def _recipes() -> str:
-    return (DOCS / "recipes.md").read_text(encoding="utf-8")
+    return (DOCS / "how-to" / "recipes.md").read_text(encoding="utf-8")
 
 
 def test_a_release_that_is_not_ready_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The public names, and the examples of docs/library.md, run as they stand."""
+"""The public names, and the examples of docs/how-to/library.md, run as they stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.report import samples
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
-DOC = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+DOC = (ROOT / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
 LOADS = [*("2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1", "2.8.0")]
 
 
@@ -35,9 +35,8 @@ def wheel(folder: Path, fixture: str) -> Path:
     path = folder / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(FIXTURES / fixture, "pkg/_C.so")
-        archive.writestr(
-            "pkg-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch\n"
-        )
+        metadata = "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch>=2.4,<2.9\n"
+        archive.writestr("pkg-1.0.dist-info/METADATA", metadata)
         archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
         archive.writestr("pkg-1.0.dist-info/RECORD", "")
     return path
@@ -141,7 +140,7 @@ def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "_backend.py").write_text(example("backend"))
     (tmp_path / "setup.py").write_text(
         "from setuptools import setup\nsetup(name='pkg', version='1', packages=['pkg'], package_data={'pkg': ['*.so']},"
-        " install_requires=['torch'])\n"
+        " install_requires=['torch>=2.4,<2.9'])\n"
     )
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").touch()
@@ -157,7 +156,7 @@ def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         )
         assert done.returncode == status, done.stderr
         assert ("built pkg-1-" in done.stdout) == (status == 0)
-        assert ("why: " in done.stderr) == (status == 1)
+        assert ("cause: " in done.stderr) == (status == 1)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +174,7 @@ def test_the_pytest_run(tmp_path: Path, fixture: str, outcome: str) -> None:
         check=False,
     ).stdout
     assert f"1 {outcome}" in shown, shown
-    assert ("why: " in shown) == (outcome == "failed")
+    assert ("cause: " in shown) == (outcome == "failed")
 
 
 def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,7 @@ KINDS = {
     ),
     "message": Kind(
         ("abiscan/data/messages.json",),
-        {("explain", "error: TODO a-thing: libfoo.so"): "why: TODO: what the message means for libfoo.so."},
+        {("explain", "error: TODO a-thing: libfoo.so"): "cause: TODO: what the message means for libfoo.so."},
         ("tests/diagnosis/test_message_catalogue.py",),
     ),
     "format": Kind(

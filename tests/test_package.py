@@ -22,7 +22,7 @@ def test_one_version_and_one_owner_are_named_everywhere() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert version == abiscan.__version__
     assert f"\nversion: {version}\n" in citation
-    texts = [citation, *((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "docs/ci.md"))]
+    texts = [citation, *((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "docs/how-to/ci.md"))]
     assert (
         len(
             {owner for text in texts for owner in re.findall(r"([\w-]+)/abiscan\b(?=[@/\s\"]|$)", text)}

@@ -66,8 +66,8 @@ def listed(title: str) -> set[str]:
     return {name for row in rows(title) for name in re.findall(r"`([\w/]+\.py)`", row[-1])}
 
 
-@pytest.mark.parametrize("row", rows("Promises and their tests"), ids=lambda row: row[0])
-def test_the_tests_of_a_promise_are_there(row: list[str]) -> None:
+@pytest.mark.parametrize("row", rows("Tests of the guarantees"), ids=lambda row: row[0])
+def test_the_tests_of_a_guarantee_are_there(row: list[str]) -> None:
     names = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row[1])
     assert names
     for path, name in names:
@@ -78,9 +78,9 @@ def test_the_tests_of_a_promise_are_there(row: list[str]) -> None:
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path}::{name}"
 
 
-def test_every_promise_has_a_row() -> None:
-    promises = re.findall(r"^- \*\*(.+?)[.:]?\*\*", section("Promises"), re.MULTILINE)
-    assert promises == [row[0] for row in rows("Promises and their tests")]
+def test_every_guarantee_has_a_row() -> None:
+    guarantees = re.findall(r"^- \*\*(.+?)[.:]?\*\*", section("Guarantees"), re.MULTILINE)
+    assert guarantees == [row[0] for row in rows("Tests of the guarantees")]
 
 
 def test_every_child_process_is_listed() -> None:

@@ -5,7 +5,8 @@
 DIRECTORY holds wheels of torch, or zip files with at least their `torch/__init__.py`, named as wheels are or
 `VERSION-MACHINE.zip`. The shipped file was made of the final releases from 1.13.0 to 2.15.0 that the Python Package
 Index has for x86_64, 30 of them. A row is a release and the sequence that holds from it on until the next row's
-(`abiscan.environment.torch_init` says what a sequence is). `python tools/generate.py` writes it into `docs/loader.md`.
+(`abiscan.environment.torch_init` defines a sequence). `python tools/generate.py` writes it into
+`docs/explanation/loader.md`.
 """
 
 from __future__ import annotations

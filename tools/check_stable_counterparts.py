@@ -62,8 +62,8 @@ def problems(headers: Mapping[str, Path]) -> Iterator[str]:
             history = index.history(shim)
             if history is None:
                 yield f"{name}: no release exports {shim}"
-            elif (order(history.windows[0][0]) or ()) > (order(row.since) or ()):
-                yield f"{name}: since {row.since}, but {shim} came with {history.windows[0][0]}"
+            elif (order(history.exported_in.first) or ()) > (order(row.since) or ()):
+                yield f"{name}: since {row.since}, but {shim} came with {history.exported_in.first}"
         if row.header:
             yield from _of_headers(name, row, headers)
 

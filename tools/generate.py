@@ -18,6 +18,7 @@ from abiscan.errors import AbiscanError  # noqa: E402
 from tools import (  # noqa: E402
     cause_data,
     cause_docs,
+    glossary_docs,
     limit_docs,
     message_data,
     pass_docs,
@@ -39,18 +40,20 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/report.schema.json": schema_enums.render,
     "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,
-    "docs/loader.md": preload_docs.render,
+    "docs/glossary.md": glossary_docs.render,
+    "docs/explanation/loader.md": preload_docs.render,
     "docs/rules.md": rule_docs.render,
-    "docs/tables.md": table_docs.render,
+    "docs/reference/tables.md": table_docs.render,
     "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
     "CITATION.cff": repository.render,
     "abiscan/report/sarif.py": repository.render,
-    "docs/ci.md": repository.render,
+    "docs/how-to/ci.md": repository.render,
     **rule_docs.pages(),
     **cause_docs.pages(),
     **{f"docs/tutorials/{page.name}": with_output for page in sorted((ROOT / "docs" / "tutorials").glob("*.md"))},
-    "docs/recipes.md": with_output,
+    "docs/how-to/recipes.md": with_output,
+    "docs/how-to/comparing.md": with_output,
 }
 # Of these folders every page is generated: another one is of a rule or cause that has gone.
 _WHOLE = ("docs/rules", "docs/causes")

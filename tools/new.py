@@ -25,7 +25,7 @@ references = ["https://docs.pytorch.org/docs/stable/cpp_extension.html"]
 since = "0.2.0"
 severity = "note"
 confidence = "high"
-message = "calls `{qualified}`; {status}; exported by {windows}"
+message = "calls `{qualified}`; {status}; exported by {exported_in}"
 fix = "TODO: the imperative"
 
 # Other patterns: abiscan/rules/rule.py. A rule that code computes has `computed = true` instead of patterns, and its

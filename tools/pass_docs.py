@@ -15,7 +15,7 @@ def render(current: str) -> str:
     """The text of the page with the table made anew."""
     before, _, rest = current.partition(_START)
     _, _, after = rest.partition(_END)
-    rows = ["| pass | does | writes | runs |", "| --- | --- | --- | --- |"]
+    rows = ["| pass | purpose | runs |", "| --- | --- | --- |"]
     rows += [_row(each) for each in PASSES]
     return f"{before}{_START}\n" + "\n".join(rows) + f"\n{_END}{after}"
 
@@ -24,6 +24,5 @@ def _row(each: Pass) -> str:
     assert passes.__file__ is not None
     source = (Path(passes.__file__).parent / f"{each.name}.py").read_text(encoding="utf-8")
     summary = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0].removesuffix(".")
-    writes = ", ".join(f"`{name}`" for name in each.writes)
-    when = "always" if each.when is None else f"`{each.when.__name__}`"
-    return f"| `{each.name}` | {summary} | {writes} | {when} |"
+    when = "always" if each.when is None else f"if `{each.when.__name__}`"
+    return f"| `{each.name}` | {summary} | {when} |"

@@ -1,4 +1,4 @@
-"""The table in `docs/loader.md` of what each release of torch opens, made of `abiscan/data/torch_preloads.json.gz`."""
+"""The table of preloaded libraries in `docs/explanation/loader.md`, from `abiscan/data/torch_preloads.json.gz`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from abiscan.environment.preload_sequence import Preload, Preloads
 from abiscan.environment.preloads import preload_table
 
-TARGET = Path(__file__).parents[1] / "docs" / "loader.md"
+TARGET = Path(__file__).parents[1] / "docs" / "explanation" / "loader.md"
 _BEGIN = "<!-- preloads: made by tools/preload_docs.py from abiscan/data/torch_preloads.json.gz -->\n"
 _END = "<!-- end of preloads -->\n"
 
@@ -23,7 +23,7 @@ def render(current: str) -> str:
     _old, end, after = rest.partition(_END)
     if not (begin and end):
         raise ValueError(f"{TARGET.name}: no {_BEGIN.strip()} and {_END.strip()}")
-    table = ["| from | opened in any case, where this is mapped | opened when it failed | looked for in |"]
+    table = ["| since | always opened, if this is mapped | opened after a failure | searched in |"]
     table += ["| --- | --- | --- | --- |"]
     for version, each in preload_table().rows:
         always = f"`{each.runtime}`: {_names(each.after)}" if each.after else "nothing"

@@ -1,4 +1,4 @@
-"""Refuse a release that is not ready: `python tools/release_check.py`. docs/releasing.md says when."""
+"""Refuse a release that is not ready: `python tools/release_check.py`. docs/development/releasing.md says when."""
 
 from __future__ import annotations
 

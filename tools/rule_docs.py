@@ -1,4 +1,4 @@
-"""`docs/rules.md`, the table of the rules, and `docs/rules/ID.md`, a page for each."""
+"""Render `docs/rules.md`, the table of the rules, and `docs/rules/ID.md`, a page for each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from abiscan.model.imports import Status
 from abiscan.rules import Rule
 from abiscan.rules.computed import (
     class_rules,
+    driver_rules,
     gpu_rules,
     label_rules,
     layout_rules,
@@ -21,7 +22,7 @@ from tools.rule_data import rules as rules_of_the_catalogue
 
 
 def pages() -> dict[str, Callable[[str], str]]:
-    """File -> what makes its text."""
+    """File -> function that renders its text."""
     return {f"docs/rules/{rule.id}.md": partial(_page, rule) for rule in rules_of_the_catalogue()}
 
 
@@ -30,17 +31,18 @@ def _page(rule: Rule, _current: str) -> str:
 
 
 def render(_current: str) -> str:
-    """The table's text."""
+    """Render the table."""
     rules = rules_of_the_catalogue()
     lines = [
         "# Rules",
         "",
         "<!-- Made by tools/generate.py from abiscan/rules/catalogue/*.toml. -->",
         "",
-        "`abiscan rules ID` prints one of these. A rule is made silent in `[tool.abiscan]`; see [ci.md](ci.md).",
-        "The severity is that of a file that binds; where an import is missing, some rules are graver.",
+        "For everyone who reads or configures a report. `abiscan rules ID` prints one rule. To ignore a rule or to",
+        "change its severity, see [the policy](how-to/ci.md#policy). The severity is for a symbol that resolves.",
+        "Some rules are more severe if the symbol is missing.",
         "",
-        "| rule | severity | looks at | what it finds |",
+        "| rule | severity | checks | finding |",
         "| --- | --- | --- | --- |",
         *(
             f"| [{rule.id}](rules/{rule.id}.md) | {_severities(rule)} | {_looks_at(rule)} | {rule.summary} |"
@@ -66,7 +68,15 @@ def _looks_at(rule: Rule) -> str:
         "binary": rule.imports
         or rule.libraries
         or rule.id
-        in {*class_rules(), *gpu_rules(), *label_rules(), *layout_rules(), *loader_rules(), *provenance_rules()},
+        in {
+            *class_rules(),
+            *driver_rules(),
+            *gpu_rules(),
+            *label_rules(),
+            *layout_rules(),
+            *loader_rules(),
+            *provenance_rules(),
+        },
         "source": rule.sources,
         "generated kernel": rule.id in python_source_rules(),
         "wheel": rule.id in wheel_rules(),
@@ -96,11 +106,11 @@ def _section(rule: Rule) -> Iterator[str]:
     yield rule.use_instead
     if rule.facts:
         yield ""
-        yield "**Exported by** (x86_64 wheels of the package index; compared with the shipped release index by a test)"
+        yield "**Exported by** (x86_64 wheels; a test compares these ranges with the release index)"
         yield ""
         for fact in rule.facts:
-            windows = ", ".join(f"{first} - {last}" for first, last in fact.windows) or "no release"
-            yield f"- `{fact.symbol}`: {windows}"
+            releases = ", ".join(f"{first} - {last}" for first, last in fact.exported_in) or "no release"
+            yield f"- `{fact.symbol}`: {releases}"
     yield ""
     yield "**References**"
     yield ""

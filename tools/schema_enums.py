@@ -23,6 +23,7 @@ from abiscan.model.imports import DemangledBy, Owner, Status
 from abiscan.model.loading import LoaderOutcome
 from abiscan.model.migration_plan import CounterpartKind
 from abiscan.model.operators import Registration
+from abiscan.model.outcome import GateOutcome
 from abiscan.model.provenance import Topic
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, ImportsShown, Verdict
@@ -62,6 +63,8 @@ ENUMS: dict[str, list[str | None]] = {
     # A build either has all that a file wants, or it has not.
     "$defs/release/properties/verdict": [ArtifactVerdict.LOADS.value, ArtifactVerdict.FAILS.value],
     "$defs/artifact/properties/kind": _values(ArtifactKind),
+    "$defs/artifact/properties/outcome": _values(GateOutcome),
+    "$defs/container/properties/outcome": _values(GateOutcome),
     "$defs/artifact/properties/verdict": _values(ArtifactVerdict),
     "$defs/artifact/properties/loader/properties/outcome": [*_values(LoaderOutcome), None],
     # Of a plain file or folder the report has no container.

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs (`mkdocs.yml`): the pages that lie at the top of the repository are pages of the site, too."""
+"""Hooks of mkdocs (`mkdocs.yml`): files at the top of the repository become pages of the site, too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Lead links out of docs/ to those pages."""
+    """Point links to those files at their pages."""
     if page.file.src_uri.startswith("project/"):
         return markdown
-    return re.sub(r"\]\(\.\./(" + "|".join(map(re.escape, PROJECT)) + r")\)", r"](project/\1)", markdown)
+    up = "../" * page.file.src_uri.count("/")
+    return re.sub(r"\]\((?:\.\./)+(" + "|".join(map(re.escape, PROJECT)) + r")", rf"]({up}project/\1", markdown)

@@ -1,4 +1,4 @@
-"""docs/tables.md: every table of a registry run with its columns, from `abiscan.registry.table_rows`."""
+"""`docs/reference/tables.md`: every table of a registry run with its columns, from `abiscan.registry.table_rows`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tables of a registry run
 
-Schema version {SCHEMA_VERSION}, which each file says in its Parquet metadata (`abiscan.schema_version`). Columns may be
-added; none is renamed or retyped. Each table is a file in each part of a run, `DIR/run=ID/part=N/TABLE.parquet`; a part
-is there whole or not at all. Where a wheel was looked at again within a run, its rows of the later part count: the
-views that `abiscan dashboard DIR` writes to `DIR/dashboard.sql` leave the others out. [scale.md](scale.md) has how runs
-are made.
+For everyone who queries the tables of [`abiscan registry scan`](../how-to/registry.md).
+
+Schema version {SCHEMA_VERSION}; each file has it in its Parquet metadata (`abiscan.schema_version`). Columns may be
+added; none is renamed or retyped. Each table is one file in each part of a run: `DIR/run=ID/part=N/TABLE.parquet`. A
+part is complete or absent. If a run scans a wheel twice, the rows of the later part are valid: use the views in
+`DIR/dashboard.sql`, which `abiscan registry dashboard DIR` writes.
 """
 
 

@@ -12,6 +12,7 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import TorchBuild
 from abiscan.target.declared import marker_environments, pythons_of_tags, release_in_name, without_build
+from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, promise_of, torch_requirements
@@ -50,7 +51,7 @@ def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
     return tuple(spelled(line) for line in lines if applicable(torch_requirements([line]), environments))
 
 
-def judge_container(
+def finish_container(
     container: Container, members: Iterable[ArtifactReport], versions: Callable[[str], Sequence[str]]
 ) -> Iterator[Container | ArtifactReport]:
     """The container with its verdict, and its members with what the wheel's promises add to their findings.
@@ -61,15 +62,43 @@ def judge_container(
     """
     reports = _with_alternatives(sorted(members, key=lambda member: member.display))
     yield replace(container, verdict=rolled_up(reports), artifacts=tuple(sorted(member.display for member in reports)))
+    reports = _with_verified_advice(reports, versions)
     found: dict[str, list[Finding]] = {}
     if container.kind == ContainerKind.WHEEL:
-        from abiscan.rules.computed.wheel_promises import findings_of_wheel
+        from abiscan.rules.computed.wheel_metadata_rules import findings_of_wheel
 
         for member, finding in findings_of_wheel(container, reports, versions):
             found.setdefault(member.display, []).append(finding)
     for report in reports:
         extra = found.get(report.display)
         yield report if extra is None else replace(report, findings=(*report.findings, *extra))
+
+
+def _with_verified_advice(
+    members: list[ArtifactReport], versions: Callable[[str], Sequence[str]]
+) -> list[ArtifactReport]:
+    """The members with fixes that name no torch on which another member of the package does not load."""
+    verified = verified_releases(members) if any(member.causes for member in members) else None
+    if not verified:
+        return members
+    from abiscan.diagnosis.fixes import narrowed
+
+    def narrow(member: ArtifactReport) -> ArtifactReport:
+        known = tuple(dict.fromkeys(versions(member.machine or "")))
+
+        def fixed(fix: str) -> str:
+            return narrowed(fix, known, verified.__contains__)
+
+        return replace(
+            member,
+            causes=tuple(replace(cause, fix=fixed(cause.fix)) for cause in member.causes),
+            import_causes={
+                name: tuple(replace(cause, fix=fixed(cause.fix)) for cause in causes)
+                for name, causes in member.import_causes.items()
+            },
+        )
+
+    return [narrow(member) if member.causes else member for member in members]
 
 
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
@@ -82,7 +111,8 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     families: dict[tuple[str, TorchBuild | None], list[ArtifactReport]] = {}
     for member in members:
         if member.member is not None:
-            families.setdefault((without_build(member.member), member.torch_build), []).append(member)
+            module = without_build(member.member, member.provenance.cuda)
+            families.setdefault((module, member.torch_build), []).append(member)
     served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
         named = [each for each in family if _is_for(each)]

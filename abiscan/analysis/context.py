@@ -117,7 +117,6 @@ class AnalysisContext:
         options = self.options
         request = TargetRequest(
             torch=options.torch,
-            within=options.within,
             environment=options.environment,
             python_named=options.python_named,
             gpus=options.gpus,
@@ -212,12 +211,12 @@ class AnalysisContext:
         """What a user should know of the run as a whole."""
         found = list(self.target.run_notes)
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
-            found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
+            found.append("GNU's demangler was not found: names are demangled by LLVM's only")
         if self.gpus:
             from abiscan.analysis.kernels_on import of_released, torchs_own
 
             found += (
-                f"no GPU {gpu} (compute capability {gpu.capability}) is known: it is judged by its number"
+                f"no GPU {gpu} (compute capability {gpu.capability}) is known: checked by its compute capability"
                 for gpu in self.gpus
                 if not gpu.is_listed
             )

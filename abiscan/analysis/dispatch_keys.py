@@ -75,9 +75,9 @@ def having_keys(releases: Sequence[str], keys: Callable[[], Numbers], table: Lay
     if len(left) == len(releases):
         return None
     telling = max(without, key=lambda number: len(without[number].intersection(releases)))
-    window = ReleaseRanges.of_known(table.releases, without[telling].__contains__)
+    lacking = ReleaseRanges.of_known(table.releases, without[telling].__contains__)
     return CompiledAgainst(
-        left, f"its code registers kernels under {telling}, which is no dispatch key in torch {window.text()}"
+        left, f"its code registers kernels under {telling}, which is not a dispatch key in torch {lacking.text()}"
     )
 
 

@@ -91,11 +91,12 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
     start = multiprocessing.get_context("fork" if copied else None)
     scratches = _scratches(planned, options) if copied else {}
     workers = max(1, min(jobs, len(planned)))
+    others = multiprocessing.active_children()
     waiting = iter(planned)
     broken: list[Batch] = []
     seen: set[str] = set()
 
-    def told(found: Iterable[Scanned]) -> Iterator[Scanned]:
+    def note_seen(found: Iterable[Scanned]) -> Iterator[Scanned]:
         for item in found:
             if isinstance(item, ScannedArtifact):
                 seen.add(item.display)
@@ -115,21 +116,28 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
                     under_way.append((batch, pool.submit(_scan_in_worker, batch)))
                     unsent = None
                     if len(under_way) > 2 * jobs:
-                        yield from told(_result(under_way[0][1], watch))
+                        yield from note_seen(_result(under_way[0][1], watch))
                         under_way.popleft()
                 while under_way:
-                    yield from told(_result(under_way[0][1], watch))
+                    yield from note_seen(_result(under_way[0][1], watch))
                     under_way.popleft()
                 break
             except BrokenProcessPool:
                 # A worker died, and the pool with it: nothing of these batches has been handed on.
                 broken += [each for each, _ in under_way]
                 broken += [unsent] if unsent is not None else []
+            except BaseException:
+                # Ctrl-C, a refusal, or nobody wants more: what is under way is not waited for.
+                pool.shutdown(wait=False, cancel_futures=True)
+                for child in multiprocessing.active_children():
+                    if child not in others:
+                        child.kill()
+                raise
     # Whatever none has told of: the file at which a worker died may have gone, and with it the numbers of those behind.
     for key in dict.fromkeys((each.targets, each.archives, each.environment) for each in broken):
         sources = any(each.sources for each in broken if (each.targets, each.archives, each.environment) == key)
         whole = Batch(key[0], archives=key[1], sources=sources, skip=frozenset(seen), environment=key[2])
-        yield from told(_alone(whole, quiet))
+        yield from note_seen(_alone(whole, quiet))
 
 
 def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
@@ -165,6 +173,7 @@ def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
         AbiscanError: as `scan_batch`.
     """
     import pickle
+    import signal
 
     from abiscan.model.progress import ProgressStep, replay
 
@@ -200,16 +209,19 @@ def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
                         return
             except (EOFError, pickle.UnpicklingError):
                 pass
+            except BaseException:
+                os.kill(child, signal.SIGKILL)  # as above
+                raise
             finally:
                 stream.close()
                 _, status = os.waitpid(child, 0)
         reason = f"the process that read it died ({_death(os.waitstatus_to_exitcode(status))})"
         if current is None:
-            yield InputError(", ".join(batch.targets), f"{reason}: what it held is unread")
+            yield InputError(", ".join(batch.targets), f"{reason}: its members were not read")
             return
         died.add(current)
         done.add(current)
-        yield InputError(current, f"{reason}: the file is unread")
+        yield InputError(current, f"{reason}: the file was not read")
 
 
 def _death(code: int | None) -> str:
@@ -299,6 +311,9 @@ _worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
 
 def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connection | None) -> None:
     """In a worker process: the services that its batches have in common."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one, and ends it
     if watched is not None:
         options = replace(options, progress=_relay_to(watched))
     _worker[:] = [(AnalysisContext(options), scratches)]

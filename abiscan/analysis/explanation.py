@@ -48,7 +48,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     if options.torch is not None or knowledge.target is None:
         return subjects
     if read.facts.torch is not None:
-        note = f"Judged for torch {read.facts.torch}, which the text names (--torch names another)."
+        note = f"Checked against torch {read.facts.torch}, which the text names (pass --torch to choose another)."
         return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
     if here:
         return subjects
@@ -73,7 +73,7 @@ def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:
 
 def _noted(subject: Subject, installed: TorchBuild) -> Subject:
     here = f"torch {installed.version} ({installed.variant})"
-    note = f"{here}, which is installed here, exports it: --torch installed answers for that one."
+    note = f"{here}, which is installed here, exports it: pass --torch installed to check against it."
     return replace(subject, notes=(*subject.notes, note))
 
 
@@ -103,18 +103,18 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         if target is None:
             raise
         default = AnalysisContext(replace(options, torch=None)).knowledge(FALLBACK_MACHINE)
-        known = _of_variant(replace(default, exports=None, exact=False, target=target), target)
+        known = _variant_knowledge(replace(default, exports=None, exact=False, target=target), target)
     else:
         known = context.knowledge(FALLBACK_MACHINE)
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
             # The newest release, or a torch of another machine: neither is the one that the error is about.
             known = _without_torch(known)
     if options.torch is None:
-        known = _of_the_string(known, facts.cxx11_abi)
+        known = _with_std_string(known, facts.cxx11_abi)
     return replace(known, environment=_environment(known, facts, here), made_for=facts.made_for)
 
 
-def _of_variant(known: Knowledge, target: TorchBuild) -> Knowledge:
+def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
     """What is known of a variant of a release (`2.3.1+cu118`) by the build of it that the index has."""
     accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
     if known.releases is None or (accelerator is None and target.variant != "cpu"):
@@ -128,7 +128,7 @@ def _of_variant(known: Knowledge, target: TorchBuild) -> Knowledge:
     return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
 
 
-def _of_the_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
+def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
     """The target with the std::string that the text says it has: it is another build than the release then."""
     target = known.target
     if target is None:

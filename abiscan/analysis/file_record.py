@@ -36,6 +36,7 @@ class FileRecord:
     Attributes:
         artifact, context: what the passes start from.
         siblings: path -> contents of what the file needs of its own package.
+        late_bound: imports that are looked up when they are called, as its package opens it lazily.
         dependents: sonames that files of its package need which need this one.
         problem: what the loader stops at in the file itself, or why it is not known whether it does.
         cell: the outcome on the very build of the index that the file is checked against.
@@ -51,16 +52,17 @@ class FileRecord:
     load_path: str
     siblings: Mapping[str, Binary]
     dependents: tuple[str, ...]
+    late_bound: tuple[str, ...]
     imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
     absent: AbsentLibraries
     loader: LoaderPrediction
     problem: LoaderStop | str | None
-    broken_library: str | None
     torch_needs: TorchNeeds
     concerns_torch: bool
     matrix: Matrix | None
     cell: ReleaseVerdict | None
+    broken_library: str | None
     derived_classes: tuple[DerivedClass, ...]
     layouts: SharedLayouts | None
     provenance: Provenance
@@ -75,6 +77,7 @@ class FileRecord:
     causes: tuple[CauseGroup, ...]
     import_causes: Mapping[str, tuple[Cause, ...]]
     notes: tuple[str, ...]
+    failure_reasons: tuple[str, ...]
 
     def __init__(self, artifact: Artifact, context: AnalysisContext) -> None:
         self.artifact = artifact

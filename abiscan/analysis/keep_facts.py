@@ -128,6 +128,7 @@ def stored_file(binary: Binary) -> StoredFile:
     scopes = OwnScopes(names_with_prefix)
     for each in facts.imports:
         owner_of(each.name, each.version, None, scopes)
+    names_with_prefix("PyInit_", 1)  # a Python module has its names from nobody else
     of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
     layouts = layouts_of(binary.machine, None) if of_torch else None
     return StoredFile(
@@ -174,7 +175,7 @@ class _StoredContent:
         """Never: its bytes are not kept."""
         raise UnreadableFile(self._stored.path, "its contents are not among its stored facts: scan the file itself")
 
-    def beside(self, suffix: str, limit: int) -> bytes | None:
+    def neighbour(self, name: str, limit: int) -> bytes | None:
         """Never, as `read`."""
         return None
 

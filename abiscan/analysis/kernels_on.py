@@ -49,7 +49,7 @@ def check_kernels(
         return GpuCheck(findings)
     notes = [note for gpu in gpus for note in _notes(code, gpu, driver)]
     if driver is not None and not findings:
-        notes += _of_its_runtime(code, driver)
+        notes += _runtime_notes(code, driver)
     return GpuCheck(findings, tuple(notes), any(code_runs(code, gpu, driver) is Runs.UNKNOWN for gpu in gpus))
 
 
@@ -91,7 +91,7 @@ def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
     named = f"torch {build.torch} ({build.variant})"
     if listed is None:
         asked = " ".join(map(str, gpus))
-        yield f"whether {named} itself has kernels for {asked} is not known: there is no list of that build"
+        yield f"whether {named} itself has kernels for {asked} is unknown: its GPU list is not in the index"
         return
     for gpu in gpus:
         if best(runs_on(image, gpu) for image in listed) is Runs.NO:
@@ -100,15 +100,15 @@ def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
 
 def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iterator[str]:
     if code_runs(code, gpu) is Runs.UNKNOWN:
-        reason = code.unread or f"its images are for features that --gpu {gpu} does not tell ({_features(code, gpu)})"
-        yield f"whether its device code runs on {gpu} cannot be known: {reason}"
+        reason = code.unread or f"its images need features that --gpu {gpu} does not state ({_features(code, gpu)})"
+        yield f"whether its device code runs on {gpu} is unknown: {reason}"
         return
     linked = [module for module in code.modules if not module.relocatable]
     runs = [module for module in linked if module_runs(module, gpu) is not Runs.NO]
     total, served = (sum(module.count for module in modules) for modules in (linked, runs))
     if not served:
         if code_runs(code, gpu, driver) is Runs.UNKNOWN:
-            yield f"whether driver {driver} compiles its PTX for {gpu} is not known"
+            yield f"whether driver {driver} compiles its PTX for {gpu} is unknown"
         return  # the rule says so, or the driver links what is relocatable
     if served < total:
         yield f"{total - served} of {total} modules of its device code have no image that runs on {gpu}"
@@ -118,7 +118,7 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iter
         compiled[Runs.YES if driver is None else module_runs(module, gpu, driver)] += module.count
     for answer, text in (
         (Runs.YES, f"runs on {gpu} as PTX, which {_compiler(code, gpu, driver)} compiles at the first use"),
-        (Runs.UNKNOWN, f"runs on {gpu} as PTX of a version of which nobody knows whether driver {driver} compiles it"),
+        (Runs.UNKNOWN, f"runs on {gpu} as PTX; unknown whether driver {driver} compiles that version"),
         (Runs.NO, f"runs on {gpu} as PTX alone, of a version that driver {driver} does not compile"),
     ):
         if compiled[answer] and (answer is not Runs.NO or compiled[answer] < total):
@@ -126,7 +126,7 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iter
             yield f"{'its device code' if count == total else f'{count} of {total} modules of its device code'} {text}"
 
 
-def _of_its_runtime(code: DeviceImages, driver: int) -> Iterator[str]:
+def _runtime_notes(code: DeviceImages, driver: int) -> Iterator[str]:
     """What a runtime that is linked statically asks for, by the CUDA that compiled the file; no soname tells it."""
     written = [image.ptx_version for image in code.images if image.ptx_version is not None]
     toolkits = {toolkit for version in written if (toolkit := toolkit_of_ptx(version)) is not None}
@@ -135,8 +135,8 @@ def _of_its_runtime(code: DeviceImages, driver: int) -> Iterator[str]:
         branch = branch_for_runtime(release)
         if branch is not None and branch > driver:
             yield (
-                f"its PTX was written by CUDA {toolkit}: a CUDA runtime of that release, were one linked into it, asks "
-                f"for driver {branch} or newer"
+                f"its PTX was written by CUDA {toolkit}: a CUDA runtime of that release, if linked in, needs driver "
+                f"{branch} or newer"
             )
 
 

@@ -136,8 +136,8 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it"
     common = table.releases_in(bits)
     if not common or bits == every:
         return None
-    window = ReleaseRanges.of_known(table.releases, lambda release: release in common)
-    return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as {who} does")
+    releases = ReleaseRanges.of_known(table.releases, lambda release: release in common)
+    return CompiledAgainst(common, f"the headers of torch {releases.text()} assert at {telling}, as {who} does")
 
 
 def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst | None:
@@ -159,8 +159,8 @@ def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst
             telling, fewest = f"`{record}` {size} bytes", len(having)
     if not common or not telling:
         return None
-    window = ReleaseRanges.of_known(table.releases, lambda release: release in common)
-    return CompiledAgainst(tuple(common), f"its debug information gives {telling}, as torch {window.text()} does")
+    releases = ReleaseRanges.of_known(table.releases, lambda release: release in common)
+    return CompiledAgainst(tuple(common), f"its debug information gives {telling}, as torch {releases.text()} does")
 
 
 def compiled_against(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
-from abiscan.analysis.containers import judge_container
+from abiscan.analysis.containers import finish_container
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""
-Judged = Container | ArtifactReport | InputError | BatchEnd
+Finished = Container | ArtifactReport | InputError | BatchEnd
 
 
 # Notes on operators that several files define, and the files that one names.
 _MOST_NOTES = 3
 # Of operators that a model calls, in one sentence.
 _MOST_NAMES = 8
+
+
+class ScanInterrupted(KeyboardInterrupt):
+    """Ctrl-C; with what was found until then, containers that were not whole yet left out."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
 
 
 class _Open:
@@ -42,8 +50,8 @@ class _Open:
         self.reports: list[ArtifactReport] = []
 
 
-def judged(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Judged]:
-    """The stream with each container judged as soon as its last member is through; no more is held back than the
+def finish_containers(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Finished]:
+    """The stream with each container's verdict as soon as its last member is through; no more is held back than the
     members of containers that are not whole yet."""
     containers: dict[str, _Open] = {}
     for item in scanned:
@@ -58,44 +66,51 @@ def judged(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Judged]:
             found.waiting.discard(item.display)
             if not found.waiting:
                 del containers[found.container.path]
-                yield from judge_container(found.container, found.reports, versions)
+                yield from finish_container(found.container, found.reports, versions)
         else:
             yield item
     # A member that another target has in common comes once in a run, so that its second container stays open.
     for found in containers.values():
-        yield from judge_container(found.container, found.reports, versions)
+        yield from finish_container(found.container, found.reports, versions)
 
 
-def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None = None) -> Report:
+def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None = None) -> Report:
     """One report of everything, sorted, whichever batch was through first.
 
     Args:
         rules: every rule that the run could have fired.
         root: `Report.root`.
+
+    Raises:
+        ScanInterrupted: Ctrl-C came before the last item.
     """
     artifacts: list[ArtifactReport] = []
     containers: list[Container] = []
     errors: list[InputError] = []
     ends: list[BatchEnd] = []
-    for item in items:
-        match item:
-            case ArtifactReport():
-                artifacts.append(item)
-            case Container():
-                containers.append(item)
-            case InputError():
-                errors.append(item)
-            case BatchEnd():
-                ends.append(item)
+    interrupted = False
+    try:
+        for item in items:
+            match item:
+                case ArtifactReport():
+                    artifacts.append(item)
+                case Container():
+                    containers.append(item)
+                case InputError():
+                    errors.append(item)
+                case BatchEnd():
+                    ends.append(item)
+    except KeyboardInterrupt:
+        interrupted = True
+        if isinstance(items, Generator):
+            items.close()  # ends the processes
     own = [a for a in artifacts if a.target is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
     silent = sum(end.silent_sources for end in ends)
-    within = (
-        (f"{root} is looked at as the root of a file system: paths and `this machine` are its own",) if root else ()
-    )
-    unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
-    torch_build, told = _of_the_run(ends[0].target if ends else None, own)
+    within = (f"{root} is the root of the file system: paths and `this machine` refer to it",) if root else ()
+    unlisted = (f"{silent} source file{'s' if silent > 1 else ''} without a finding",) if silent else ()
+    torch_build, told = _run_torch(ends[0].target if ends else None, own)
     told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
-    return Report(
+    report = Report(
         version=__version__,
         torch_build=torch_build,
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
@@ -106,6 +121,9 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
         root=root,
         cause_pages=_cause_pages(artifacts),
     )
+    if interrupted:
+        raise ScanInterrupted(report)
+    return report
 
 
 def _cause_pages(artifacts: Iterable[ArtifactReport]) -> tuple[CausePage, ...]:
@@ -138,7 +156,8 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
         for artifact in defining if len(defining) > 1 else ():
             project, wheel = wheels.get(artifact.display, ("", ""))
             places = projects.setdefault(project, {}).setdefault(wheel, {})
-            places.setdefault(without_build(artifact.member or artifact.path), artifact.display)
+            module = without_build(artifact.member or artifact.path, artifact.provenance.cuda)
+            places.setdefault(module, artifact.display)
         # Of several wheels of one distribution, the one with the most such files.
         files = sorted(f for each in projects.values() for f in max(each.values(), key=len).values())
         if len(files) > 1:
@@ -148,7 +167,7 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         listed = ", ".join(group[:_MOST_NOTES]) + (", ..." if len(group) > _MOST_NOTES else "")
         notes.append(
-            f"{len(group)} files define the operator {min(names)}{more}; one process loads one of them: {listed}"
+            f"{len(group)} files define the operator {min(names)}{more}; a process can load only one: {listed}"
         )
     if len(shared) > _MOST_NOTES:
         rest = len(shared) - _MOST_NOTES
@@ -180,16 +199,16 @@ def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
             elif files:
                 who = f"which {', '.join(files[:_MOST_NOTES])} {'registers' if len(files) == 1 else 'register'}"
             elif bare:
-                who = f"which {', '.join(bare[:_MOST_NOTES])} may register: in which namespace is not told there"
+                who = f"which {', '.join(bare[:_MOST_NOTES])} may register: the namespace is not in the file"
             else:
-                who = "which no file that was looked at is seen to register: whoever loads it must have it registered"
+                who = "which no scanned file registers: register it before the model is loaded"
             groups.setdefault(who, []).append(each.full_name)
         for who, names in sorted(groups.items()):
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             yield f"{artifact.display} calls {', '.join(names[:_MOST_NAMES])}{more} by name, {who}"
 
 
-def _of_the_run(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tuple[TorchBuild | None, tuple[str, ...]]:
+def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tuple[TorchBuild | None, tuple[str, ...]]:
     """The torch that stands for the run, and what to say where its files are judged against several.
 
     Args:
@@ -202,9 +221,11 @@ def _of_the_run(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tu
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()
-    listed = sorted({f"{target.version}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
+    listed = sorted(
+        {f"{target.version}+{target.variant}" for target in counts}, key=lambda text: (order(text) or (), text)
+    )
     chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
-    note = f"each file is judged against {', or '.join(chosen)}: here {', '.join(listed)} (-v says why)"
+    note = f"files are checked against {', or '.join(chosen)}: here {', '.join(listed)} (details: -v)"
     if default is not None and plain not in counts:
         # What it says of itself is about files that declare nothing, and there is none.
         default = replace(default, note=None)

@@ -1,6 +1,6 @@
 """The pipeline: targets and options -> Report. Read this first.
 
-    plan -> batches -> (an executor) scan_batch -> stream of what was found -> judged -> merge -> Report
+    plan -> batches -> (an executor) scan_batch -> stream of what was found -> finish_containers -> merge -> Report
 
 and within a batch the passes of `passes.PASSES` over each artifact. Each
 step is a function of earlier values; what a step could not read or decide is in the report.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from abiscan.analysis.batches import Scanned, archive_sizes, plan
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import Executor, in_process
-from abiscan.analysis.merge import Judged, judged, merge
+from abiscan.analysis.merge import Finished, finish_containers, merge
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.model.report import Report
 
@@ -45,7 +45,7 @@ def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
 
 def stream(
     targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process
-) -> Iterator[Judged]:
+) -> Iterator[Finished]:
     """The same as it is found, in the order of the batches: no more is held than one container's members.
 
     Raises:
@@ -54,9 +54,9 @@ def stream(
     return _stream(targets, AnalysisContext(options), jobs, executor)
 
 
-def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executor: Executor) -> Iterator[Judged]:
+def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executor: Executor) -> Iterator[Finished]:
     found = executor(plan(targets, context.options, jobs), context)
-    return judged(
+    return finish_containers(
         found if context.options.progress is None else _watched(found, targets, context), context.known_versions
     )
 

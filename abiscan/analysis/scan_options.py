@@ -28,7 +28,6 @@ class ScanOptions(Struct, frozen=True):
         sources: directories in which the flagged calls are looked for.
         hashes: compute sha256 of every file.
         user_index: directory of the user's own release index.
-        within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         gpus: those on which the device code of every file must run; none where nobody asks.
         driver: the version of NVIDIA's driver beside them; None where nobody asks.
@@ -45,7 +44,6 @@ class ScanOptions(Struct, frozen=True):
     sources: tuple[str, ...] = ()
     hashes: bool = False
     user_index: str | None = None
-    within: str | None = None
     cache: str | None = None
     python_named: bool = False
     gpus: tuple[TargetPart, ...] = ()

@@ -48,8 +48,10 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         findings=record.findings,
         causes=record.causes,
         notes=record.notes,
+        failure_reasons=record.failure_reasons,
         exports=_exports(record) if compared else None,
         pythons=_pythons(record) if compared else None,
+        loads_on=_loads_on(record),
         drifting=_drifting(record),
     )
 
@@ -59,7 +61,7 @@ def _exported_in(record: FileRecord) -> dict[str, ReleaseRanges]:
     matrix = record.matrix
     if matrix is None or not matrix.verdicts:
         return {}
-    found = {name: history.windows for name, history in matrix.histories.items()}
+    found = {name: history.exported_in for name, history in matrix.histories.items()}
     unknown = set(matrix.unknown)
     for each in record.imports:
         if each.owner is Owner.TORCH and each.status is not Status.WEAK and each.name not in unknown:
@@ -76,6 +78,13 @@ def _pythons(record: FileRecord) -> tuple[str, ...] | None:
     names = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
     found = None if target.beside is None else importing_pythons(target.declared, names)
     return None if found is None else tuple(map(str, found))
+
+
+def _loads_on(record: FileRecord) -> tuple[str, ...] | None:
+    if record.matrix is None or not record.concerns_torch:
+        return None
+    verdicts = record.outcomes or record.matrix.verdicts
+    return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))
 
 
 def _drifting(record: FileRecord) -> tuple[tuple[str, Severity], ...]:

@@ -39,7 +39,7 @@ def _others(artifact: Artifact, files: FileSystem) -> SourceSet:
 
     if _is_alone(artifact) and artifact.disk_path is not None:
         return Neighbours(artifact.display, artifact.disk_path, files=files)
-    return _of_group(artifact.group)
+    return _source_set(artifact.group)
 
 
 def _is_alone(artifact: Artifact) -> bool:
@@ -48,7 +48,7 @@ def _is_alone(artifact: Artifact) -> bool:
 
 # The sources of one container are scanned one after the other.
 @lru_cache(maxsize=1)
-def _of_group(group: Group) -> SourceSet:
+def _source_set(group: Group) -> SourceSet:
     from abiscan.source import FileSet
 
     sources = {each.display: each for each in group if each.kind is ArtifactKind.SOURCE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -96,6 +96,10 @@ class Binary(Protocol):
 
     def exports(self) -> Iterator[Export]:
         """Every export, in table order; slow for a large library."""
+        ...
+
+    def is_bound_when_called(self, symbols: Container[int]) -> bool:
+        """Whether these imports (by `index`) are looked up when they are called, where the file is opened lazily."""
         ...
 
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ A registry is judged anew with each release of torch; nothing in its files has c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
@@ -75,6 +75,10 @@ class StoredBinary:
     def exports(self) -> Iterator[Export]:
         """Not kept."""
         self._not_kept("its exports")
+
+    def is_bound_when_called(self, symbols: Container[int]) -> bool:
+        """Not known: relocations are not kept."""
+        return False
 
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """The beginning alone, where it has names that begin so."""

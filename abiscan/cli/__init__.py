@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS, USAGE
+from abiscan.cli.exit_status import FAIL, INCOMPLETE, INTERRUPTED, PASS, USAGE
 from abiscan.cli.output import safe, tell
 from abiscan.errors import AbiscanError, UsageError
 
@@ -28,7 +28,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         status = _run(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
         tell("abiscan: interrupted")
-        status = 130
+        status = INTERRUPTED
     except UsageError as error:
         tell(f"abiscan: error: {safe(str(error))}")
         status = USAGE

@@ -6,38 +6,27 @@ from msgspec import Struct
 
 
 class CommandLine(Struct, frozen=True, kw_only=True):
-    """What a command line says. An option that a command does not have, or that was not given, has its default.
+    """What a command line says: each field is the option of its name, and has its default where that is not given.
 
     Attributes:
         targets: as the user wrote them.
-        lists: files with more targets (`--targets-from`).
-        formats: `NAME[:FILE]`, in the order given.
-        hashes: `--hash`.
-        sources: `--source`.
-        gpus: `--gpu`.
-        time_limit: seconds for each wheel of tables.
-        memory_limit: MiB for each wheel of tables.
+        format: `NAME[:FILE]`, in the order given.
         imports: `all` or `unresolved`.
         require_stable_abi: a release, or `any`.
+        verbose: how often `-v` is given.
         color: `auto`, `always` or `never`.
-
-    The others have the name of their option.
     """
 
     targets: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
+    targets_from: tuple[str, ...] = ()
     torch: str | None = None
     python: str | None = None
     root: str | None = None
-    gpus: tuple[str, ...] = ()
+    gpu: tuple[str, ...] = ()
     driver: str | None = None
     matrix: bool = False
-    sources: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ()
-    resume: str | None = None
-    engine: str | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
+    source: tuple[str, ...] = ()
+    format: tuple[str, ...] = ()
     imports: str | None = None
     history: str | None = None
     fail_on: str | None = None
@@ -45,13 +34,14 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     ignore: tuple[str, ...] = ()
     baseline: str | None = None
     write_baseline: str | None = None
-    no_stale: bool = False
+    allow_stale: bool = False
     require_torch: str | None = None
     require_stable_abi: str | None = None
     config: str | None = None
-    hashes: bool = False
+    hash: bool = False
     jobs: int | None = None
+    statistics: bool = False
     quiet: bool = False
-    verbose: bool = False
+    verbose: int = 0
     timings: bool = False
     color: str = "auto"

@@ -10,48 +10,42 @@ from typing import TYPE_CHECKING
 import click
 
 from abiscan import __version__
-from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, USAGE
+from abiscan.cli.parameters import EXAMPLES, CommandGroup
+from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Command -> the module that has it under its own name; a run imports the one that it needs.
-COMMANDS = {
-    "scan": "abiscan.cli.scan",
-    "explain": "abiscan.cli.explain",
-    "rules": "abiscan.cli.rules",
-    "releases": "abiscan.cli.releases",
-    "fix": "abiscan.cli.fix",
-    "schema": "abiscan.cli.schema",
-    "diff": "abiscan.cli.diff",
-    "env": "abiscan.cli.env",
-    "together": "abiscan.cli.together",
-    "stable": "abiscan.cli.stable",
-    "run": "abiscan.cli.run_command",
-    "rejudge": "abiscan.cli.rejudge",
-    "dashboard": "abiscan.cli.dashboard",
+_TITLES = {
+    "Check files": ("scan", "explain", "fix", "run"),
+    "Compare and plan": ("diff", "compat", "env", "migrate"),
+    "Look up": ("rules", "releases"),
+    "Many wheels": ("registry",),
 }
+COMMANDS = (*(name for names in _TITLES.values() for name in names), "schema")
+# A command is an object of its name in the module of its name, but for one, whose name `cli` has already.
+_MODULES = {"run": "run_command"}
 
 
-class _Commands(click.Group):
-    """The commands of the table above. `abiscan TARGET...` is `abiscan scan TARGET...`: a first word that is no command
-    goes to `scan` with the rest."""
+class _Commands(CommandGroup):
+    """The commands of the table above. `abiscan PATH...` is `abiscan scan PATH...`."""
+
+    titles = _TITLES
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
+        if cmd_name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(module), cmd_name)
+        command = getattr(importlib.import_module(f"abiscan.cli.{_MODULES.get(cmd_name, cmd_name)}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands; and, since `scan` may be left out, its options and targets."""
+        """Commands; and, since `scan` may be left out, its options and inputs."""
         from abiscan.cli import completion
 
         found = super().shell_complete(ctx, incomplete)
@@ -63,26 +57,33 @@ class _Commands(click.Group):
         return found + completion.targets(click.Context(scan), scan.params[0], incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        own = {"--help", "-h", "--version"}
-        if args and args[0] not in COMMANDS and args[0] not in own:
+        if args and args[0] not in (*COMMANDS, "-h", "--help", "--version"):
             _refuse_slip(args[0])
             args = ["scan", *args]
         return super().parse_args(ctx, args)
 
 
 def _refuse_slip(word: str) -> None:
-    """Refuse a first word that is nearly a command and no file.
+    """Refuse a first word that is nearly a command, and neither a file nor an installed package.
 
     Raises:
         UsageError: it is one.
     """
-    if not word.isalpha() or len(word) < 4 or os.path.exists(word):
+    if not word.isalpha() or len(word) < 3 or os.path.exists(word):
         return
     import difflib
 
-    near = difflib.get_close_matches(word.lower(), COMMANDS, n=1, cutoff=0.8)
-    if near:
-        raise UsageError(f"no command {word!r}; did you mean {near[0]}? (abiscan scan {word} scans what is called so)")
+    near = difflib.get_close_matches(word.lower(), [*COMMANDS, *FORMER_COMMANDS], n=1, cutoff=0.7)
+    if not near:
+        return
+    from abiscan.cli.options import environment_of
+    from abiscan.inputs.packages import find_installed
+
+    environment = environment_of(None)
+    if environment is None or find_installed(word, environment.site_packages) is None:
+        raise UsageError(
+            f"no command, file or installed package {word!r}; did you mean {FORMER_COMMANDS.get(near[0], near[0])}?"
+        )
 
 
 @click.group(
@@ -90,14 +91,12 @@ def _refuse_slip(word: str) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXAMPLES,
     no_args_is_help=True,
+    options_metavar="[--version]",
+    subcommand_metavar="[COMMAND] [--help] [OPTIONS] PATH...",
 )
 @click.version_option(__version__, prog_name="abiscan")
 def cli() -> None:
-    """Symbol and ABI forensics for PyTorch extension binaries.
-
-    `abiscan TARGET...` reads shared objects, wheels, directories or installed packages, without importing torch and
-    without running a byte of them, and says whether they load, why not, and what to do.
-    """
+    """Check whether PyTorch extensions load, why not, and what to do."""
 
 
 def run_command(words: Sequence[str]) -> int:
@@ -107,6 +106,7 @@ def run_command(words: Sequence[str]) -> int:
         KeyboardInterrupt: the user ended it.
     """
     try:
+        words = rename_words(words, [name for name in COMMANDS if name != "scan"])
         status = cli.main(args=list(words), prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code

@@ -1,16 +1,16 @@
-"""What the commands that compare have in common: their options, the scans of their targets, the answer's form."""
+"""What the commands that compare have in common: their options, the scans of their inputs, the answer's form."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from abiscan.cli.fetched import called, local_targets
-from abiscan.cli.options import scan_options, style_for
-from abiscan.cli.output import check_writable, write
+from abiscan.cli.options import scan_options
+from abiscan.cli.output import outputs_of, write_outputs
+from abiscan.cli.parameters import take
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -20,23 +20,16 @@ if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
     from abiscan.compare.scope import ComparedScope
 
-_Command = TypeVar("_Command", bound=Callable[..., None])
 
-
-def option_set(command: _Command) -> _Command:
+def comparison_parameters() -> list[click.Parameter]:
     """The options that all of them take."""
-    for option in (
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto."),
-        click.option("-v", "--verbose", is_flag=True, help="Every name."),
-        click.option(
-            "-f", "--format", "form", metavar="NAME[:FILE]", default="text", help="text, json, markdown, html."
-        ),
-        click.option(
-            "--python", metavar="PATH", help="Whose packages are meant by a name: an interpreter or environment."
-        ),
-    ):
-        command = option(command)
-    return command
+    return take(
+        "python",
+        "quiet",
+        "color",
+        format="text, json, markdown, html; repeatable.",
+        verbose="Print the names behind each line; -vv prints all of them.",
+    )
 
 
 def comparison_options(line: CommandLine, called: Mapping[str, str] | None = None) -> ScanOptions:
@@ -63,28 +56,13 @@ def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Co
     return tuple(scope_of(target, scan_in(context, (each,))) for target, each in found), context
 
 
-def answer(found: Struct, form: str, line: CommandLine) -> None:
-    """Write the answer where it is wanted.
-
-    Args:
-        form: `NAME[:FILE]`.
+def comparison_output(line: CommandLine) -> Callable[[Struct], None]:
+    """What writes an answer in every format that is asked for.
 
     Raises:
-        UsageError: no such format, or the file cannot be written.
+        UsageError: no such format, or a file cannot be written.
     """
-    from msgspec.structs import replace
-
-    from abiscan.errors import UsageError
     from abiscan.report.comparisons import FORMS, render
 
-    name, _, path = form.partition(":")
-    if name not in FORMS:
-        raise UsageError(f"no format {name!r}; known: {', '.join(FORMS)}")
-    style = style_for(line, sys.stdout)
-    if path:
-        check_writable([path])
-        write(path, render(found, name, replace(style, width=None, color=False)))
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(render(found, name, style).encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    outputs = outputs_of(line.format, FORMS)
+    return lambda found: write_outputs(outputs, line, lambda form, style: render(found, form, style))

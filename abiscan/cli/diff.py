@@ -7,25 +7,23 @@ from typing import Any
 import click
 
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.comparison import answer, compared_scopes, option_set
+from abiscan.cli.comparison import compared_scopes, comparison_output, comparison_parameters
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 
 
-@click.command()
-@click.argument("old")
-@click.argument("new")
-@option_set
+@click.command(params=[click.Argument(["old"]), click.Argument(["new"]), *comparison_parameters()])
 @click.pass_context
-def diff(ctx: click.Context, /, old: str, new: str, form: str, **given: Any) -> None:
-    """Say what changed from OLD to NEW: files, wheels or installed packages.
+def diff(ctx: click.Context, /, old: str, new: str, **given: Any) -> None:
+    """List what changed from OLD to NEW (files, wheels, packages).
 
-    A line a change, the most important first: what it works on (torch builds, Pythons, GPUs, systems), what it
-    requires, what is in it. Exit status 1 where NEW works on less than OLD.
+    One line for each change, the most important first: compatibility (torch builds, Pythons, GPUs, systems),
+    requirements, contents. Exit status 1 where NEW is compatible with less than OLD.
     """
     line = CommandLine(**given)
     from abiscan.compare.diff import find_changes
 
+    write = comparison_output(line)
     (before, after), context = compared_scopes((old, new), line)
     found = find_changes(before, after, context.index.builds, context.readable)
-    answer(found, form, line)
+    write(found)
     ctx.exit(FAIL if found.regressed else INCOMPLETE if found.undecided else PASS)

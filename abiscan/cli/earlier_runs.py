@@ -34,7 +34,7 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
         try:
             found.append(read_run(data, name.removesuffix(".json")))
         except ValueError as error:
-            raise UsageError(f"{path}: no JSON report of abiscan: {error}") from None
+            raise UsageError(f"{path}: not a JSON report of abiscan: {error}") from None
     return tuple(found)
 
 

@@ -6,17 +6,22 @@ import codecs
 import os
 import re
 import sys
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE
-from abiscan.cli.options import scan_options, style_for
+from abiscan.cli.options import scan_options
+from abiscan.cli.output import outputs_of, write_outputs
+from abiscan.cli.parameters import take
 from abiscan.errors import UsageError
 from abiscan.model.limits import MAX_TEXT_FILE
-from abiscan.report.style import Style
+
+if TYPE_CHECKING:
+    from abiscan.model.cause_page import CausePage
+    from abiscan.report.style import Style
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
@@ -29,72 +34,78 @@ _LIBRARY = re.compile(r"\.(?:so(?:\.[\d.]{1,16})?|dylib|dll|pyd|h|cuh)$")
 _BEGINNING = 4
 
 
-@click.command()
-@click.argument("text", nargs=-1, metavar="[TEXT|-|FILE]")
-@click.option("--torch", metavar="SPEC", help="The torch that was there: installed, a release, or a path.")
-@click.option("--python", metavar="PATH", help="Whose environment to look at.")
-@click.option("--needed-by", metavar="FILENAME", help="Whose error it was (the shared object's name).")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
-def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: Any) -> None:
-    """Explain a symbol, an error message, or every error in a log (file, argument or standard input); also a cause or a
-    rule, by its id.
+@click.command(
+    params=[
+        click.Argument(["text"], nargs=-1, metavar="[TEXT|-|FILE]"),
+        *take("python", torch="The torch that the text is about: installed, a release, or a path."),
+        click.Option(["--needed-by"], metavar="FILENAME", help="The shared object that the error is about."),
+        *take("color", format="text, json; repeatable.", verbose="Print all causes and all evidence."),
+    ]
+)
+def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
+    """Explain a symbol, an error message or a whole log.
 
-    Exit status 3 where nothing is known of the text.
+    The text is an argument, a file or standard input; the id of a cause or a rule prints its page. Exit status 3 where
+    nothing in the text is known.
     """
     from abiscan.analysis.explanation import explain as run_explain
     from abiscan.report import explain_text, json_explain
     from abiscan.report.escape import safe_json, safe_text
 
     line = CommandLine(**given)
+    outputs = outputs_of(line.format, ("text", "json"))
+
+    def print_answer(as_json: Callable[[], str], as_text: Callable[[Style], str]) -> None:
+        write_outputs(outputs, line, lambda form, style: as_json() if form == "json" else as_text(style))
+
+    def print_rules(ids: Sequence[str]) -> bool:
+        """Whether there is one of these ids."""
+        from abiscan.cli.every_rule import every_rule
+        from abiscan.report import rules_text
+
+        infos = tuple(info for info in every_rule() if info.id in ids)
+        if infos:
+            print_answer(
+                lambda: json_explain.render_rules(infos),
+                lambda style: rules_text.render(infos, in_full=True, as_json=False, width=style.width),
+            )
+        return bool(infos)
+
     asked = _explain_text(text)
-    if _ID.fullmatch(asked) and _explained_id(asked, style_for(line, sys.stdout), form == "json"):
-        return
+    if _ID.fullmatch(asked):
+        page = _cause_page(asked)
+        if page is not None:
+            from abiscan.report import cause_text
+
+            print_answer(lambda: json_explain.render_cause(page), lambda style: cause_text.render_text(page, style))
+            return
+        if print_rules((asked,)):
+            return
     subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
     # A word of sources that no torch exports is a rule's subject, not a missing name.
     unknown = needed_by is None and not any(subject.exported_in for subject in subjects)
-    rules = _rules_of_word(asked) if unknown and _WORD.fullmatch(asked) else ()
-    if rules:
-        _print_rules(rules, style_for(line, sys.stdout), form == "json")
+    if unknown and _WORD.fullmatch(asked) and print_rules(_rules_of_word(asked)):
         return
     near = () if subjects else _near_ids(asked)
-    if form == "json":
-        click.echo(safe_json(json_explain.render(subjects, near)), nl=False)
-    else:
-        click.echo(safe_text(explain_text.render(subjects, style_for(line, sys.stdout))), nl=False, color=True)
+    print_answer(
+        lambda: safe_json(json_explain.render(subjects, near)),
+        lambda style: safe_text(explain_text.render(subjects, style)),
+    )
     if not subjects:
         click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
     if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
 
 
-def _explained_id(text: str, style: Style, as_json: bool) -> bool:
-    """Print the cause or the rule of this id; whether there is one."""
+def _cause_page(text: str) -> CausePage | None:
+    """The page of the cause of this id."""
     from abiscan.model.cause import CauseId
 
     if text not in set(CauseId):
-        return _print_rules((text,), style, as_json)
+        return None
     from abiscan.diagnosis.cause_catalogue import load_causes
-    from abiscan.report import cause_text, json_explain
 
-    page = load_causes()[CauseId(text)]
-    click.echo(
-        json_explain.render_cause(page) if as_json else cause_text.render_text(page, style), nl=False, color=True
-    )
-    return True
-
-
-def _print_rules(ids: Sequence[str], style: Style, as_json: bool) -> bool:
-    """Print the rules of these ids; whether there is any."""
-    from abiscan.cli.every_rule import every_rule
-    from abiscan.report import json_explain, rules_text
-
-    infos = tuple(info for info in every_rule() if info.id in ids)
-    if infos:
-        document = json_explain.render_rules(infos) if as_json else None
-        click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=style.width), nl=False)
-    return bool(infos)
+    return load_causes()[CauseId(text)]
 
 
 def _rules_of_word(word: str) -> tuple[str, ...]:
@@ -132,7 +143,7 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
     if near:
         return f"{text}: not known; did you mean {near[0]}?"
     if _ID.fullmatch(text):
-        return f"{text}: not known as a symbol, a cause or a rule; --needed-by FILE says that it is a symbol"
+        return f"{text}: not known as a symbol, a cause or a rule; for a symbol, pass --needed-by FILE"
     return (
         "no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError line, or the "
         "whole log"
@@ -178,7 +189,9 @@ def _decoded(data: bytes, name: str) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if data.startswith(b"\x7fELF"):
-        raise UsageError(f"{name}: a shared object, not a log: abiscan {'FILE' if name == 'standard input' else name}")
+        raise UsageError(
+            f"{name}: a shared object, not a log; use abiscan {'FILE' if name == 'standard input' else name}"
+        )
     if b"\0" in data[:_HEAD]:
-        raise UsageError(f"{name}: a binary file, not a text; abiscan FILE reads shared objects, wheels and archives")
+        raise UsageError(f"{name}: a binary file, not a text; use abiscan FILE for shared objects, wheels and archives")
     return data.decode("utf-8", "replace")

@@ -87,7 +87,7 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
     try:
         asked = read_requirement(target)
     except InvalidDependency as error:
-        raise UsageError(f"{target}: no requirement: {error}") from None
+        raise UsageError(f"{target}: not a requirement: {error}") from None
     requirement = f"{asked.name}{asked.specifier}"
     machine = _machine()
     pythons = _pythons(python)
@@ -112,17 +112,17 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
             break
     assert found is not None
     if found.unreachable:
-        raise AbiscanError(f"{target}: where pip looks nobody answers: name a wheel that is here, or try again")
+        raise AbiscanError(f"{target}: the package index of pip does not answer: name a local wheel, or try again")
     if "No matching distribution" not in found.reason:
         raise AbiscanError(f"{target}: could not be fetched (pip: {found.reason})")
     which = ", ".join(_dotted(each) for each in sorted(pythons, key=lambda each: (len(each), each)))
     hint = (
-        f"there are {offered}"
+        f"available are {offered}"
         if offered
-        else "there is none of any version: the name is another, or the project has sources alone, which are not "
-        "fetched: building them runs their code"
+        else "no version has one: check the name; a project with sources only is not "
+        "fetched, because building it runs its code"
     )
-    raise UsageError(f"{target}: no wheel for CPython {which} on Linux {machine} where pip looks; {hint}")
+    raise UsageError(f"{target}: no wheel for CPython {which} on Linux {machine} in the package index of pip; {hint}")
 
 
 def _of_url(url: str, quiet: bool) -> str:
@@ -134,11 +134,11 @@ def _of_url(url: str, quiet: bool) -> str:
     parts = urlsplit(url)
     shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
     if parts.scheme not in ("http", "https"):
-        raise UsageError(f"{shown}: only wheels are fetched, by http and https; name what is here by its path")
+        raise UsageError(f"{shown}: only wheels are fetched, by http and https; name a local file by its path")
     named = split_wheel_name(unquote(parts.path).rpartition("/")[2])
     if named is None:
         raise UsageError(
-            f"{shown}: no wheel by its name; sources are not fetched: pip may build them, which runs their code"
+            f"{shown}: not the name of a wheel; sources are not fetched, because building them runs their code"
         )
     triples = [tag.split("-") for tag in named[2]]
     python = next((p[2:] for p, _, _ in triples if p.startswith("cp") and p[2:].isdigit()), None)
@@ -148,7 +148,7 @@ def _of_url(url: str, quiet: bool) -> str:
     found, path = _download(url, _place(url), python, platforms, abis, quiet=quiet)
     if path is None:
         if found.unreachable:
-            raise AbiscanError(f"{shown}: nobody answers there: name a wheel that is here, or try again")
+            raise AbiscanError(f"{shown}: the server does not answer: name a local wheel, or try again")
         raise AbiscanError(f"{shown}: could not be fetched (pip: {found.reason.replace(url, shown)})")
     return path
 

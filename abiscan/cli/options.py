@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
     from abiscan.model.target import TargetPart
-    from abiscan.report.style import Style
 
 
 def scan_options(
@@ -32,7 +31,6 @@ def scan_options(
     files: FileSystem = HERE,
     *,
     matrix: bool = False,
-    within: str | None = None,
     operators: bool = True,
     called: Mapping[str, str] | None = None,
 ) -> ScanOptions:
@@ -50,13 +48,12 @@ def scan_options(
         environment=environment,
         settings=settings,
         matrix=line.matrix or matrix,
-        sources=line.sources,
-        hashes=line.hashes,
+        sources=line.source,
+        hashes=line.hash,
         user_index=index_directory(),
-        within=within,
         cache=cache_directory(),
         python_named=line.python is not None,
-        gpus=gpus_of(line.gpus),
+        gpus=gpus_of(line.gpu),
         driver=driver_of(line),
         progress=None if line.quiet else progress(),
         called=called or {},
@@ -114,13 +111,13 @@ def gpus_of(given: Sequence[str]) -> tuple[TargetPart, ...]:
         if name == "here":
             here = gpus_here(os.environ.get("PATH"))
             if not here:
-                raise UsageError("--gpu here: no GPU was found (nvidia-smi names none, and the kernel none of AMD's)")
+                raise UsageError("--gpu here: no GPU was found (neither by nvidia-smi nor, for AMD, in the kernel)")
             for gpu in here:
                 found.setdefault(str(gpu), TargetPart(str(gpu), TargetSource.MACHINE, "the GPU of this machine"))
             continue
         named = parse_architecture(name.lower())
         if named is None or not named.is_gpu:
-            raise UsageError(f"--gpu {name}: no GPU; write it as sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
+            raise UsageError(f"--gpu {name}: not a GPU; write sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
         found.setdefault(str(named), TargetPart(str(named), TargetSource.COMMAND_LINE, f"--gpu {name}"))
     return tuple(found.values())
 
@@ -134,7 +131,7 @@ def driver_of(line: CommandLine) -> TargetPart | None:
     named = line.driver
     if named is None:
         return None
-    if not line.gpus:
+    if not line.gpu:
         raise UsageError(f"--driver {named}: name the GPU too (--gpu sm_90, or --gpu here)")
     from abiscan.model.cuda_driver import driver_branch
     from abiscan.model.target import TargetPart, TargetSource
@@ -146,12 +143,10 @@ def driver_of(line: CommandLine) -> TargetPart | None:
         library = Loader(LoaderSettings.of(os.environ, os.getcwd()), environment_of(None)).find(LIBRARY)
         here = driver_here(None if library is None else library[0])
         if here is None:
-            raise UsageError(
-                "--driver here: no driver of NVIDIA's was found that tells its version; write --driver 535"
-            )
+            raise UsageError("--driver here: no NVIDIA driver with a readable version was found; write --driver 535")
         return TargetPart(here[0], TargetSource.MACHINE, here[1])
     if driver_branch(named) is None:
-        raise UsageError(f"--driver {named}: no version of NVIDIA's driver; write it as 535 or 535.104.05, or here")
+        raise UsageError(f"--driver {named}: not a version of NVIDIA's driver; write 535, 535.104.05 or here")
     return TargetPart(named, TargetSource.COMMAND_LINE, f"--driver {named}")
 
 
@@ -210,24 +205,6 @@ def today() -> datetime.date:
     return datetime.datetime.now(tz=datetime.UTC).date()
 
 
-def style_for(line: CommandLine, stream: object) -> Style:
-    from abiscan.report.style import Style
-
-    terminal = bool(getattr(stream, "isatty", lambda: False)())
-    color = {"always": True, "never": False}.get(line.color)
-    if color is None:
-        # In the order of CPython's own `_colorize`: https://no-color.org, then https://force-color.org.
-        forced = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
-        color = forced and not os.environ.get("NO_COLOR")
-    width = None
-    if terminal:
-        import shutil
-
-        # Prose wider than this is hard to read, however wide the window.
-        width = min(shutil.get_terminal_size().columns, 120)
-    return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet)
-
-
 def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
     """The configuration file's policy with the command line's options over it, and notes on that file."""
     from msgspec.structs import replace
@@ -244,7 +221,7 @@ def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
         policy = replace(policy, select=select, ignore_rules=ignore)
     if line.baseline is not None:
         policy = replace(policy, baseline=line.baseline, baseline_found=False)
-    if line.no_stale:
+    if line.allow_stale:
         policy = replace(policy, allow_stale=True)
     if line.require_torch is not None:
         from abiscan.gate.requirements import parse_require_torch

@@ -6,15 +6,14 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
+    from abiscan.cli.command_line import CommandLine
     from abiscan.cli.progress_bar import ProgressBar
-    from abiscan.model.history import RunSummary
-    from abiscan.model.report import Report
     from abiscan.report.style import Style
 
 
@@ -27,27 +26,48 @@ def progress(counted: str = "files") -> ProgressBar | None:
     return ProgressBar(counted=counted)
 
 
-def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
+def style_for(line: CommandLine, stream: object) -> Style:
+    from abiscan.report.style import Style
+
+    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    color = {"always": True, "never": False}.get(line.color)
+    if color is None:
+        # In the order of CPython's own `_colorize`: https://no-color.org, then https://force-color.org.
+        forced = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+        color = forced and not os.environ.get("NO_COLOR")
+    width = None
+    if terminal:
+        import shutil
+
+        # Prose wider than this is hard to read, however wide the window.
+        width = min(shutil.get_terminal_size().columns, 120)
+    return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet)
+
+
+def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, str | None]]:
     """(format, file) pairs.
 
-    Raises:
-        UsageError: an unknown format, or two for standard output or for one file.
-    """
-    from abiscan.report import FORMATS
+    Args:
+        given: `NAME[:FILE]` of every `-f`.
+        known: the formats there are.
 
+    Raises:
+        UsageError: an unknown format, a file that cannot be written, or two for standard output or for one file.
+    """
+    names = list(known)
     outputs: list[tuple[str, str | None]] = []
     for item in given or ("text",):
         name, _, path = item.partition(":")
-        if name not in FORMATS:
+        if name not in names:
             import difflib
 
-            near = difflib.get_close_matches(name, list(FORMATS), n=1)
+            near = difflib.get_close_matches(name, names, n=1)
             raise UsageError(
-                f"no format {name!r}; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(FORMATS)}")
+                f"no format {name!r}; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}")
             )
         outputs.append((name, path or None))
     if sum(path is None for _, path in outputs) > 1:
-        raise UsageError("two formats for standard output: give all but one a file (-f sarif:report.sarif)")
+        raise UsageError("two formats for standard output: give all but one a file (-f json:report.json)")
     taken: dict[str, str] = {}
     for form, file in outputs:
         if file is None or _is_special(file):
@@ -56,33 +76,30 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
         if real in taken:
             raise UsageError(f"{file}: one file for two formats, {taken[real]} and {form}")
         taken[real] = form
+    check_writable([path for _, path in outputs if path is not None])
     return outputs
 
 
-def emit(report: Report, name: str, path: str | None, style: Style, earlier: Sequence[RunSummary] = ()) -> None:
-    from abiscan import report as formats
-    from abiscan.report import text
-    from abiscan.report.escape import safe_text
+def write_outputs(
+    outputs: Sequence[tuple[str, str | None]], line: CommandLine, render: Callable[[str, Style], str]
+) -> None:
+    """Write a document in every format that is asked for.
 
-    if name == "text":
-        from msgspec.structs import replace
+    Args:
+        outputs: as `outputs_of` returns them.
+        render: format and style -> the text.
+    """
+    from msgspec.structs import replace
 
-        rendered = safe_text(text.render(report, style if path is None else replace(style, width=None, color=False)))
-    elif name == "html":
-        from abiscan.compare.run_summary import find_run_compatibility, summarise_run
-
-        together = find_run_compatibility(report)
-        runs = [*earlier, summarise_run(report, together, "now")] if earlier else []
-        rendered = formats.page(report, together, runs)
-    else:
-        rendered = formats.render(name, report)
-    if path is None:
-        # Bytes: a terminal's encoding must not decide whether a report can be written.
-        sys.stdout.flush()
-        sys.stdout.buffer.write(rendered.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-    else:
-        write(path, rendered)
+    style = style_for(line, sys.stdout)
+    for name, path in outputs:
+        if path is None:
+            # Bytes: a terminal's encoding must not decide whether a report can be written.
+            sys.stdout.flush()
+            sys.stdout.buffer.write(render(name, style).encode("utf-8", "backslashreplace"))
+            sys.stdout.buffer.flush()
+        else:
+            write(path, render(name, replace(style, width=None, color=False)))
 
 
 def write(path: str, text: str) -> None:

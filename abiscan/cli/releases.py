@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import index_directory
-from abiscan.cli.output import progress
+from abiscan.cli.output import outputs_of, progress, write_outputs
+from abiscan.cli.parameters import CommandGroup, take
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +19,20 @@ if TYPE_CHECKING:
     from abiscan.releases.build import Build
 
 
-@click.command()
-@click.argument("action", required=False, type=click.Choice(["add"]))
-@click.argument("sources", nargs=-1, metavar="[VERSION|WHEEL|DIR]...")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Architecture of a fetched wheel.")
-def releases(action: str | None, sources: tuple[str, ...], form: str, machine: str | None) -> None:
-    """List the torch builds that abiscan knows; `releases add` adds one to the user's own index."""
+class _Releases(CommandGroup):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        listed = not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))
+        return super().parse_args(ctx, ["list", *args] if listed else args)
+
+
+@click.group(cls=_Releases, no_args_is_help=False)
+def releases() -> None:
+    """List the known torch releases, or add one."""
+
+
+@releases.command("list", params=take(format="text, json; repeatable."))
+def list_releases(**given: Any) -> None:
+    """List the torch builds in the release index (the default command)."""
     from pathlib import Path
 
     from msgspec.structs import fields
@@ -32,16 +41,23 @@ def releases(action: str | None, sources: tuple[str, ...], form: str, machine: s
     from abiscan.releases import open_index
     from abiscan.report import releases_text
 
+    line = CommandLine(**given)
+    outputs = outputs_of(line.format, ("text", "json"))
+    builds = [
+        KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
+        for build in open_index(Path(index_directory()), earlier=True).builds()
+    ]
+    write_outputs(outputs, line, lambda form, _style: releases_text.render(builds, as_json=form == "json"))
+
+
+@releases.command()
+@click.argument("sources", nargs=-1, required=True, metavar="VERSION|WHEEL|DIR...")
+@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Architecture of a fetched wheel.")
+def add(sources: tuple[str, ...], machine: str | None) -> None:
+    """Add torch builds to your own release index."""
+    from pathlib import Path
+
     directory = Path(index_directory())
-    if action is None:
-        builds = [
-            KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
-            for build in open_index(directory, earlier=True).builds()
-        ]
-        click.echo(releases_text.render(builds, as_json=form == "json"), nl=False)
-        return
-    if not sources:
-        raise UsageError("abiscan releases add needs a version, a wheel or a directory")
     for source in sources:
         added, layouts = _add_release(source, directory, machine)
         click.echo(f"added {added.key} to {directory}; {layouts}")

@@ -11,24 +11,32 @@ import click
 from msgspec.structs import replace
 
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.options import scan_options, style_for
+from abiscan.cli.options import scan_options
+from abiscan.cli.output import style_for
+from abiscan.cli.parameters import take
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, found and not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND...")
-@click.option("--torch", metavar="SPEC", help="The torch that the command sees: installed, a release, or a path.")
-@click.option("--python", metavar="PATH", help="Whose environment (default: the command's own, else the active one).")
-@click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    params=[
+        click.Argument(["command"], nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND..."),
+        *take(
+            "color",
+            torch="The torch of the command: installed, a release, or a path.",
+            python="Environment (default: that of the command, else the active one).",
+            verbose="Print all causes and all evidence.",
+        ),
+    ],
+)
 @click.pass_context
 def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
-    """Run COMMAND, and explain the ImportErrors and undefined symbols that it prints.
+    """Run COMMAND and explain its import errors.
 
-    Its output passes through as it comes, and the exit status is its own. At its end, the errors of the last MiB of its
-    output are explained on standard error, as `abiscan explain` does.
+    Output and exit status are those of COMMAND. At its end, import errors and undefined symbols in the last MiB of its
+    output are explained on standard error, as by `abiscan explain`.
     """
     from abiscan.cli.child_process import pass_through
 
@@ -70,7 +78,7 @@ def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
     known = [subject for subject in subjects if subject.causes]
     if known:
         shown = explain_text.render(known, style_for(line, sys.stderr))
-        click.echo(f"\nabiscan: what this output says:\n{safe_text(shown)}", err=True, nl=False, color=True)
+        click.echo(f"\nabiscan: errors in this output:\n{safe_text(shown)}", err=True, nl=False, color=True)
 
 
 def _python_of(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -9,9 +10,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from abiscan.cli.exit_status import PASS, STATUS
-from abiscan.cli.options import file_system, policy_of, scan_options, style_for, today
-from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, safe, tell, write
+from abiscan.cli.exit_status import INTERRUPTED, PASS, STATUS
+from abiscan.cli.options import file_system, policy_of, scan_options, today
+from abiscan.cli.output import (
+    check_writable,
+    outputs_of,
+    read_baseline_file,
+    safe,
+    style_for,
+    tell,
+    write,
+    write_outputs,
+)
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
     from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
+    from abiscan.report.style import Style
 
 
 def run_scan(line: CommandLine) -> int:
@@ -30,21 +41,15 @@ def run_scan(line: CommandLine) -> int:
     Raises:
         UsageError: they cannot be used.
     """
+    from abiscan.analysis.merge import ScanInterrupted
     from abiscan.gate.apply import apply
     from abiscan.inputs import read_target_list
     from abiscan.inputs.expand import is_fetched
+    from abiscan.report import FORMATS
 
     cwd = os.getcwd()
-    tables = any(each.partition(":")[0] == "parquet" for each in line.formats)
-    if line.resume is not None or tables:
-        from abiscan.cli.registry_run import scan_registry
-
-        return scan_registry(line)
-    for option in ("engine", "time_limit", "memory_limit"):
-        if getattr(line, option) is not None:
-            raise UsageError(f"--{option.replace('_', '-')} is for tables: -f parquet:DIR")
     targets = [*line.targets]
-    for name in line.lists:
+    for name in line.targets_from:
         targets += read_target_list(name, cwd=cwd)
     files = file_system(line.root)
     targets = [files.inside(target, cwd) for target in targets]
@@ -56,7 +61,7 @@ def run_scan(line: CommandLine) -> int:
         from abiscan.gate.baseline import read_baseline
 
         baseline = read_baseline(read_baseline_file(policy.baseline, own=policy.baseline_found), policy.baseline)
-    outputs = outputs_of(line.formats)
+    outputs = outputs_of((*line.format, *(["statistics"] if line.statistics else [])), FORMATS)
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
@@ -65,16 +70,25 @@ def run_scan(line: CommandLine) -> int:
         asked, targets = targets, local_targets(targets, line)
         names = called(asked, targets)
     target = line.write_baseline
-    check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
+    if target is not None:
+        check_writable([target])
     # The page's first table asks every release; that adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     # The text of one file names its operators with -v; looking for them in a large one takes as long as all else.
-    operators = len(targets) > 1 or line.verbose or any(name != "text" for name, _ in outputs)
-    options = scan_options(line, files, matrix=matrix, within=policy.require_torch, operators=operators, called=names)
+    operators = len(targets) > 1 or line.verbose > 0 or any(name != "text" for name, _ in outputs)
+    options = scan_options(line, files, matrix=matrix, operators=operators, called=names)
     if ("text", None) not in outputs:
         for note in notes:
             tell(f"abiscan: {safe(note)}")
-    found = _run(targets, options, line.jobs)
+    try:
+        found = _run(targets, options, line.jobs)
+    except ScanInterrupted as stop:
+        from abiscan.report.text import count_line
+
+        # Whether an entry of a baseline is stale, a whole run would say.
+        partial = replace(apply(stop.report, policy, baseline, today() if policy.ignores else None), stale=())
+        tell(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
+        return INTERRUPTED
     found = replace(found, notes=(*notes, *found.notes))
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)
@@ -86,9 +100,7 @@ def run_scan(line: CommandLine) -> int:
         # From here on what is told is what the next run will say, with the baseline that was just written.
         report = apply(found, policy, read_baseline(accepted, target), day)
         tell(f"abiscan: wrote the baseline {target}")
-    style = style_for(line, sys.stdout)
-    for name, path in outputs:
-        emit(report, name, path, style, earlier)
+    write_outputs(outputs, line, lambda name, style: _render(report, name, style, earlier))
     if not line.quiet:
         from abiscan.report.text import summary_line
 
@@ -98,16 +110,33 @@ def run_scan(line: CommandLine) -> int:
     return STATUS[report.verdict.value]
 
 
+def _render(report: Report, name: str, style: Style, earlier: Sequence[RunSummary]) -> str:
+    from abiscan import report as formats
+
+    if name in ("text", "concise"):
+        from abiscan.report.escape import safe_text
+
+        module = importlib.import_module(f"abiscan.report.{name}")
+        return safe_text(module.render(report, style))
+    if name != "html":
+        return formats.render(name, report)
+    from abiscan.compare.run_summary import find_run_compatibility, summarise_run
+
+    compatibility = find_run_compatibility(report)
+    runs = [*earlier, summarise_run(report, compatibility, "now")] if earlier else []
+    return formats.page(report, compatibility, runs)
+
+
 def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[RunSummary]:
     if directory is None:
         return ()
     if "html" not in formats:
-        raise UsageError("--history is for the page: add -f html:FILE")
+        raise UsageError("--history needs -f html:FILE")
     from abiscan.cli.earlier_runs import read_earlier_runs
 
     found = read_earlier_runs(directory)
     if not found:
-        tell(f"abiscan: --history {directory}: no *.json in it yet: the page has no trends")
+        tell(f"abiscan: --history {directory}: no *.json in it; the page will have no trends")
     return found
 
 

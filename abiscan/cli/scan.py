@@ -10,54 +10,26 @@ from msgspec.structs import replace
 
 from abiscan.cli import completion
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.examples import EXAMPLES
+from abiscan.cli.parameters import EXAMPLES, ScanCommand, take
 from abiscan.cli.run_scan import run_scan
-from abiscan.cli.scan_arguments import OPTIONS, Option
+from abiscan.cli.scan_arguments import OPTIONS
 from abiscan.model.versions import is_version
-
-_COMPLETIONS = {
-    "torch": completion.torches,
-    "formats": completion.formats,
-    "select": completion.rules,
-    "ignore": completion.rules,
-}
-
-
-def _parameter(option: Option) -> click.Option:
-    if option.is_flag:
-        return click.Option([*option.names, option.key], is_flag=True, help=option.help, hidden=option.hidden)
-    kind: Any = None
-    if option.choices:
-        kind = click.Choice(option.choices)
-    elif option.least is not None:
-        kind = (click.IntRange if option.whole else click.FloatRange)(min=option.least)
-    more: dict[str, Any] = {} if option.bare is None else {"is_flag": False, "flag_value": option.bare}
-    if option.default is not None:
-        more["default"] = option.default
-    return click.Option(
-        [*option.names, option.key],
-        type=kind,
-        metavar=option.metavar,
-        multiple=option.repeats,
-        help=option.help,
-        shell_complete=_COMPLETIONS.get(option.key),
-        **more,
-    )
 
 
 @click.command(
+    cls=ScanCommand,
     epilog=EXAMPLES,
     params=[
-        click.Argument(["targets"], nargs=-1, metavar="TARGET...", shell_complete=completion.targets),
-        *map(_parameter, OPTIONS),
+        click.Argument(["targets"], nargs=-1, metavar="PATH...", shell_complete=completion.targets),
+        *take(*(option.key for option in OPTIONS)),
     ],
 )
 @click.pass_context
 def scan(ctx: click.Context, /, **given: Any) -> None:
-    """Say whether TARGET... load, why not, and what to do.
+    """Check whether PATH... load; this is the default command.
 
-    TARGET is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
-    installed package. NAME==VERSION and the URL of a wheel are fetched, by pip and as its configuration says.
+    PATH is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
+    installed package. NAME==VERSION and the URL of a wheel are fetched by pip, with its configuration.
     """
     ctx.exit(run_scan(_split_target_from_option(CommandLine(**given))))
 

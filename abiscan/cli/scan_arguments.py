@@ -1,7 +1,7 @@
-"""The options of `abiscan scan`: the one table of them, and a reader of plain command lines.
+"""The options of `abiscan scan`, which other commands share: one table, and a reader of plain command lines.
 
-click reads every command line by this table (`cli.scan`). It is 66 of the 540 million instructions of a small scan, so
-that what can mean one thing only is read here, and everything else is left to it.
+click reads every command line by this table (`cli.parameters`). It is 66 of the 540 million instructions of a small
+scan, so that what can mean one thing only is read here, and everything else is left to it.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ class Option(Struct, frozen=True):
     """An option.
 
     Attributes:
-        names: `-f`, `--format`.
-        key: its field in `CommandLine`.
-        metavar: how help calls its value; None for a flag, and where `choices` say it.
+        names: `-f --format`.
+        metavar: the name of its value in help; None for a flag, and where there are `choices`.
         repeats: it may stand several times, and its value is a tuple.
         choices: the only values.
-        least: it takes a number, of at least this.
-        whole: an integer, where it takes a number.
+        least: it takes an integer, of at least this.
         default: its value where it is not given; None for none, or for a flag that is not set.
         bare: its value where it stands without one, which may be left out then.
-        hidden: for those who work on abiscan; not in the help.
+        counts: a flag whose value is how often it is given.
     """
 
-    names: tuple[str, ...]
-    key: str
+    names: str
     help: str
     metavar: str | None = None
     repeats: bool = False
     choices: tuple[str, ...] = ()
     least: int | None = None
-    whole: bool = True
     default: int | str | None = None
     bare: str | None = None
-    hidden: bool = False
+    counts: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its field in `CommandLine`: its first long name."""
+        return self.names.partition("--")[2].partition(" ")[0].replace("-", "_")
 
     @property
     def is_flag(self) -> bool:
@@ -49,98 +50,60 @@ class Option(Struct, frozen=True):
         return self.metavar is None and not self.choices
 
 
-OPTIONS = (
-    Option(("-r", "--targets-from"), "lists", "More targets, one a line.", "FILE", repeats=True),
-    Option(
-        ("--torch",),
-        "torch",
-        "Resolve against: installed, declared, a release (2.6.0, 2.6.0+cu124), or a path.",
-        "SPEC",
+# Heading in help -> the options below it; those below none are for who works on abiscan, and are not in the help.
+GROUPS = {
+    "Target": (
+        Option("-r --targets-from", "Read more PATHs from FILE, one a line.", "FILE", repeats=True),
+        Option("--torch", "Check against: installed, declared, a release (2.6.0, 2.6.0+cu124) or a path.", "SPEC"),
+        Option("--python", "Environment: an interpreter or a virtual environment.", "PATH"),
+        Option("--root", "Read the file system in DIR (an unpacked image), nothing else.", "DIR"),
+        Option("--gpu", "GPU that must run the kernels: sm_90, gfx942 or here; repeatable.", "ARCH", repeats=True),
+        Option("--driver", "With --gpu: NVIDIA driver that must compile the PTX: 535.104.05 or here.", "VERSION"),
+        Option("--matrix", "Check every known torch build of the architecture too."),
+        Option("--source", "Look for the flagged calls in the sources in DIR.", "DIR", repeats=True),
     ),
-    Option(("--python",), "python", "Whose environment to look at: an interpreter or a virtual environment.", "PATH"),
-    Option(("--root",), "root", "Look at the file system in DIR (an unpacked image) and at nothing outside.", "DIR"),
-    Option(
-        ("--gpu",),
-        "gpus",
-        "A GPU that must run its kernels: sm_90, gfx942, or here; repeatable, or with commas.",
-        "ARCH",
-        repeats=True,
+    "Output": (
+        Option(
+            "-f --format --output-format",
+            "text, concise, json, ndjson, sarif, junit, github, markdown, html; repeatable.",
+            "NAME[:FILE]",
+            repeats=True,
+        ),
+        Option("--statistics", "Print the counts for each rule and each cause, in place of the text."),
+        Option("-q --quiet", "Print failures only, without progress and summary."),
+        Option("-v --verbose", "Print more of each file; -vv prints everything.", counts=True),
+        Option("--color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),
+        Option("--imports", "Imports that -f json lists (default: all).", choices=("all", "unresolved")),
+        Option("--history", "JSON reports of earlier runs in DIR, for -f html.", "DIR"),
     ),
-    Option(
-        ("--driver",),
-        "driver",
-        "NVIDIA's driver beside --gpu, which must compile PTX: 535.104.05, or here.",
-        "VERSION",
+    "Gate": (
+        Option(
+            "--fail-on",
+            "Lowest severity that fails the run (default: error).",
+            choices=("error", "warning", "note", "never"),
+        ),
+        Option("--select", "Apply only these rules; repeatable, or with commas.", "RULE", repeats=True),
+        Option("--ignore", "Do not apply these rules; repeatable, or with commas.", "RULE", repeats=True),
+        Option("--baseline", "Accept the findings in FILE; only new ones fail.", "FILE"),
+        Option("--write-baseline", "Write the findings to FILE as a baseline, and pass.", "FILE"),
+        Option("--allow-stale", "Do not fail on unused baseline entries."),
+        Option("--require-torch", "Fail unless every build in this range loads the file ('>=2.4,<2.9').", "SPEC"),
+        Option("--require-stable-abi", "Fail on imports outside torch's stable ABI.", "[VERSION]", bare="any"),
+        Option("--config", "Default: nearest abiscan.toml, or pyproject.toml with [tool.abiscan].", "FILE"),
     ),
-    Option(("--matrix",), "matrix", "Also judge every known torch build of the file's architecture."),
-    Option(("--source",), "sources", "Find the flagged calls in these sources.", "DIR", repeats=True),
-    Option(
-        ("-f", "--format"),
-        "formats",
-        "text, json, ndjson, sarif, junit, github, markdown, html; repeatable. parquet:DIR: tables of many wheels.",
-        "NAME[:FILE]",
-        repeats=True,
+    "More": (
+        Option("--hash", "Add the sha256 of every file to the report; reads all of it."),
+        Option("-j --jobs", "Processes (default: 1; 2 for wheels of 16 MiB with two processors).", "N", least=1),
     ),
-    Option(("--resume",), "resume", "Go on with the tables in DIR: what is done there is not done again.", "DIR"),
-    Option(("--engine",), "engine", "Who scans for tables: local (default), ray, or ray:ADDRESS.", "ENGINE"),
-    Option(("--time-limit",), "time_limit", "For each wheel of tables.", "SECONDS", least=1, whole=False),
-    Option(("--memory-limit",), "memory_limit", "For each wheel of tables.", "MIB", least=256),
-    Option(
-        ("--imports",),
-        "imports",
-        "Imports that -f json lists (default: all); they are all counted.",
-        choices=("all", "unresolved"),
-    ),
-    Option(
-        ("--history",),
-        "history",
-        "JSON reports of earlier runs (*.json): the page shows windows and findings over time.",
-        "DIR",
-    ),
-    Option(
-        ("--fail-on",),
-        "fail_on",
-        "Lowest severity that fails the run (default: error).",
-        choices=("error", "warning", "note", "never"),
-    ),
-    Option(("--select",), "select", "Only these rules; repeatable, or with commas.", "RULE", repeats=True),
-    Option(("--ignore",), "ignore", "Not these rules; repeatable, or with commas.", "RULE", repeats=True),
-    Option(("--baseline",), "baseline", "Accept what this file lists; only what is new fails.", "FILE"),
-    Option(("--write-baseline",), "write_baseline", "Write what is found now as the baseline, and pass.", "FILE"),
-    Option(("--no-stale",), "no_stale", "Let baseline entries pass that match nothing any more."),
-    Option(
-        ("--require-torch",),
-        "require_torch",
-        "Every build in this range must load the file ('>=2.4,<2.9').",
-        "SPEC",
-    ),
-    Option(
-        ("--require-stable-abi",),
-        "require_stable_abi",
-        "Only torch's stable C ABI may be imported (of at most this release).",
-        "[VERSION]",
-        bare="any",
-    ),
-    Option(("--config",), "config", "Default: [tool.abiscan] in pyproject.toml, or abiscan.toml, upward.", "FILE"),
-    Option(("--hash",), "hashes", "sha256 of every file in the report (reads all of it)."),
-    Option(
-        ("-j", "--jobs"),
-        "jobs",
-        "Processes (default: 1; 2 for wheels of 16 MiB and more, given two processors).",
-        "N",
-        least=1,
-    ),
-    Option(("-q", "--quiet"), "quiet", "Only what fails."),
-    Option(("-v", "--verbose"), "verbose", "All imports, all symbols, all releases."),
-    Option(("--color",), "color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),
-    Option(("--timings",), "timings", "Print the milliseconds of each pass, in one process.", hidden=True),
-)
+    "": (Option("--timings", "Print the milliseconds of each pass, in one process."),),
+}
+OPTIONS = tuple(option for group in GROUPS.values() for option in group)
 
 
 def read_plain(words: Sequence[str]) -> CommandLine | None:
     """A command line of `abiscan scan`: targets that are paths which exist, and options that stand as they are
     documented, each value a word of its own or behind `=`. None for any other, which click reads or refuses."""
-    by_name = {name: option for option in OPTIONS for name in option.names}
+    by_name = {name: option for option in OPTIONS for name in option.names.split()}
     targets: list[str] = []
     found: dict[str, Any] = {}
     rest = iter(words[1:] if words[:1] == ["scan"] else words)
@@ -155,7 +118,7 @@ def read_plain(words: Sequence[str]) -> CommandLine | None:
         if option is None or option.bare is not None or (option.is_flag and equals):
             return None
         if option.is_flag:
-            found[option.key] = True
+            found[option.key] = found.get(option.key, 0) + 1 if option.counts else True
             continue
         text = value if equals else next(rest, "-")
         if not equals and text.startswith("-"):
@@ -179,6 +142,5 @@ def _is_plain(text: str, option: Option) -> bool:
         return text in option.choices
     if option.least is not None:
         # Of few digits: nobody reads such a number otherwise.
-        digits = option.whole and text.isascii() and text.isdecimal() and len(text) < 10
-        return digits and int(text) >= option.least
-    return True
+        return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= option.least
+    return not text.startswith("parquet")  # a former format

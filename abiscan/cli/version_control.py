@@ -34,7 +34,7 @@ def why_not_safe(path: Path, data: bytes) -> str | None:
     path = Path(os.path.abspath(path))
     top = next((each for each in path.parents if os.path.lexists(each / ".git")), None)
     if top is None:
-        return "it is in no git repository"
+        return "it is not in a git repository"
     try:
         entries = _entries(_git_directory(top) / "index")
     except FileNotFoundError:

@@ -27,24 +27,24 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     if old.torch is None and new.torch is None:
         return
     if new.torch is None:
-        yield Change(Aspect.TORCH, Effect.GAINED, "needs no torch any more: works beside every one")
+        yield Change(Aspect.TORCH, Effect.GAINED, "no longer needs torch: compatible with every release")
         return
     if old.torch is None:
         failing = [b for b in new.torch if not b.compatible]
-        text = f"needs torch now, and works on {ranges_text(new.torch)}"
+        text = f"now needs torch; compatible with {ranges_text(new.torch)}"
         yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
         return
     before = {b.name for b in old.torch if b.compatible}
     after = {b.name for b in new.torch if b.compatible}
     lost = [b for b in new.torch if b.name in before - after]
     if lost:
-        tail = "" if after else "; works on no known release now"
-        text = f"no longer works on torch {by_reason(lost, new.torch)}{tail}"
+        tail = "" if after else "; now compatible with no known release"
+        text = f"no longer compatible with torch {by_reason(lost, new.torch)}{tail}"
         yield Change(Aspect.TORCH, Effect.LOST, text, True, removed=tuple(b.name for b in lost))
     gained = [b for b in new.torch if b.name in after - before]
     if gained:
         names = {b.name for b in gained}
-        text = f"works on torch {ranges_of(new.torch, lambda b: b.name in names).text()} now"
+        text = f"compatible with torch {ranges_of(new.torch, lambda b: b.name in names).text()}"
         yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))
 
 
@@ -69,19 +69,17 @@ def _pythons(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     if old.pythons == new.pythons:
         return
     if new.pythons is None:
-        yield Change(Aspect.PYTHON, Effect.GAINED, "is for no particular CPython any more")
+        yield Change(Aspect.PYTHON, Effect.GAINED, "no longer for a particular CPython")
         return
     if old.pythons is None:
-        yield Change(
-            Aspect.PYTHON, Effect.LOST, f"is for CPython {_few(new.pythons)} alone now", True, added=new.pythons
-        )
+        yield Change(Aspect.PYTHON, Effect.LOST, f"now only for CPython {_few(new.pythons)}", True, added=new.pythons)
         return
     lost = tuple(version for version in old.pythons if version not in new.pythons)
     gained = tuple(version for version in new.pythons if version not in old.pythons)
     if lost:
         yield Change(Aspect.PYTHON, Effect.LOST, f"no longer for CPython {_few(lost)}", True, removed=lost)
     if gained:
-        yield Change(Aspect.PYTHON, Effect.GAINED, f"for CPython {_few(gained)} now", added=gained)
+        yield Change(Aspect.PYTHON, Effect.GAINED, f"also for CPython {_few(gained)}", added=gained)
 
 
 def _few(versions: Sequence[str]) -> str:
@@ -94,7 +92,7 @@ def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     if old.gpus is None or new.gpus is None:
         code = " ".join((new if old.gpus is None else old).device_code)
         effect = Effect.GAINED if old.gpus is None else Effect.LOST
-        text = f"has device code now: {code}" if old.gpus is None else f"has no device code any more; had {code}"
+        text = f"new device code: {code}" if old.gpus is None else f"no longer has device code; had {code}"
         yield Change(Aspect.GPU, effect, text, effect is Effect.LOST, removed=old.device_code, added=new.device_code)
         return
     removed = tuple(name for name in old.device_code if name not in new.device_code)
@@ -102,7 +100,7 @@ def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     lost = tuple(gpu for gpu in old.gpus if gpu not in new.gpus)
     gained = tuple(gpu for gpu in new.gpus if gpu not in old.gpus)
     images = "; ".join(
-        [f"new images: {' '.join(added)}"] * bool(added) + [f"gone: {' '.join(removed)}"] * bool(removed)
+        [f"new images: {' '.join(added)}"] * bool(added) + [f"removed: {' '.join(removed)}"] * bool(removed)
     )
     tail = f" ({images})" if images else ""
     if lost:
@@ -154,7 +152,7 @@ def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     for part, was in before.items():
         floor_now = after.get(part)
         if floor_now is None or floor_now.version < was.version:
-            text = f"does with {floor_now.text}" if floor_now else f"needs no {part} any more"
+            text = f"does with {floor_now.text}" if floor_now else f"no longer needs {part}"
             added = () if floor_now is None else (floor_now.text,)
             yield Change(Aspect.SYSTEM, Effect.GAINED, f"{text}; was {was.text}", removed=(was.text,), added=added)
 
@@ -172,5 +170,5 @@ def _cuda(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
         text = f"needs the libraries of CUDA {', '.join(gained)}{driver}{was}"
         yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=lost, added=gained)
     elif lost:
-        text = f"needs no library of CUDA {', '.join(lost)} any more"
+        text = f"no longer needs libraries of CUDA {', '.join(lost)}"
         yield Change(Aspect.SYSTEM, Effect.GAINED, text, removed=lost)

@@ -35,16 +35,16 @@ def cuda_notes(targets: Sequence[Compared], builds: Callable[[str], Sequence[Bui
     if bound:
         machines = dict.fromkeys(machine for target in targets for machine in target.compatibility.machines)
         known = [build for machine in machines for build in builds(machine)]
-        torch = f". A known build of torch brings one of them at most: {_torch_words(majors, known)}"
+        torch = f". A torch build provides at most one of them: {_torch_words(majors, known)}"
     if bound > 1:
-        yield f"{who}{torch}. Builds for another CUDA than these count once `abiscan releases add` has read them"
+        yield f"{who}{torch}. To check builds for another CUDA, add them with `abiscan releases add`"
         return
     driver = max((branch_for_runtime(major) or 0 for major in majors), default=0)
-    served = f"; a driver of branch {driver} or newer serves them" if driver else ""
-    other = "; the others must be installed beside it" if bound else ""
+    served = f"; driver {driver} or newer supports them" if driver else ""
+    other = "; install the others beside it" if bound else ""
     yield (
-        f"{who}{torch}{other}. One process can load them side by side, where each CUDA runtime knows its own kernels "
-        f"alone, and records such as cudaDeviceProp are not the same{served}"
+        f"{who}{torch}{other}. One process can load them side by side, but each CUDA runtime has only its own "
+        f"kernels, and structs such as cudaDeviceProp differ{served}"
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan import __version__
-from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on
+from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.upgrade_order import steps
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import (
@@ -18,7 +19,9 @@ from abiscan.model.environment_report import (
     PackageReport,
     PackageState,
     Problem,
+    ProblemKind,
 )
+from abiscan.ownership.vendors import cuda_distribution, vendor_of_library
 from abiscan.wheel.tags import applicable, torch_allowed, torch_requirements
 
 
@@ -34,6 +37,8 @@ class InspectedEnvironment(Struct, frozen=True):
         errors: what could not be read, in sentences.
         root: the directory that holds its file system, as the user wrote it; None for this machine's own.
         markers: what environment markers are asked about there (`wheel.markers`).
+        pip: the command that installs into it, without what to install.
+        installable: public versions of torch that have wheels for its CPython, oldest first.
     """
 
     python: str
@@ -47,11 +52,19 @@ class InspectedEnvironment(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     root: str | None = None
     markers: Mapping[str, str] = {}
+    pip: str = "pip install"
+    installable: tuple[str, ...] = ()
+
+    @property
+    def torch_fails(self) -> bool:
+        """Whether the torch that is installed cannot be imported."""
+        return any(problem.kind is ProblemKind.TORCH_FAILS for problem in self.problems)
 
 
 def environment_report(looked: InspectedEnvironment) -> EnvironmentReport:
     """The environment with its packages, those first that need something done, in the order in which to do it."""
-    rows = [_package(package, looked) for package in looked.packages]
+    wanted = None if looked.after is not None else _torch_to_install(looked)
+    rows = [_package(package, looked, wanted) for package in looked.packages]
     turn = steps([p for p, row in zip(looked.packages, rows, strict=True) if row.action is not Action.KEEP])
     placed = [replace(row, step=turn.get(row.name)) for row in rows]
     placed.sort(key=lambda row: (row.step is None, row.step or 0, _rank(row), row.name.lower()))
@@ -78,13 +91,14 @@ def _rank(row: PackageReport) -> int:
     return _RANKS.index((row.after or row.now).state)
 
 
-def _package(package: Distribution, looked: InspectedEnvironment) -> PackageReport:
+def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | None) -> PackageReport:
     files = looked.now.get(package.name, ())
     requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
     now = _allowed(find_package_outcome(files), package, looked.torch, looked.markers)
     waits = False
-    if looked.torch is None:
-        alone, now = now, _require_torch(now, files, required=bool(requires))
+    if looked.torch is None or (looked.torch_fails and now.allowed and now.state is not PackageState.FAILS):
+        lack = "no torch is installed here" if looked.torch is None else "`import torch` fails here"
+        alone, now = now, _require_torch(now, files, lack, required=bool(requires))
         waits = looked.after is None and now != alone
     after = None
     if looked.after is not None:
@@ -96,6 +110,9 @@ def _package(package: Distribution, looked: InspectedEnvironment) -> PackageRepo
             looked.after,
             looked.markers,
         )
+    outcome = now if after is None else after
+    action = Action.INSTALL if waits else _action(outcome, package)
+    what = ([wanted] if wanted else []) if waits else _distributions_with(outcome.absent)
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -103,24 +120,53 @@ def _package(package: Distribution, looked: InspectedEnvironment) -> PackageRepo
         torch_files=sum(file.uses_torch for file in files),
         now=now,
         after=after,
-        action=Action.INSTALL if waits else _action(now if after is None else after, package),
+        action=action,
         step=None,
         requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
         loads_on=loads_on(files),
+        command=" ".join((looked.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else "",
     )
 
 
-def _require_torch(outcome: PackageOutcome, files: Sequence[FileOutcome], *, required: bool) -> PackageOutcome:
-    """What becomes of it where no torch is installed, whatever torch its files were judged against.
+def _torch_to_install(looked: InspectedEnvironment) -> str | None:
+    """The requirement on the newest torch on which every package loads that needs one; None where there is none."""
+    if looked.torch is not None:
+        return f"torch=={looked.torch.partition('+')[0]}"
+    candidates = looked.installable
+    for package in looked.packages:
+        files = looked.now.get(package.name, ())
+        if any(file.uses_torch for file in files):
+            on = releases_of(files)
+            allowed = torch_allowed(torch_requirements(package.requires_dist), candidates, (looked.markers,))
+            candidates = tuple(v for v in candidates if v in on and (allowed is None or v in allowed))
+    return f"torch=={candidates[-1]}" if candidates else None
+
+
+def _distributions_with(libraries: Sequence[str]) -> list[str]:
+    """Requirements that bring libraries of CUDA toolkits."""
+    found: dict[str, None] = {}
+    for soname in libraries:
+        vendor, major = vendor_of_library(soname), soname.rpartition(".so.")[2].partition(".")[0]
+        text = cuda_distribution(vendor, int(major)) if vendor is not None and major.isdecimal() else None
+        if text is not None:
+            found[text] = None
+    return list(found)
+
+
+def _require_torch(
+    outcome: PackageOutcome, files: Sequence[FileOutcome], lack: str, *, required: bool
+) -> PackageOutcome:
+    """What becomes of it where no torch can be imported, whatever torch its files were judged against.
 
     Args:
+        lack: why none can, in a sentence.
         required: it requires torch, so that it is of no use without.
     """
     needing = sum(file.uses_torch for file in files)
     if not needing:
         return outcome
     state = PackageState.FAILS if required or needing == len(files) else PackageState.PARTLY
-    return replace(outcome, state=state, failing=needing, reason="no torch is installed here, and it needs one")
+    return replace(outcome, state=state, failing=needing, reason=f"{lack}, and it needs torch")
 
 
 def _allowed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from abiscan.environment.installed_torch import find_torches
@@ -11,7 +12,17 @@ from abiscan.inputs.distributions import Distribution, shared_objects_below
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.releases.pythons import installable
-from abiscan.wheel.requirement_lines import normal_name
+from abiscan.wheel.requirement_lines import normal_name, required_name
+
+
+def pip_command(environment: PythonEnvironment, packages: Iterable[Distribution]) -> str:
+    """The command that installs into the environment, without what to install."""
+    if environment.launcher is None:
+        return f"pip install --target {shlex.quote(environment.prefix)}"
+    python = shlex.quote(environment.launcher)
+    if any(normal_name(package.name) == "pip" for package in packages):
+        return f"{python} -m pip install"
+    return f"pip --python {python} install"
 
 
 def torch_problems(
@@ -24,17 +35,35 @@ def torch_problems(
     """
     roots = find_torches(environment)
     if len(roots) > 1:
-        text = (
-            f"{len(roots)} torches are on the path: `import torch` takes {roots[0]}, and hides {', '.join(roots[1:])}"
-        )
+        text = f"{len(roots)} torches are on the path: `import torch` uses {roots[0]} and hides {', '.join(roots[1:])}"
         yield Problem(ProblemKind.SEVERAL_TORCHES, text)
     for package in packages:
         if normal_name(package.name) != "torch" or version is None:
             continue
         records = (package.version, *package.hides)
         if package.version.partition("+")[0] != version.partition("+")[0] or (package.hides and len(roots) == 1):
-            text = f"the torch in {roots[0]} is {version}; installed by the records: {', '.join(records)}"
+            text = f"the torch in {roots[0]} is {version}; the installed metadata says {', '.join(records)}"
             yield Problem(ProblemKind.DAMAGED_TORCH, text)
+
+
+def failing_torch(failure: str | None, version: str, pip: str) -> Iterator[Problem]:
+    """The torch cannot be imported, for a reason that the loader gives."""
+    if failure is not None:
+        command = f"{pip} torch=={version.partition('+')[0]}"
+        yield Problem(ProblemKind.TORCH_FAILS, failure, command)
+
+
+def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:
+    """What torch requires wherever it is installed, and is not: `import torch` may fail for want of it. Libraries of
+    CUDA, which it requires on some systems only, are the loader's question."""
+    names = {normal_name(package.name) for package in packages}
+    torch = next((package for package in packages if normal_name(package.name) == "torch"), None)
+    lines = () if torch is None else torch.requires_dist
+    wanted = [required_name(line) for line in lines if ";" not in line]
+    absent = [name for name in wanted if name is not None and name not in names]
+    if absent:
+        text = f"torch {version} requires {', '.join(absent)}, not installed here: `import torch` may fail"
+        yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} torch=={version.partition('+')[0]}")
 
 
 def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) -> Iterator[Problem]:
@@ -51,5 +80,5 @@ def editable(packages: Iterable[Distribution], files: FileSystem = HERE) -> Iter
     for package in packages:
         directory = package.editable
         if directory is not None and not package.shared_objects and shared_objects_below(directory, files):
-            text = f"{package.name} is installed in editable mode and not looked at: abiscan {directory}"
+            text = f"{package.name} is installed in editable mode and was not checked: run abiscan {directory}"
             yield Problem(ProblemKind.EDITABLE, text)

@@ -78,14 +78,14 @@ def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict
         yield (
             Aspect.TORCH,
             Effect.GAINED,
-            f"imports nothing of torch any more; loaded on {_words(before)}",
+            f"no longer imports torch; loaded on {_words(before)}",
             (),
             (),
         )
     elif new and not old:
-        yield Aspect.TORCH, Effect.CHANGED, f"imports torch now, and loads on {_words(after)}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; loads on {_words(after)}", (), ()
     elif before != after:
-        yield Aspect.TORCH, Effect.CHANGED, f"loads on {_words(after)}; did on {_words(before)}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"loads on {_words(after)}; before: {_words(before)}", (), ()
 
 
 def _fitting(releases: Sequence[ReleaseVerdict] | None) -> ReleaseRanges:
@@ -95,8 +95,8 @@ def _fitting(releases: Sequence[ReleaseVerdict] | None) -> ReleaseRanges:
     return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
-def _words(windows: ReleaseRanges) -> str:
-    return f"torch {windows.text()}" if windows else "no known torch"
+def _words(ranges: ReleaseRanges) -> str:
+    return f"torch {ranges.text()}" if ranges else "no known torch"
 
 
 def _gpus(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
@@ -112,9 +112,9 @@ def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
     if old.abi == new.abi or "none" in (old.abi, new.abi) or None in (old.abi, new.abi):
         return
     if new.abi == "stable":
-        yield Aspect.STABLE_ABI, Effect.GAINED, "keeps to torch's stable ABI now", (), ()
+        yield Aspect.STABLE_ABI, Effect.GAINED, "now uses only torch's stable ABI", (), ()
     elif old.abi == "stable":
-        yield Aspect.STABLE_ABI, Effect.LOST, "uses more than torch's stable ABI now", (), ()
+        yield Aspect.STABLE_ABI, Effect.LOST, "now uses more than torch's stable ABI", (), ()
 
 
 def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
@@ -122,9 +122,9 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     may be that of another operator."""
     lost, gained = _registered(old, beside=new), _registered(new, beside=old)
     if lost:
-        yield Aspect.OPERATOR, Effect.LOST, f"registers {_few(lost)} no more", lost, ()
+        yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {_few(lost)}", lost, ()
     if gained:
-        yield Aspect.OPERATOR, Effect.GAINED, f"registers {_few(gained)} now", (), gained
+        yield Aspect.OPERATOR, Effect.GAINED, f"now registers {_few(gained)}", (), gained
     schemas = {(o.name, o.overload): o.schema for o in new.operators}
     changed = [
         (o.schema, after, o.name)
@@ -135,7 +135,7 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     ]
     if changed:
         was, now, names = zip(*changed, strict=True)
-        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {_few(names)} is another", was, now
+        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {_few(names)} changed", was, now
 
 
 def _signature(schema: str) -> str:
@@ -173,13 +173,13 @@ def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iter
             yield (
                 Aspect.LAYOUT,
                 Effect.GAINED,
-                f"no mismatch of {record} on {_words(before)} any more",
+                f"layout of {record} matches again; differed on {_words(before)}",
                 (record,),
                 (),
             )
         elif before != after:
-            text = f"{record} lies otherwise than it was compiled for on {_words(after)}"
-            was, gone = (f"; did on {_words(before)}", (record,)) if before else ("", ())
+            text = f"layout of {record} differs from the one compiled in on {_words(after)}"
+            was, gone = (f"; before: {_words(before)}", (record,)) if before else ("", ())
             yield Aspect.LAYOUT, Effect.CHANGED if before else Effect.LOST, text + was, gone, (record,)
 
 
@@ -209,7 +209,7 @@ def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[s
     if len(resized) > _SINGLY:
         names = sorted(resized)
         text = (
-            f"{len(names)} vtables have other sizes, such as the {readable(names[0])}: rebuild what derives from them"
+            f"{len(names)} vtables changed size, for example the {readable(names[0])}: rebuild what derives from them"
         )
         yield Aspect.LAYOUT, Effect.CHANGED, text, names, names
         return
@@ -275,7 +275,7 @@ def _needed(old: ArtifactReport, new: ArtifactReport, brings: Collection[str] | 
         elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(brings)
         absent = [soname for soname in gained if soname in elsewhere and not is_promised(soname)]
         if absent:
-            text = f"needs {_few(absent)}, which the package does not bring, nor any system has for certain"
+            text = f"needs {_few(absent)}, which neither the package nor a standard system provides"
             yield Aspect.SYSTEM, Effect.LOST, text, (), absent
             gained = [soname for soname in gained if soname not in absent]
     if lost and gained:
@@ -313,7 +313,7 @@ _TOPICS = {
     Topic.INSTRUCTION_SET: "instruction set",
     Topic.EXECUTABLE_STACK: "executable stack",
     Topic.RUN_PATH: "directory of a build machine",
-    Topic.BUNDLED_RUNTIME: "brings a runtime",
+    Topic.BUNDLED_RUNTIME: "bundles a runtime",
     Topic.AOTINDUCTOR: "AOTInductor",
 }
 
@@ -331,7 +331,7 @@ def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
         if gone and come:
             text = f"{what}: {', '.join(come)}; was {', '.join(gone)}"
         elif come:
-            text = f"{what}: {', '.join(come)}{', too' if was else '; was not told'}"
+            text = f"{what}: {', '.join(come)}{', too' if was else '; was unknown'}"
         elif gone:
             text = f"{what}: no longer {', '.join(gone)}"
         else:

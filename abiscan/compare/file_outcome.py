@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from abiscan.compare.scope import place_of
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
-from abiscan.model.loading import LoaderOutcome, NeededLibrary
+from abiscan.model.loading import NeededLibrary, StopKind
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.target.declared import without_build
 from abiscan.target.package_builds import covered
 
 
@@ -22,6 +23,7 @@ class FileOutcome(Struct, frozen=True):
 
     Attributes:
         place: in its package.
+        module: what it is a build of (`without_build`).
         why: why it does not load, in a sentence; empty where it does, or is decided to.
         uses_torch: it imports something of torch.
         for_another: its name or folder says that it is for another torch, CUDA or ROCm than what is installed.
@@ -31,6 +33,7 @@ class FileOutcome(Struct, frozen=True):
     """
 
     place: str
+    module: str
     path: str
     verdict: ArtifactVerdict
     why: str
@@ -52,12 +55,13 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
     uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
     return FileOutcome(
         place=place_of(report),
+        module=without_build(place_of(report), report.provenance.cuda),
         path=report.path,
         verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else report.verdict,
         why=_why(report),
         uses_torch=uses_torch,
         for_another=installed and report.torch_build is not None and report.torch_build.kind is not TorchKind.INSTALLED,
-        without_driver=report.loader.outcome is LoaderOutcome.FAILS and not _why(report),
+        without_driver=_lacks_driver(report),
         releases=tuple((release.torch, release.fits) for release in report.releases or ()),
         needed=report.needed,
     )
@@ -94,9 +98,17 @@ def _why(report: ArtifactReport) -> str:
     if report.verdict is ArtifactVerdict.FAILS:
         if report.causes:
             return report.causes[0].summary.rstrip(".")
-        return report.loader.error or next(iter(report.notes), "its imports cannot be bound")
+        return report.loader.error or next(iter((*report.failure_reasons, *report.notes)), "undefined symbols")
+    if report.loader.torch_fails:
+        return ""  # said once, of torch
     refusal = next((f for f in report.findings if f.rule == "loader-refuses"), None)
     return "" if refusal is None else refusal.message
+
+
+def _lacks_driver(report: ArtifactReport) -> bool:
+    stop = report.loader.stop
+    absent = stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and is_driver(stop.object)
+    return absent and not report.loader.torch_fails and not _why(report)
 
 
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
@@ -107,11 +119,14 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     refused = [file for file in judged if file.why and file.verdict is not ArtifactVerdict.FAILS]
     open_files = [f for f in judged if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
+    # A file whose library lacks one is refused for that, too.
+    absent = dict.fromkeys(n.soname for f in refused for n in f.needed if n.found is None and not is_driver(n.soname))
+    if failing:
+        absent = {}
     state, why = PackageState.NOT_TORCH, ""
-    if failing or (refused and len(refused) == len(files)):
-        state, why = PackageState.FAILS, _reason_of((failing or refused)[0])
-    elif refused:
-        state, why = PackageState.PARTLY, _reason_of(refused[0])
+    if failing or refused:
+        state = PackageState.FAILS if failing or len(refused) == len(files) else PackageState.PARTLY
+        why = _reason_of((failing or refused)[0]) if not absent else f"not found on this machine: {', '.join(absent)}"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
         state, why = (
             PackageState.UNDECIDED,
@@ -127,8 +142,7 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         why,
         for_another=len(builds),
         without_driver=sum(file.without_driver for file in judged),
-        # A file whose library lacks one is refused for that, too.
-        absent=not failing and any(n.found is None and not is_driver(n.soname) for f in refused for n in f.needed),
+        absent=tuple(absent),
     )
 
 
@@ -138,10 +152,13 @@ def _reason_of(file: FileOutcome) -> str:
 
 def loads_on(files: Sequence[FileOutcome]) -> str:
     """The releases on which all files that import torch load; of builds to choose from, one; empty without torch."""
-    rows = [(f.place, frozenset(version for version, fits in f.releases if fits)) for f in files if f.uses_torch]
-    rows = [(place, versions) for place, versions in rows if versions]
     known = dict.fromkeys(version for file in files for version, _fits in file.releases)
     if not any(file.uses_torch for file in files):
         return ""
-    on = covered(rows)[0]
-    return ReleaseRanges.of_known(known, on.__contains__).text(last=", ") or NO_RELEASE
+    return ReleaseRanges.of_known(known, releases_of(files).__contains__).text(last=", ") or NO_RELEASE
+
+
+def releases_of(files: Sequence[FileOutcome]) -> frozenset[str]:
+    """The same as a set."""
+    rows = [(f.module, frozenset(version for version, fits in f.releases if fits)) for f in files if f.uses_torch]
+    return covered((module, versions) for module, versions in rows if versions)[0]

@@ -46,9 +46,9 @@ def _change(what: str, old: Sequence[str], new: Sequence[str]) -> Change:
     if removed and added:
         text, effect = f"{lead}{_listed(removed)} -> {_listed(added)}", Effect.CHANGED
     elif added:
-        text, effect = f"{lead}{_listed(added)}: not asked for before", Effect.GAINED
+        text, effect = f"{lead}{_listed(added)}: not required before", Effect.GAINED
     else:
-        text, effect = f"{lead}{_listed(removed)}: not asked for any more", Effect.LOST
+        text, effect = f"{lead}{_listed(removed)}: no longer required", Effect.LOST
     return Change(Aspect.REQUIREMENT, effect, text, removed=removed, added=added)
 
 

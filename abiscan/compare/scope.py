@@ -52,7 +52,7 @@ def scope_of(target: str, report: Report) -> ComparedScope:
         names = ", ".join(container.path for container in containers[:3])
         raise UsageError(f"{target}: holds {len(containers)} wheels or packages ({names}, ...): name one of them")
     if not shared and not report.errors and not containers:
-        raise UsageError(f"{target}: there is no shared object in it")
+        raise UsageError(f"{target}: contains no shared object")
     return ComparedScope(target, containers[0] if containers else None, files_by_place(shared), report.errors)
 
 

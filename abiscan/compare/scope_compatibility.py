@@ -84,7 +84,7 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
     working = [(f, keys) for f, keys in serving if keys]
     reasons = _worst(working or serving)
-    on = covered((place_of(f), keys) for f, keys in working)[0]
+    on = covered((_module(f), keys) for f, keys in working)[0]
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
@@ -174,10 +174,14 @@ Family = list[tuple[str, ArtifactReport]]
 """The builds of one module with their places: a package chooses the one that fits."""
 
 
+def _module(file: ArtifactReport) -> str:
+    return without_build(place_of(file), file.provenance.cuda)
+
+
 def _families(scope: ComparedScope) -> list[Family]:
     found: dict[str, Family] = {}
     for place, file in scope.files.items():
-        found.setdefault(without_build(place_of(file)), []).append((place, file))
+        found.setdefault(_module(file), []).append((place, file))
     return list(found.values())
 
 

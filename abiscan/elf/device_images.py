@@ -53,7 +53,7 @@ def device_images(image: Image, path: str | os.PathLike[str] | None = None) -> D
     """
     found = _Found()
     if not read_sections(image):
-        return DeviceImages(unread="it has no section headers, which say where device code lies")
+        return DeviceImages(unread="it has no section headers, which locate device code")
     for name, header in named_sections(image):
         start, end = header.offset, min(header.offset + header.size, image.size)
         try:

@@ -72,6 +72,15 @@ class Dynamic(Struct, frozen=True):
         return DT_TEXTREL in self.values or bool(self.values.get(DT_FLAGS, 0) & DF_TEXTREL)
 
     @property
+    def binds_now(self) -> bool:
+        """Functions are looked up when the object is opened, however it is opened (-z now)."""
+        return (
+            DT_BIND_NOW in self.values
+            or bool(self.values.get(DT_FLAGS, 0) & DF_BIND_NOW)
+            or bool(self.flags_1 & DF_1_NOW)
+        )
+
+    @property
     def flags_1(self) -> int:
         """DT_FLAGS_1, 0 if absent."""
         return self.values.get(DT_FLAGS_1, 0)
@@ -139,7 +148,7 @@ def read_dynamic(image: Image) -> Dynamic:
             return None
         found = image.terminated(strtab + at, end)
         if found is None:
-            raise UnreadableFile(image.path, f"corrupt ELF file: {what} lies outside of its string table")
+            raise UnreadableFile(image.path, f"corrupt ELF file: {what} is outside of its string table")
         return found
 
     names = [image.terminated(strtab + at, end) for at in needed]

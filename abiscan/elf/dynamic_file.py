@@ -16,6 +16,7 @@ from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.hashing import gnu_hashes
 from abiscan.elf.image import Image, Sparse
 from abiscan.elf.relocations import (
+    JUMP_SLOT,
     PackedRelocations,
     RelocationTable,
     packed_relocations,
@@ -178,6 +179,12 @@ class DynamicFile:
         shift = self._info_shift
         mask = (1 << shift) - 1
         return [(info >> shift, info & mask) for info in self._looked_up if symbols is None or info >> shift in symbols]
+
+    def is_bound_when_called(self, symbols: Container[int]) -> bool:
+        """Whether a lazy loader leaves these symbols (indices of .dynsym) open until they are called: the relocations
+        that refer to them are all those of calls, and the file does not ask to be bound at once."""
+        slot = JUMP_SLOT.get(self.machine)
+        return not self.dynamic.binds_now and all(kind == slot for _index, kind in self.relocated(symbols))
 
     @cached_property
     def open_references(self) -> list[RawSymbol]:

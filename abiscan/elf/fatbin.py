@@ -118,7 +118,7 @@ def _next(read: Read, at: int, end: int) -> int:
             return at + found
         if at + gap >= end:
             return end
-    raise ContainerError("what is no container of NVIDIA's stands among them")
+    raise ContainerError("one of them is not an NVIDIA container")
 
 
 def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None:

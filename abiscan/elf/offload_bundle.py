@@ -79,7 +79,7 @@ def _next(buffer: Buffer | Image, at: int, end: int) -> int:
     else:
         if end - at <= _CHUNK:
             return end
-    raise BundleError("what is no bundle of clang's stands among them")
+    raise BundleError("one of them is not a clang offload bundle")
 
 
 def table_at(data: bytes, at: int) -> tuple[int, int] | None:

@@ -31,6 +31,7 @@ from abiscan.model.limits import MAX_PACKED_RELOCATIONS
 
 # Relocation types by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7. R_*_64 and ABS64, by which the loader
 # writes symbol + addend; R_*_RELATIVE, base + addend; GLOB_DAT and JUMP_SLOT, the symbol's address into a GOT slot.
+JUMP_SLOT = {"x86_64": 7, "aarch64": 1026}
 ABSOLUTE = {"x86_64": 1, "aarch64": 257}
 RELATIVE = {"x86_64": 8, "aarch64": 1027}
 IRELATIVE = {"x86_64": 37, "aarch64": 1032}

@@ -342,7 +342,7 @@ class _Reader:
             case [str(path)]:
                 patterns, required = (path,), True
             case _:
-                raise UnknownSequence("it opens a library whose path is not told by the text")
+                raise UnknownSequence("it opens a library with a computed path")
         if not all(pattern.startswith(f"{_DIRECTORY}/") and "/../" not in pattern for pattern in patterns):
             raise UnknownSequence("it opens a library outside of the directories of sys.path")
         below = tuple(pattern.removeprefix(f"{_DIRECTORY}/") for pattern in patterns)

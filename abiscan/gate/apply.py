@@ -57,7 +57,7 @@ def apply(
         if note is not None:
             notes.append(note)
     accepted, unsure = _unsure(report, used_whole)
-    notes += accepted
+    notes += accepted.values()
     failing = any(policy.fails(f.severity) for a in report.artifacts for f in a.standing)
     if failing or (policy.fail_on is not None and any(entry.fails for entry in stale)):
         verdict = Verdict.FAIL
@@ -71,6 +71,7 @@ def apply(
         stale=tuple(stale),
         notes=tuple(notes),
         fail_on=policy.fail_on,
+        accepted=tuple(accepted),
         imports_shown=policy.imports_shown,
     )
 
@@ -174,7 +175,7 @@ def _apply_ignores(
         if ignore not in live:
             stale.append(StaleEntry(ignore.where, f"{ignore}: expired on {ignore.expires}", False))
         elif ignore.where not in used and _could_have_matched(ignore, report, displays):
-            stale.append(StaleEntry(ignore.where, f"{ignore}: matches nothing", False))
+            stale.append(StaleEntry(ignore.where, f"{ignore}: unused", False))
     return replace(report, artifacts=tuple(artifacts)), stale, [i for i in live if i.whole_path]
 
 
@@ -225,9 +226,9 @@ def _accepted(finding: Finding, reason: str | None) -> Finding:
     return finding if reason is None else replace(finding, suppressed=True, suppression=reason)
 
 
-def _unsure(report: Report, ignores: list[Ignore]) -> tuple[list[str], bool]:
-    """Notes on what an ignore accepts, and whether anything else could not be read or decided."""
-    notes: list[str] = []
+def _unsure(report: Report, ignores: list[Ignore]) -> tuple[dict[str, str], bool]:
+    """What an ignore accepts, with a note on it, and whether anything else could not be read or decided."""
+    notes: dict[str, str] = {}
     unsure = False
     open_ends = [
         (a.display, a.verdict.value)
@@ -239,5 +240,5 @@ def _unsure(report: Report, ignores: list[Ignore]) -> tuple[list[str], bool]:
         if ignore is None:
             unsure = True
         else:
-            notes.append(f"{display}: {word}, accepted: {ignore.reason} ({ignore.where})")
+            notes[display] = f"{display}: {word}, accepted: {ignore.reason} ({ignore.where})"
     return notes, unsure

@@ -180,7 +180,7 @@ def read_baseline(text: str, where: str) -> Baseline:
     """
     import json
 
-    advice = f"make it anew with --write-baseline {where}"
+    advice = f"write it again with --write-baseline {where}"
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -189,7 +189,7 @@ def read_baseline(text: str, where: str) -> Baseline:
         raise UsageError(f"{where}: not a baseline of abiscan; {advice}")
     if document["abiscan_baseline"] != VERSION:
         found = document["abiscan_baseline"]
-        raise UsageError(f"{where}: a baseline of version {found!r}, and this abiscan reads {VERSION}; {advice}")
+        raise UsageError(f"{where}: baseline version {found!r}; this abiscan reads version {VERSION}; {advice}")
     entries = document.get("entries")
     if not isinstance(entries, list):
         raise UsageError(f"{where}: not a baseline: it has no list of entries; {advice}")
@@ -206,7 +206,7 @@ def target_note(baseline: Baseline, report: Report) -> str | None:
     now = _target(report)
     if baseline.target is None or now is None or baseline.target == now:
         return None
-    return f"{baseline.where} was written against torch {baseline.target}; this run resolves against {now}"
+    return f"{baseline.where} was written for torch {baseline.target}; this run checks against {now}"
 
 
 def _target(report: Report) -> str | None:
@@ -242,7 +242,7 @@ def _parse(value: object, where: str, advice: str) -> BaselineEntry:
     def text(key: str, optional: bool = False) -> Any:
         found = value.get(key) if isinstance(value, dict) else None
         if not isinstance(found, str) and not (optional and found is None):
-            raise UsageError(f"{where}: {key} must be a text; {advice}")
+            raise UsageError(f"{where}: {key} must be a string; {advice}")
         return found
 
     count = value.get("count", 1) if isinstance(value, dict) else 1

@@ -168,7 +168,7 @@ def _ignores(entries: object, where: str, known: Collection[str]) -> tuple[Ignor
             _date(entry.get("expires"), place),
         )
         if ignore.rule is None and ignore.symbol is None and ignore.path is None:
-            raise UsageError(f"{place}: say what to ignore: a rule, a symbol or a path")
+            raise UsageError(f"{place}: name a rule, a symbol or a path to ignore")
         ignores.append(ignore)
     return tuple(ignores)
 
@@ -188,7 +188,7 @@ def _date(value: object, where: str) -> datetime.date | None:
 def _string(table: Mapping[str, Any], key: str, where: str) -> str | None:
     value = table.get(key)
     if value is not None and (not isinstance(value, str) or not value):
-        raise UsageError(f"{where}: {key} must be a text that is not empty")
+        raise UsageError(f"{where}: {key} must be a non-empty string")
     return value
 
 

@@ -32,10 +32,10 @@ REQUIREMENT_RULES = (
     RuleInfo(
         REQUIRE_TORCH,
         "A file does not load on every torch build of the required range",
-        "The project promises a range of torch releases, and a user of one of these builds would see the import fail. "
+        "The project declares a range of torch releases. With one of these builds, the import fails. "
         "A release whose default build has another CUDA than the file needs counts as one that does not load it.",
         "abiscan --require-torch '>=2.4,<2.9' dist/*.whl",
-        "Build a wheel for each group of builds, narrow the range, or remove the calls whose names changed.",
+        "Build a wheel for each group of builds, narrow the range, or remove the calls to functions that changed.",
         ("https://packaging.python.org/en/latest/specifications/version-specifiers/",),
         "0.1.0",
         Severity.ERROR,
@@ -44,7 +44,7 @@ REQUIREMENT_RULES = (
     RuleInfo(
         REQUIRE_STABLE_ABI,
         "A file uses more of torch than its stable C interface",
-        "Only the C shims are kept between torch releases; every other name of torch may change in the next one.",
+        "Only the C shims are guaranteed between torch releases. Any other symbol of torch may change.",
         "abiscan --require-stable-abi 2.10 dist/*.whl",
         "Move the extension to torch/csrc/stable and torch/headeronly (STABLE_TORCH_LIBRARY).",
         ("https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html",),
@@ -56,11 +56,10 @@ REQUIREMENT_RULES = (
 # Of this one a run speaks without being asked: the gate must not depend on another rule's being there.
 VERDICT_RULE = RuleInfo(
     DOES_NOT_LOAD,
-    "A file does not load, and no other rule says so",
-    "The fault lies outside of the file: a library of its own package that it needs does not load, or its torch has "
-    "another CUDA.",
+    "A file does not load, and no other rule reports it",
+    "The cause is outside of the file: a library of its package does not load, or torch ships another CUDA.",
     "abiscan dist/*.whl",
-    "Mend the library that it needs, or build the file for the CUDA of its torch.",
+    "Fix the library that it needs, or build the file for the CUDA of its torch.",
     (),
     "0.1.0",
     Severity.ERROR,
@@ -83,9 +82,9 @@ def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierS
     try:
         parsed = read_specifiers(text)
     except InvalidDependency:
-        raise UsageError(f"{where}: {text!r} is no version range; write one such as '>=2.4,<2.9'") from None
+        raise UsageError(f"{where}: {text!r} is not a version range; write for example '>=2.4,<2.9'") from None
     if not len(parsed):
-        raise UsageError(f"{where}: the range is empty; write one such as '>=2.4,<2.9'")
+        raise UsageError(f"{where}: the range is empty; write for example '>=2.4,<2.9'")
     return parsed
 
 
@@ -97,7 +96,7 @@ def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[in
     """
     found = versions.order(text) if versions.is_version(text) else None
     if found is None:
-        raise UsageError(f"{where}: {text!r} is no torch release; write one such as 2.10")
+        raise UsageError(f"{where}: {text!r} is not a torch release; write for example 2.10")
     return found[: text.partition("+")[0].count(".") + 1]
 
 
@@ -111,11 +110,11 @@ def check_known(spec: str | None, stable: str | None, known: Collection[str]) ->
         return
     span = f"they are {' - '.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
     if spec is not None and not any(parse_require_torch(spec).contains(each, prereleases=True) for each in known):
-        raise UsageError(f"require-torch: {spec!r} admits no release of torch on which files are judged; {span}")
+        raise UsageError(f"require-torch: {spec!r} allows no torch release that can be checked; {span}")
     if stable is not None:
         wanted = parse_stable_abi(stable)
         if not any(_order(each)[: len(wanted)] == wanted for each in known):
-            raise UsageError(f"require-stable-abi: torch {stable} is no release on which files are judged; {span}")
+            raise UsageError(f"require-stable-abi: torch {stable} is not a release that can be checked; {span}")
 
 
 def _order(version: str) -> versions.Order:
@@ -127,7 +126,7 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
     if not _uses_torch(artifact):
         return (), None
     if artifact.releases is None:
-        return (), f"{artifact.display}: not judged on torch {spec}: the known builds were not looked at"
+        return (), f"{artifact.display}: not checked against torch {spec}"
     accepted = parse_require_torch(spec)
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
     own = named_release(artifact)
@@ -172,7 +171,7 @@ def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, 
                 Severity.ERROR,
                 Confidence.HIGH,
                 None,
-                f"brings a build for each release of torch, and none for {', '.join(absent)}, which {spec} has",
+                f"has one build for each torch release, but none for {', '.join(absent)}, which {spec} allows",
                 REQUIREMENT_RULES[0].use_instead,
                 fingerprint(REQUIRE_TORCH, module_key(path, None), *absent),
                 (),
@@ -215,7 +214,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     if not _uses_torch(artifact) or artifact.provenance.abi == "none":
         return (), None
     if artifact.provenance.abi is None:
-        return (), f"{artifact.display}: cannot tell whether it keeps to torch's stable interface"
+        return (), f"{artifact.display}: unknown whether it uses only torch's stable ABI"
     module = module_key(artifact.path, artifact.member)
     if artifact.provenance.abi != "stable":
         # A C shim has no mangled name, so of torch's names the mangled ones are the others.
@@ -226,7 +225,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
                 Severity.ERROR,
                 Confidence.HIGH,
                 names[0] if len(names) == 1 else None,
-                f"imports {len(names) or 'some'} C++ names of torch, which promise nothing between releases",
+                f"imports {len(names) or 'some'} C++ symbols of torch, which are not guaranteed between releases",
                 REQUIREMENT_RULES[1].use_instead,
                 fingerprint(REQUIRE_STABLE_ABI, module),
                 names,
@@ -234,22 +233,22 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
         ), None
     if version is None:
         return (), None
-    window = artifact.provenance.torch_releases
-    if window is None:
-        return (), f"{artifact.display}: cannot tell which torch release its C shims need"
+    releases = artifact.provenance.torch_releases
+    if releases is None:
+        return (), f"{artifact.display}: unknown which torch release its C shims need"
     wanted = parse_stable_abi(version)
     # `2.10` speaks of every 2.10.x.
-    if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in window):
+    if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in releases):
         return (), None
-    needs = f"needs torch {window[0][0]} or newer" if window else "is exported whole by no known release"
+    needs = f"needs torch {releases.first} or newer" if releases else "are exported together by no known release"
     return (
         Finding(
             REQUIRE_STABLE_ABI,
             Severity.ERROR,
             Confidence.HIGH,
             None,
-            f"keeps to torch's C shims, but {needs}; {version} is required",
-            f"Define TORCH_TARGET_VERSION for {version} and avoid what is newer.",
+            f"uses only torch's C shims, but {needs}; {version} is required",
+            f"Define TORCH_TARGET_VERSION for {version} and avoid newer functions.",
             fingerprint(REQUIRE_STABLE_ABI, module, version),
         ),
     ), None
@@ -286,9 +285,8 @@ def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
     if artifact.verdict is not ArtifactVerdict.FAILS or artifact.replaced_by is not None or told:
         return artifact
     cause = artifact.causes[0] if artifact.causes else None
-    why = (
-        cause.summary if cause is not None else artifact.loader.error or next(iter(artifact.notes), "it does not load")
-    )
+    reasons = (artifact.loader.error, *artifact.failure_reasons, *artifact.notes, "it does not load")
+    why = cause.summary if cause is not None else next(filter(None, reasons))
     finding = Finding(
         DOES_NOT_LOAD,
         Severity.ERROR,

@@ -158,9 +158,9 @@ class ZipContent:
             raise UnreadableFile(display, f"larger than {limit} bytes")
         return bytes(self._archive.unpack(self._member, display))
 
-    def beside(self, suffix: str, limit: int) -> bytes | None:
-        """As `Artifact.beside`."""
-        other = self._archive.members.get(posixpath.splitext(self._member.name)[0] + suffix)
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """As `Artifact.neighbour`."""
+        other = self._archive.members.get(posixpath.join(posixpath.dirname(self._member.name), name))
         return None if other is None else ZipContent(self._archive, other).read(limit)
 
 

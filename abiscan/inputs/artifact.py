@@ -105,8 +105,8 @@ class Content(Protocol):
     def read(self, limit: int) -> bytes:
         """The bytes."""
 
-    def beside(self, suffix: str, limit: int) -> bytes | None:
-        """As `Artifact.beside`."""
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """As `Artifact.neighbour`."""
 
 
 class Group(Struct, eq=False):
@@ -218,18 +218,23 @@ class Artifact(Struct, frozen=True):
         return self.content.read(limit)
 
     def beside(self, suffix: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
-        """The bytes of the file that has its name with another suffix and lies beside it; None where there is none.
+        """The bytes of the file that has its name with another suffix and lies beside it (`x.json` beside `x.so`), as
+        `neighbour`."""
+        base = (self.disk_path or self.place).rpartition("/")[2]
+        return self.neighbour(posixpath.splitext(base)[0] + suffix, files, limit)
+
+    def neighbour(self, name: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
+        """The bytes of the file of a name in its folder; None where there is none.
 
         Args:
-            suffix: `.json` for `x.json` beside `x.so`.
             files: where it is, unless in an archive.
 
         Raises:
             UnreadableFile: it has more than `limit` bytes, or cannot be read.
         """
         if self.disk_path is None:
-            return self.content.beside(suffix, limit)
-        path = posixpath.splitext(self.disk_path)[0] + suffix
+            return self.content.neighbour(name, limit)
+        path = posixpath.join(posixpath.dirname(self.disk_path), name)
         found = files.read(path, limit + 1)
         if found is not None and len(found) > limit:
             raise UnreadableFile(path, f"larger than {limit} bytes")

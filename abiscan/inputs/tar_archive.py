@@ -101,6 +101,6 @@ class TarContent:
             raise UnreadableFile(display, f"larger than {limit} bytes")
         return bytes(self._archive.unpack(self._number, display))
 
-    def beside(self, suffix: str, limit: int) -> bytes | None:
-        """As `Artifact.beside`."""
-        return self._archive.neighbour(posixpath.splitext(self._name)[0] + suffix, limit)
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """As `Artifact.neighbour`; None for what has not the name of a shared object with another suffix."""
+        return self._archive.neighbour(posixpath.join(posixpath.dirname(self._name), name), limit)

@@ -59,8 +59,8 @@ class DiskContent:
         finally:
             source.close()
 
-    def beside(self, suffix: str, limit: int) -> bytes | None:
-        """None: `Artifact.beside` asks the file system, where links count."""
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """None: `Artifact.neighbour` asks the file system, where links count."""
         return None
 
 

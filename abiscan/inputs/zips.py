@@ -181,7 +181,7 @@ def _directory(source: ByteSource, display: str) -> tuple[int, int, int]:
     if offset + size != end:
         # In an archive that was cut off, the end of one stored inside of it may be the last that is found: what it
         # says would fit if the bytes before it were taken for a prefix, which is why prefixes are not allowed for.
-        raise UnreadableFile(display, "truncated or damaged zip file: its directory is not where its end says")
+        raise UnreadableFile(display, "truncated or damaged zip file: no central directory at the recorded offset")
     return offset, size, count
 
 
@@ -204,7 +204,7 @@ def data_start(source: ByteSource, member: ZipMember, display: str, *, ahead: in
     fixed = _LOCAL + len(member.raw_name)
     header = source.read_at(member.offset, fixed + ahead)
     if len(header) < _LOCAL or not header.startswith(LOCAL_MAGIC):
-        raise UnreadableFile(display, "damaged zip file: there is no member where its directory says")
+        raise UnreadableFile(display, "damaged zip file: there is no member at the recorded offset")
     if header[_LOCAL:fixed] != member.raw_name:
         raise UnreadableFile(display, "damaged zip file: the member has another name there than in the directory")
     length = _LOCAL + _number(header, 26, 2) + _number(header, 28, 2)

@@ -1,7 +1,7 @@
 """The search scope and the binding, as the dynamic loader (ld.so) does them, from files alone.
 
 `Loader` holds the modelled process of one Python environment and serves any number of files. The model is glibc's
-loader, function by function (the modules name theirs); docs/loader.md says what it cannot know.
+loader, function by function (the modules name theirs); docs/explanation/loader.md says what it cannot know.
 """
 
 from __future__ import annotations
@@ -116,6 +116,12 @@ class Loader:
         """Why the last `predict` gave no outcome, where that is for what this file holds; a sentence."""
         last = self._last
         return last.examination.doubt if last is not None and last.elf is binary else None
+
+    @property
+    def torch_failure(self) -> str | None:
+        """Why `import torch` of this torch fails, where the loader stops it; a sentence."""
+        process = None if self._builder is None else self._process(modules=False)
+        return None if process is None or process.torch_stop is None else process.torch_failure
 
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
         """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""

@@ -211,7 +211,7 @@ def _check_word(called: _Called, word: Word, what: str, place: int, bind: Binder
         area = _area_at(other.areas, word.number)
         if area is not None and not area.flags & PF_X:
             raise crash(path, f"its {what} is at {word.number:#x} of {word.elf.path}, which is no code")
-        raise Undecidable(f"{path}: its {what} lies in {word.elf.path}, and what it does there is unknown")
+        raise Undecidable(f"{path}: its {what} is in {word.elf.path}, and what it does there is unknown")
 
 
 def _check_number(number: int, path: str, what: str, bind: Binder) -> None:

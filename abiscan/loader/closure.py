@@ -161,7 +161,7 @@ class Mapper:
         for position, tag, text in reversed(item.elf.dynamic.filters):
             requests.insert(position, (tag, text.decode("utf-8", "surrogateescape")))
         if item.elf.dynamic.lost_names:
-            closure.stop(Undecidable(f"{item.label} needs a library whose name lies outside of its string table"))
+            closure.stop(Undecidable(f"{item.label} needs a library with a name outside of its string table"))
         for tag, raw in requests:
             name = self._search.expand(raw, item)
             if not name and raw:

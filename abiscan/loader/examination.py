@@ -104,6 +104,8 @@ class Examination:
         process = self.process
         if process.linker.flavour is Flavour.OTHER:
             return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
+        if process.torch_stop is not None:
+            return LoaderPrediction(LoaderOutcome.FAILS, process.torch_stop, torch_fails=True)
         if process.torch_failure is not None:
             return _unknown(process.torch_failure)
         closure = self.closure
@@ -240,8 +242,9 @@ def examine(process: Process, elf: ElfFile, path: str, siblings: dict[str, ElfFi
     Args:
         siblings: absolute path to contents of files of the same package.
     """
-    namespace = process.namespace.fork()
-    files = process.search.files.overlay({path: elf, **siblings})
+    package = {path: elf, **siblings}
+    namespace = process.namespace.fork(package)
+    files = process.search.files.overlay(package)
     mapper = process.mapper(namespace, files=files, siblings=_names(siblings))
     try:
         return Examination(process, namespace, mapper.close_over(mapper.map(path, process.caller, None), tolerant=True))

@@ -99,7 +99,7 @@ def check_flags(elf: ElfFile, path: str) -> None:
         # Notes are read in memory where they are aligned to eight bytes (sysdeps/x86/dl-prop.h).
         reads = segment.type == PT_GNU_PROPERTY or (segment.type == PT_NOTE and segment.align == 8)
         if reads and segment.memory_size and not _is_in_place(elf, segment):
-            raise Undecidable(f"{path} has a note segment that is not mapped as its program header says")
+            raise Undecidable(f"{path} has a note segment that is not mapped as in its program header")
     variables = thread_local(segments)
     if variables is not None:
         odd = variables.align & (variables.align - 1) or variables.file_size > variables.memory_size
@@ -146,7 +146,7 @@ def check_revisions(elf: ElfFile, path: str) -> None:
     odd = next((revision for revision in defined if revision != 1), None)
     if odd is not None:
         # Said of whoever asks this file for a version; nobody may.
-        raise Undecidable(f"{path} defines versions in records of revision {odd}, which the loader does not know")
+        raise Undecidable(f"{path} defines versions in records of revision {odd}, which the loader does not support")
     highest = max(elf.symbols.version_records.versions, default=0)
     if highest and DT_VERSYM not in elf.dynamic.values:
         raise crash(path, "it has version records and no table of versions (DT_VERSYM), which the loader reads")

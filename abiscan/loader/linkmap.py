@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from abiscan.elf import ElfFile
 from abiscan.loader.definitions import Definitions
@@ -99,14 +99,25 @@ class Namespace:
         self._by_soname: dict[str, LinkMap] = {}
         self._by_file: dict[FileId, LinkMap] = {}
 
-    def fork(self) -> Namespace:
-        """A copy that can grow by itself; the objects are shared."""
+    def fork(self, files: Mapping[str, ElfFile] | None = None) -> Namespace:
+        """A copy that can grow by itself; the objects are shared.
+
+        Args:
+            files: path to contents of files that replace what is on disk: a request does not find what was mapped from
+                another file of that path.
+        """
         copy = Namespace()
         copy.maps = self.maps[:]
         copy.scope = self.scope[:]
         copy._by_name = self._by_name.copy()
         copy._by_soname = self._by_soname.copy()
         copy._by_file = self._by_file.copy()
+        for path, elf in (files or {}).items():
+            known = self._by_name.get(path)
+            if known is not None and known.elf is not None and not _is_same(known.elf, elf):
+                copy._by_name = {name: item for name, item in copy._by_name.items() if item is not known}
+                copy._by_soname = {name: item for name, item in copy._by_soname.items() if item is not known}
+                copy._by_file = {each: item for each, item in copy._by_file.items() if item is not known}
         return copy
 
     def __iter__(self) -> Iterator[LinkMap]:
@@ -151,3 +162,17 @@ class Namespace:
     def find_file(self, file_id: FileId) -> LinkMap | None:
         """The object mapped from this file."""
         return self._by_file.get(file_id)
+
+
+# Bytes that are compared at once.
+_CHUNK = 1 << 20
+
+
+def _is_same(one: ElfFile, other: ElfFile) -> bool:
+    """Whether two files have the same contents."""
+    if one is other or (one.mapped is not None and one.mapped == other.mapped):
+        return True
+    first, second = one.image.buffer, other.image.buffer
+    return one.size == other.size and all(
+        first[at : at + _CHUNK] == second[at : at + _CHUNK] for at in range(0, one.size, _CHUNK)
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from msgspec import Struct, field
 
@@ -28,6 +29,7 @@ from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.tls import StaticTls
+from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
 
 
 class Process(Struct):
@@ -36,6 +38,7 @@ class Process(Struct):
     Attributes:
         caller: the object that calls dlopen.
         torch_failure: why `import torch` does not come to its end in the model, if it does not; a sentence.
+        torch_stop: where the loader stops `import torch`, where that is sure.
         torch: the objects that importing torch brought, without those of extension modules.
         stack_is_executable: whether some object has asked for that.
         started: how many objects were there before main.
@@ -51,6 +54,7 @@ class Process(Struct):
     main: LinkMap
     caller: LinkMap
     torch_failure: str | None = None
+    torch_stop: LoaderStop | None = None
     torch: list[LinkMap] = field(default_factory=list)
     stack_is_executable: bool = False
     started: int = 0
@@ -138,6 +142,9 @@ class ProcessBuilder:
                 self._import_torch(process, self._torch)
             except (LoadFailure, Undecidable) as reason:
                 process.torch_failure = self._explain(self._torch, reason)
+                if isinstance(reason, LoadFailure) and not preloads.has_rocm_init(self._torch):
+                    process.torch_stop = reason.stop
+                self._map_what_is_there(process, self._torch)
             process.torch = process.namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
@@ -208,6 +215,13 @@ class ProcessBuilder:
             self._load_global_dependencies(process, torch)
         self._dlopen(process, torch.extension)
 
+    def _map_what_is_there(self, process: Process, torch: InstalledTorch) -> None:
+        """The libraries of a torch that cannot be imported, without what they lack: imports from them resolve."""
+        mapper = process.mapper(process.namespace)
+        for path in torch.libraries if torch.extension is None else (*torch.libraries, torch.extension):
+            with suppress(LoadFailure, Undecidable):
+                mapper.close_over(mapper.map(path, process.main, None), tolerant=True)
+
     def _load_global_dependencies(self, process: Process, torch: InstalledTorch) -> None:
         """`_load_global_deps` of torch/__init__.py, as this torch has it."""
         path = preloads.global_dependencies(torch)
@@ -235,8 +249,8 @@ class ProcessBuilder:
 
     def _explain(self, torch: InstalledTorch, reason: LoadFailure | Undecidable) -> str:
         if preloads.has_rocm_init(torch):
-            return f"`import torch` loads ROCm by code of its own (_rocm_init.py), which is not followed: {reason}"
-        return f"`import torch` itself fails: {reason}"
+            return f"`import torch` loads ROCm in _rocm_init.py, which is not analysed: {reason}"
+        return f"{TORCH_FAILS}{reason}"
 
     def _is_mapped(self, process: Process, part: str) -> bool:
         """Whether a text is in /proc/self/maps, which has paths with all symbolic links resolved."""
@@ -252,7 +266,8 @@ class ProcessBuilder:
         if path is not None:
             self._dlopen(process, path)
         elif preload.required:
-            raise Undecidable(f"no package has installed {preload.patterns[0]}, and torch opens it by its path")
+            why = "no package has installed it, and torch opens it by its path"
+            raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, preload.patterns[0], detail=why))
 
     def _suffixes(self) -> tuple[str, ...]:
         """Endings of extension modules of this interpreter, best first."""

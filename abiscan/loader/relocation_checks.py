@@ -97,7 +97,7 @@ def check_names(elf: ElfFile, path: str) -> None:
     highest = [max((info >> table.shift for info in table.others), default=0) for table in elf.relocations]
     elf.symbols.version_numbers(highest)
     if elf.symbols.has_lost_name(elf.referred):
-        raise Undecidable(f"{path}: a relocation is for a symbol whose name lies outside of the string table")
+        raise Undecidable(f"{path}: a relocation refers to a symbol with a name outside of the string table")
 
 
 def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
@@ -171,9 +171,9 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
             found = bind(index, kind)
             if kind in sizes:
                 if found.is_absent:
-                    raise crash(path, "a relocation asks for the size of a symbol that nothing defines")
+                    raise crash(path, "a relocation needs the size of a symbol that nothing defines")
                 if found.symbol is None and elf.symbols.raw(index).binding == STB_WEAK:
-                    raise Undecidable(f"{path}: a relocation asks for the size of a symbol that may be undefined")
+                    raise Undecidable(f"{path}: a relocation needs the size of a symbol that may be undefined")
             elif found.symbol is not None and found.elf is not None:
                 size = min(found.symbol.size, elf.symbols.raw(index).size)
                 _check_source(path, found, size)
@@ -219,7 +219,7 @@ def _check_relro(elf: ElfFile, path: str) -> None:
             at = min(page_end(last), end)
     if start > end or at < end:
         raise Undecidable(
-            f"{path} asks for read-only memory (PT_GNU_RELRO) beyond its segments: the loader refuses that, or takes "
+            f"{path} requests read-only memory (PT_GNU_RELRO) beyond its segments: the loader refuses that, or takes "
             "the memory of another library"
         )
 

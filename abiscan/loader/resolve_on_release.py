@@ -50,19 +50,19 @@ def resolve_on_release(
     """
     needed, others = needed_of_package(binary, siblings)
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
-    reached = frozenset[str]() if exports is None else exports.in_scope(everything)
-    brings = frozenset[str]() if exports is None else exports.brings
+    scope = frozenset[str]() if exports is None else exports.in_scope(everything)
+    provided = frozenset[str]() if exports is None else exports.provided_libraries
     foreign = [name for name in others if _may_have_anything(name)]
-    unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
+    unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, provided))
     scopes = OwnScopes(binary.names_with_prefix)
-    python = partial(_of_python, pythons=pythons, one_of=one_of)
+    python = partial(_resolve_in_python, pythons=pythons, one_of=one_of)
     resolved = []
     beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
     for symbol in binary.imports:
         provider = beside.get(symbol.name)
         status = Status.MISSING if provider is None else Status.RESOLVED
         if provider is None and exports is not None:
-            provider = exports.library_in(symbol.name, reached)
+            provider = exports.library_in(symbol.name, scope)
             if provider is not None:
                 status = Status.RESOLVED
             elif owner_of(symbol.name, symbol.version) is Owner.TORCH:
@@ -70,17 +70,17 @@ def resolve_on_release(
                 status = Status.MISSING if provider is None else Status.UNREACHABLE
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
-            may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
+            may_be_torchs = exports is not None and bool(scope) and not exports.knows(symbol.name)
             unknown = exports is None or may_be_torchs or bool(foreign)
             torch_known = exports is not None and exports.knows(symbol.name)
-            status, provider = _of_others(symbol, owner, python, torch_known=torch_known, unknown=unknown)
+            status, provider = _resolve_elsewhere(symbol, owner, python, torch_known=torch_known, unknown=unknown)
         if status is not Status.RESOLVED and symbol.may_stay_unbound:
             status, provider = Status.WEAK, None
         resolved.append(ResolvingImport(symbol, owner, status, provider))
     found = {path.rpartition("/")[2]: path for path in needed}
     return Resolution(
         imports=resolved,
-        needed=tuple(_served(name, found, brings) for name in binary.needed),
+        needed=tuple(_served(name, found, provided) for name in binary.needed),
         missing_libraries=(*unfit, *foreign),
         missing_torch_libraries=tuple(
             name for name in others if is_torch_library(name) and (exports is None or name not in exports.sonames)
@@ -106,18 +106,18 @@ def _may_have_anything(soname: str) -> bool:
     return owner not in _PROVIDED
 
 
-def _served(name: str, members: Mapping[str, str], brings: frozenset[str]) -> NeededLibrary:
+def _served(name: str, members: Mapping[str, str], provided: frozenset[str]) -> NeededLibrary:
     """A needed library with who serves it: a package member, the system, the driver, or what the build brings."""
     base = name.rpartition("/")[2]
     system = owner_of_library(base) in (Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.PYTHON)
-    return NeededLibrary(name, members.get(base) or (base if system or base in brings or is_driver(base) else None))
+    return NeededLibrary(name, members.get(base) or (base if system or base in provided or is_driver(base) else None))
 
 
 def settle_python_names(resolution: Resolution, pythons: Sequence[PythonExports]) -> None:
     """Resolve CPython's names by other interpreters than that of the process."""
     for each in resolution.imports:
         if each.owner is Owner.PYTHON and each.status is not Status.WEAK:
-            each.settle(*_of_python(each.name, pythons, one_of=False))
+            each.settle(*_resolve_in_python(each.name, pythons, one_of=False))
 
 
 def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> None:
@@ -141,9 +141,9 @@ def settle_by_dependents(
         needed: sonames that the dependents need.
         absent: those of them that are not here (`unknown_libraries`).
     """
-    reached = exports.in_scope(name.rpartition("/")[2] for name in needed)
+    scope = exports.in_scope(name.rpartition("/")[2] for name in needed)
     for each in resolution.imports:
-        provider = exports.library_in(each.name, reached) if each.status.is_unresolved else None
+        provider = exports.library_in(each.name, scope) if each.status.is_unresolved else None
         if provider is not None:
             each.settle(Status.RESOLVED, provider)
         elif absent and each.status is Status.MISSING and each.owner is Owner.OTHER:
@@ -155,14 +155,14 @@ def unknown_libraries(sonames: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(_may_have_anything, sonames))
 
 
-def _of_python(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> _Answer:
+def _resolve_in_python(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> _Answer:
     exporting = sum(python(name) for python in pythons)
     if not pythons or (one_of and 0 < exporting < len(pythons)):
         return Status.UNDECIDED, None
     return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
 
 
-def _of_others(
+def _resolve_elsewhere(
     symbol: Import, owner: Owner, python: Callable[[str], _Answer], *, torch_known: bool, unknown: bool
 ) -> _Answer:
     """(status, provider) of a name that neither the package nor the build exports.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
 from abiscan.loader.resolve_in_process import needed_of_package
@@ -23,7 +23,9 @@ def torch_needs(
     imports: Sequence[CheckedImport],
     siblings: Mapping[str, Binary],
     absent: Iterable[str],
+    *,
     dependents: Sequence[str] = (),
+    newer: Collection[str] = (),
 ) -> TorchNeeds:
     """Everything that only a build of torch can provide, for the file and for what it needs of its package.
 
@@ -32,17 +34,18 @@ def torch_needs(
         siblings: path to contents of the other shared objects of the package that it may need.
         absent: sonames of libraries of others that were not found: a name of unknown home may be theirs.
         dependents: sonames that others of the package need which load the file into their scope.
+        newer: names of the C++ library that the oldest system of the wheel's tags does not have.
     """
     needed, others = needed_of_package(binary, dict(siblings))
     # A library of the package that needs none of torch's binds whatever the release is.
     with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
     everything = [*binary.needed, *dependents, *(name for each in with_torch.values() for name in each.needed)]
     return TorchNeeds(
-        names=tuple(dict.fromkeys(_of_torch(imports))),
-        own_names=tuple(dict.fromkeys(_of_nobody_else(binary, imports, bool(tuple(absent))))),
+        names=tuple(dict.fromkeys(_torch_names(imports))),
+        own_names=tuple(dict.fromkeys(_unowned_names(binary, imports, bool(tuple(absent)), newer))),
         libraries=tuple(name for name in binary.needed if is_torch_library(name)),
-        reach=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_torch_library(name))),
-        siblings=tuple(_of_sibling(path, each, (binary, *needed.values())) for path, each in with_torch.items()),
+        scope=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_torch_library(name))),
+        siblings=tuple(_sibling_needs(path, each, (binary, *needed.values())) for path, each in with_torch.items()),
         machine=binary.machine,
         gpu_libraries=tuple(
             name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
@@ -50,34 +53,41 @@ def torch_needs(
     )
 
 
-def _of_torch(imports: Iterable[CheckedImport]) -> Iterator[str]:
+def _torch_names(imports: Iterable[CheckedImport]) -> Iterator[str]:
     """Torch's names, but for those that another library in scope exports."""
     for bound in imports:
         if bound.owner is not Owner.TORCH or bound.status is Status.WEAK:
             continue
         if bound.provider is not None and not is_torch_library(bound.provider):
             continue
-        # One of another home by its spelling is torch's where torch exports it: `_of_nobody_else` has those.
+        # One of another home by its spelling is torch's where torch exports it: `_unowned_names` has those.
         if owner_of(bound.name, bound.symbol.version) is Owner.TORCH:
             yield bound.name
 
 
-def _of_nobody_else(binary: Binary, imports: Iterable[CheckedImport], absent: bool) -> Iterator[str]:
+def _unowned_names(
+    binary: Binary, imports: Iterable[CheckedImport], absent: bool, newer: Collection[str]
+) -> Iterator[str]:
     """Names of no home that is known: torch exports them, or nothing does."""
     scopes: OwnScopes | None = None
     for bound in imports:
+        if bound.name in newer and bound.symbol.version is None and bound.status is Status.UNDECIDED and not absent:
+            yield bound.name
+            continue
         by_torch = bound.provider is not None and is_torch_library(bound.provider)
         if bound.status is not Status.MISSING and not by_torch:
             continue
         scopes = scopes or OwnScopes(binary.names_with_prefix)
         owner = owner_of(bound.name, bound.symbol.version, None, scopes)
-        if owner is Owner.TORCH or owner in _SERVED_ELSEWHERE or is_glibc_name(bound.name):
+        if bound.name not in newer and (
+            owner is Owner.TORCH or owner in _SERVED_ELSEWHERE or is_glibc_name(bound.name)
+        ):
             continue
         if bound.status is Status.MISSING or not (absent or not recorded(bound.name)):
             yield bound.name
 
 
-def _of_sibling(path: str, sibling: Binary, scope: Iterable[Binary]) -> SiblingNeeds:
+def _sibling_needs(path: str, sibling: Binary, scope: Iterable[Binary]) -> SiblingNeeds:
     own = dict.fromkeys(
         symbol.name
         for symbol in sibling.imports

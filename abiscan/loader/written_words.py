@@ -131,14 +131,14 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
     for table in elf.relocations:
         # A descriptor takes two words; what is copied, any number.
         found = table.within(start - 2 * width + 1, end, copies)
-        found = [each for each in found if each.type not in copies or _reaches(elf, each, start, end)]
+        found = [each for each in found if each.type not in copies or _may_write_into(elf, each, start, end)]
         resolved = [each for each in found if effects.get(each.type) is WordEffect.RESOLVER]
         for each in [each for each in found if effects.get(each.type) is not WordEffect.RESOLVER] + resolved:
             _apply(written, each, effects.get(each.type), bind)
     return written.words()
 
 
-def _reaches(elf: ElfFile, copy: RelocatedWord, start: int, end: int) -> bool:
+def _may_write_into(elf: ElfFile, copy: RelocatedWord, start: int, end: int) -> bool:
     """Whether a copy relocation may write into an address range; how many bytes it writes is looked up later."""
     return copy.place < end and copy.place + elf.symbols.raw(copy.symbol).size > start
 

@@ -50,7 +50,7 @@ class PackageOutcome(Struct, frozen=True):
         allowed: whether its requirements admit that torch.
         for_another: how many are made for another torch, CUDA or ROCm by their names, and are not judged.
         without_driver: how many don't load for want of the GPU's driver alone, which says nothing of the package.
-        absent: those that don't load want libraries that are not here, and no torch brings; nothing else is wrong.
+        absent: the libraries that are not here and no torch brings, where nothing else is wrong with what fails.
     """
 
     state: PackageState
@@ -59,7 +59,7 @@ class PackageOutcome(Struct, frozen=True):
     allowed: bool = True
     for_another: int = 0
     without_driver: int = 0
-    absent: bool = False
+    absent: tuple[str, ...] = ()
 
 
 class PackageReport(Struct, frozen=True):
@@ -71,6 +71,7 @@ class PackageReport(Struct, frozen=True):
         step: when its turn is, from 1 on; packages of one step don't need each other. None for one that is kept.
         requires_torch: its requirement on torch; empty for none.
         loads_on: the releases of torch on which all its files load; empty where it imports nothing of torch.
+        command: what installs what it wants, where a package has that; else empty.
     """
 
     name: str
@@ -83,6 +84,7 @@ class PackageReport(Struct, frozen=True):
     step: int | None
     requires_torch: str
     loads_on: str
+    command: str = ""
 
 
 class ProblemKind(enum.StrEnum):
@@ -96,15 +98,20 @@ class ProblemKind(enum.StrEnum):
     """LD_LIBRARY_PATH puts another copy of a library before the environment's."""
     EDITABLE = "editable"
     """A package whose shared objects lie in its source tree, which is not looked at."""
+    TORCH_FAILS = "torch-fails"
+    """`import torch` itself fails."""
+    MISSING_REQUIREMENTS = "missing-requirements"
+    """What torch requires is not installed."""
     NO_WHEELS = "no-wheels"
     """The other torch has no wheels for the environment's Python."""
 
 
 class Problem(Struct, frozen=True):
-    """Something about the environment as a whole."""
+    """Something about the environment as a whole; `command` mends it, where one is known."""
 
     kind: ProblemKind
     text: str
+    command: str = ""
 
 
 class EnvironmentReport(Struct, frozen=True):
@@ -130,13 +137,25 @@ class EnvironmentReport(Struct, frozen=True):
     root: str | None = None
 
     @property
+    def torch_failure(self) -> Problem | None:
+        """Why the torch that is installed, and is not to be replaced, cannot be imported."""
+        found = (each for each in self.problems if each.kind is ProblemKind.TORCH_FAILS)
+        return next(found, None) if self.after is None else None
+
+    @property
     def fails(self) -> bool:
-        """Whether a package does not load, now or (where another torch is named) after the upgrade."""
-        outcomes = [p.now if p.after is None else p.after for p in self.packages]
-        return any(outcome.state is PackageState.FAILS or not outcome.allowed for outcome in outcomes)
+        """Whether torch or a package does not load, now or (where another torch is named) after the upgrade."""
+        return self.torch_failure is not None or any(
+            outcome.state is PackageState.FAILS or not outcome.allowed for outcome in self.outcomes
+        )
 
     @property
     def undecided(self) -> bool:
         """Whether something could not be read or decided."""
-        outcomes = [p.now if p.after is None else p.after for p in self.packages]
-        return bool(self.errors) or any(outcome.state is PackageState.UNDECIDED for outcome in outcomes)
+        unsure = any(each.kind is ProblemKind.MISSING_REQUIREMENTS for each in self.problems) and self.after is None
+        return unsure or bool(self.errors) or any(each.state is PackageState.UNDECIDED for each in self.outcomes)
+
+    @property
+    def outcomes(self) -> tuple[PackageOutcome, ...]:
+        """Of each package, with the torch that counts."""
+        return tuple(p.now if p.after is None else p.after for p in self.packages)

@@ -101,6 +101,8 @@ MIN_RATE = 1000
 MIN_RATE_SECONDS = 60
 # Seconds of one run of pip, which has no limit of its own beyond the silence between two pieces.
 MAX_PIP_SECONDS = 3600
+# Pip keeps up to 256 KiB in memory before it writes, so that a shorter time would not see MIN_RATE.
+PIP_RATE_SECONDS = 300
 
 # --- texts --------------------------------------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
-    Limit("device images of a section", MAX_DEVICE_IMAGES, "", "those before are told, and that there are more"),
+    Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
     Limit(
@@ -188,6 +190,7 @@ LIMITS = (
     Limit("one request to a server", MAX_REQUEST_SECONDS, "s", "an error"),
     Limit(f"bytes a second from a server, over {MIN_RATE_SECONDS} s: no fewer than", MIN_RATE, "", "an error"),
     Limit("one run of pip", MAX_PIP_SECONDS, "s", "an error"),
+    Limit(f"bytes a second that pip fetches, over {PIP_RATE_SECONDS} s: no fewer than", MIN_RATE, "", "an error"),
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
     Limit("tokens of a source file that a rule concerns", MAX_SOURCE_TOKENS, "", "an error"),
     Limit("places of a source file that rules mean", MAX_SOURCE_PLACES, "", "an error"),

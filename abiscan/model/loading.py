@@ -7,6 +7,9 @@ import os
 
 from msgspec import Struct
 
+TORCH_FAILS = "`import torch` itself fails: "
+"""How the sentence begins about a torch that cannot be imported."""
+
 
 class NeededLibrary(Struct, frozen=True):
     """A DT_NEEDED entry and what the search made of it.
@@ -49,9 +52,10 @@ class LoaderStop(Struct, frozen=True):
         symbol: the mangled name that nothing exports (UNDEFINED_SYMBOL).
         version: the version asked for (UNDEFINED_SYMBOL where the reference has one, VERSION_NOT_FOUND).
         required_by: the file that asks for the version (VERSION_NOT_FOUND); empty for the executable.
-        detail: the loader's own words (INVALID_FILE, ASSERTION), what the process dies of, where there are none (CRASH:
-            SIGSEGV or SIGBUS in the loader, or in what it calls), the class that the file has (WRONG_CLASS:
-            `ELFCLASS32`), the relocation type (UNKNOWN_RELOCATION: `0x2a`).
+        detail: the loader's own words (INVALID_FILE, ASSERTION), why torch does not find a library that it looks for
+            itself (LIBRARY_NOT_FOUND), what the process dies of, where there are none (CRASH: SIGSEGV or SIGBUS in the
+            loader, or in what it calls), the class that the file has (WRONG_CLASS: `ELFCLASS32`), the relocation type
+            (UNKNOWN_RELOCATION: `0x2a`).
         errno: of the system call that failed; 0 where none did.
     """
 
@@ -83,7 +87,7 @@ class LoaderStop(Struct, frozen=True):
             case StopKind.VERSION_NOT_FOUND:
                 return f"version `{self.version}' not found (required by {self.required_by or 'the executable'})"
             case StopKind.LIBRARY_NOT_FOUND:
-                return "cannot open shared object file"
+                return self.detail or "cannot open shared object file"
             case StopKind.WRONG_CLASS:
                 return f"wrong ELF class: {self.detail}"
             case StopKind.UNKNOWN_RELOCATION:
@@ -103,13 +107,17 @@ class LoaderPrediction(Struct, frozen=True):
         outcome: None where it cannot be predicted (not installed here, other architecture, or `undecided` says why).
         stop: where and why glibc's loader stops first, where it fails; None for musl's, which checks in another order.
         undecided: why no prediction is made, in a sentence.
+        torch_fails: the loader stops at `import torch` itself, before the file.
     """
 
     outcome: LoaderOutcome | None
     stop: LoaderStop | None = None
     undecided: str | None = None
+    torch_fails: bool = False
 
     @property
     def error(self) -> str | None:
         """The loader's own first message, where it is known to fail."""
-        return None if self.stop is None else self.stop.message
+        if self.stop is None:
+            return None
+        return f"{TORCH_FAILS}{self.stop.message}" if self.torch_fails else self.stop.message

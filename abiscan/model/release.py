@@ -50,7 +50,7 @@ class ReleaseVerdict(Struct, frozen=True):
 
 
 class KnownBuild(Struct, frozen=True):
-    """A torch build as `abiscan releases` lists it.
+    """A torch build as `abiscan releases list` prints it.
 
     Attributes:
         wheel: the file that it was read from, with its sha256 where that was a file.

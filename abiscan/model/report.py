@@ -37,10 +37,6 @@ class ArtifactVerdict(enum.StrEnum):
     NOT_TORCH = "not-torch"
 
 
-BINDS_ITSELF = "every import of the file itself binds"
-"""How the note begins of a file that fails for what it needs."""
-
-
 class ArtifactReport(Struct, frozen=True):
     """All that is known of one artifact against the target.
 
@@ -48,6 +44,7 @@ class ArtifactReport(Struct, frozen=True):
         path: of the file or of its container, relative to where the user stood where it is below.
         member: its name inside the container, if it is in one.
         notes: sentences for a person (names of libraries that are not here, why verdict and loader differ).
+        failure_reasons: those of `notes` that say why a file fails although all its own imports resolve.
         causes: merged over the file's imports, most important first.
         exported_in: mangled name of an import -> the torch releases that export it, where they were looked up.
         import_causes: mangled name of an import -> its causes, best first, where it is unresolved.
@@ -59,6 +56,8 @@ class ArtifactReport(Struct, frozen=True):
         exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
             names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
             (`ScanOptions.compared`), `pythons` also where any Python will do.
+        loads_on: the releases with a build on which it loads, with the CUDA that the build ships; None for what imports
+            nothing of torch.
         drifting: of a wheel's member, the releases on which `layout-drift` would be an error or a warning, with which
             of the two.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
@@ -82,11 +81,13 @@ class ArtifactReport(Struct, frozen=True):
     causes: tuple[CauseGroup, ...] = ()
     target: TargetEnvironment | None = None
     notes: tuple[str, ...] = ()
+    failure_reasons: tuple[str, ...] = ()
     replaced_by: str | None = None
     operators: tuple[Operator, ...] = ()
     called: tuple[CalledOperator, ...] = ()
     exports: tuple[Export, ...] | None = None
     pythons: tuple[str, ...] | None = None
+    loads_on: tuple[str, ...] | None = None
     drifting: tuple[tuple[str, Severity], ...] = ()
     exported_in: Mapping[str, ReleaseRanges] = {}
     import_causes: Mapping[str, tuple[Cause, ...]] = {}
@@ -185,6 +186,7 @@ class Report(Struct, frozen=True):
         fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
         root: the directory whose file system was looked at (`--root`), as the user wrote it: paths are those of that
             system; None for this machine's own.
+        accepted: displays and paths of what could not be read or decided, where an ignore accepts that.
         imports_shown: which imports a format that has them all lists; counts are of all.
     """
 
@@ -201,6 +203,7 @@ class Report(Struct, frozen=True):
     root: str | None = None
     imports_shown: ImportsShown = "all"
     cause_pages: tuple[CausePage, ...] = ()
+    accepted: tuple[str, ...] = ()
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""

@@ -27,7 +27,7 @@ class Subject(Struct, frozen=True):
     """One thing that an error message or a log is about, answered.
 
     Attributes:
-        message: id of the message of the catalogue that the text is; None where code recognised it.
+        message: id of the message of the catalogue that the text is; None for a name by itself.
         near: exported names that are nearly this one, where none is it: the text may be mistyped.
     """
 

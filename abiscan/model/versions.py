@@ -1,4 +1,4 @@
-"""Versions of torch, compared and written: one order of versions, and the windows (ranges of releases) made of them."""
+"""Versions of torch, compared and written: one order of versions, and the ranges of releases made of them."""
 
 from __future__ import annotations
 
@@ -87,10 +87,20 @@ class ReleaseRanges(tuple[Span, ...]):
                 open_run = True
         return cls(spans)
 
+    @property
+    def first(self) -> str:
+        """The oldest release; of an empty value an IndexError."""
+        return self[0][0]
+
+    @property
+    def last(self) -> str:
+        """The newest release; of an empty value an IndexError."""
+        return self[-1][1]
+
     # --- questions --------------------------------------------------------------------------------------------------
 
     def contains(self, version: str) -> bool | None:
-        """Whether a version lies in one of the windows; None where it is no version."""
+        """Whether a version lies in one of the ranges; None where it is no version."""
         at = order(version)
         if at is None:
             return None
@@ -102,22 +112,22 @@ class ReleaseRanges(tuple[Span, ...]):
         return ReleaseRanges((first, last) for first, last in both if _bound(first) <= _bound(last))
 
     def all_after(self, version: str) -> bool:
-        """Whether every window opens after the version."""
+        """Whether every range begins after the version."""
         at = order(version)
         return at is not None and bool(self) and all(_bound(first) > at for first, _last in self)
 
     def all_before(self, version: str) -> bool:
-        """Whether every window closes before the version."""
+        """Whether every range ends before the version."""
         at = order(version)
         return at is not None and bool(self) and all(_bound(last) < at for _first, last in self)
 
     def first_after(self, version: str) -> str | None:
-        """The first version behind the given one in which a window opens."""
+        """The first version after the given one that begins a range."""
         at = order(version)
         return next((first for first, _last in self if at is not None and _bound(first) > at), None)
 
     def last_before(self, version: str) -> str | None:
-        """The last version before the given one in which a window closes."""
+        """The last version before the given one that ends a range."""
         at = order(version)
         return next((last for _first, last in reversed(self) if at is not None and _bound(last) < at), None)
 
@@ -127,16 +137,16 @@ class ReleaseRanges(tuple[Span, ...]):
         """As people write them: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`; empty where there is none.
 
         Args:
-            last: what joins the last window to those before it, which commas join.
+            last: what joins the last range to those before it, which commas join.
         """
         parts = [first if first == end else f"{first} - {end}" for first, end in self]
         return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def requirement(self, known: Sequence[str]) -> str:
-        """A requirement that allows the newest window and no other known version: `torch>=2.4,<2.6`.
+        """A requirement that allows the newest range and no other known version: `torch>=2.4,<2.6`.
 
         Args:
-            known: every known version in its order; those of the window are among them.
+            known: every known version in its order; those of the range are among them.
         """
         first, last = self[-1]
         after = known.index(last) + 1
@@ -154,5 +164,5 @@ def _short(version: str) -> str:
 
 
 def _bound(version: str) -> Order:
-    """The order of a window's end; what is no version stands before all."""
+    """The order of a range's end; what is no version stands before all."""
     return order(version) or ()

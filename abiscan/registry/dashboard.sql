@@ -1,4 +1,4 @@
--- What `abiscan dashboard` shows, as views for DuckDB: `cd DIR && duckdb -init dashboard.sql`. docs/tables.md has the
+-- What `abiscan registry dashboard` shows, as views for DuckDB: `cd DIR && duckdb -init dashboard.sql`. docs/reference/tables.md has the
 -- columns. Each table has those of its run and part beside its own.
 
 CREATE OR REPLACE VIEW runs AS

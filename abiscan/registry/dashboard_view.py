@@ -126,7 +126,9 @@ def _notes(about: Mapping[str, Any], trend: Rows) -> list[str]:
     newest = trend[-1]
     if newest["run"] != about["run"]:
         state = "" if newest["ended"] is not None else ", which has not come to its end"
-        found.append(f"The newest run is {newest['run']}{state}: abiscan dashboard --run {newest['run']} shows it.")
+        found.append(
+            f"The newest run is {newest['run']}{state}: abiscan registry dashboard --run {newest['run']} shows it."
+        )
     return found
 
 

@@ -101,9 +101,13 @@ def runs_with_tables(directory: str) -> list[RunInfo]:
     runs = runs_of(directory)
     found = [run for run in runs if parts_of(os.path.join(directory, f"run={run.id}"))]
     if not found and runs:
-        raise UsageError(f"{directory}: no run in it has come to an end: abiscan scan TARGET... --resume {directory}")
+        raise UsageError(
+            f"{directory}: no run in it has ended: continue it with abiscan registry scan PATH... --resume {directory}"
+        )
     if not found:
-        raise UsageError(f"{directory}: no run with tables in it (abiscan scan TARGET... -f parquet:{directory})")
+        raise UsageError(
+            f"{directory}: no run with tables in it (make one with abiscan registry scan PATH... -o {directory})"
+        )
     return found
 
 

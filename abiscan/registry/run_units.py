@@ -107,7 +107,6 @@ def asked_of(work: Work) -> Asked:
         "policy": work.policy,
         "seconds": work.seconds,
         "memory": work.memory,
-        "within": options.within,
         "keep_facts": work.keep_facts,
     }
     return Asked(__version__, index_revision(options.user_index), options.torch, repr(said))

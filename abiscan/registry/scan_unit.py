@@ -22,7 +22,7 @@ from abiscan import __version__
 from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
-from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_items
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import AbiscanError, UnreadableFile
@@ -167,7 +167,7 @@ class Worker:
 
     def _report(self, found: Iterable[Artifact | InputError | Note]) -> Report:
         context = self._context
-        items = judged(scan_items(found, Batch(()), context), context.known_versions)
+        items = finish_containers(scan_items(found, Batch(()), context), context.known_versions)
         return apply(merge(items, context.rule_infos), self.work.policy, today=self.work.today)
 
     def _outcome(self, unit: Unit, report: Report, source: str) -> Outcome:

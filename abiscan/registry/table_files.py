@@ -102,7 +102,8 @@ def whole(file: str) -> Iterator[None]:
         why = " ".join(str(error).split())[:200]
         part = os.path.dirname(file)
         raise UnreadableFile(
-            file, f"a damaged table ({why}); remove {part} and go on with scan --resume: its wheels are looked at again"
+            file,
+            f"a damaged table ({why}); remove {part} and continue with registry scan --resume to scan its wheels again",
         ) from error
 
 

@@ -1,7 +1,7 @@
 """The tables of a registry run: every column with its type and meaning, and the rows of one unit.
 
 This is a contract with users' queries, as `report/json_report.py` is: columns may be added, never renamed or retyped.
-docs/tables.md is made of it.
+docs/reference/tables.md is made of it.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ TABLES = (
             Column("name", "text", "of the distribution, as its metadata has it"),
             Column("version", "text", "of the distribution"),
             Column("requires_python", "text", "as it stands"),
-            Column("requires_torch", "texts", "its requirements on torch, as they stand"),
+            Column("requires_torch", "texts", "its requirements on torch, as declared"),
             Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch: of its files, rolled up"),
             Column("gate", "text", "pass, fail, incomplete: what `abiscan scan` of it alone would exit with"),
-            Column("torch", "text", "the release that its files were judged against; null where several"),
+            Column("torch", "text", "the release that its files were checked against; null for several"),
             Column("variant", "text", "of that build"),
             Column("files", "integer", "shared objects in it"),
             Column("errors", "integer", "rows of `errors` about it"),
@@ -69,7 +69,7 @@ TABLES = (
             Column(
                 "bytes_read",
                 "integer",
-                "bytes of it that were read: of a file each once, from a server all that came; 0: judged by facts",
+                "bytes of it that were read: of a file each once, from a server all; 0: checked from stored facts",
             ),
             Column(
                 "hash_checked",
@@ -89,7 +89,7 @@ TABLES = (
             _PATH,
             _MEMBER,
             Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch"),
-            Column("torch", "text", "the release that it was judged against"),
+            Column("torch", "text", "the release that it was checked against"),
             Column("variant", "text", "of that build"),
             Column("torch_detected_from", "text", "the text that this torch was read from"),
             Column("machine", "text", "its architecture"),
@@ -111,7 +111,7 @@ TABLES = (
             _MEMBER,
             Column("mangled", "text", "the name"),
             Column("demangled", "text", "as a person reads it; null where no demangler does"),
-            Column("owner", "text", "whose name it is: torch, python, cuda, ..."),
+            Column("owner", "text", "owner: torch, python, cuda, ..."),
             Column("status", "text", "resolved, missing, unreachable, undecided, weak"),
             Column("provider", "text", "the library that exports it"),
             Column("exported_in", "text", "the releases of torch that export it: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`"),

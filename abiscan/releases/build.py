@@ -55,8 +55,8 @@ class Build(Struct, frozen=True, dict=True):
     user: bool = False
 
     @cached_property
-    def serves(self) -> frozenset[str]:
-        """What it brings, and what it ships under a name of its own: 1.13 has `libcudart-e409450e.so.11.0` beside the
+    def provided_libraries(self) -> frozenset[str]:
+        """`brings`, and what it bundles under another name: 1.13 has `libcudart-e409450e.so.11.0` beside the
         `libcudart.so.11.0` that its requirements install."""
         shipped = ((name, library_stem(name)) for name in self.libraries)
         plain = (f"lib{stem}.so{name.partition('.so')[2]}" for name, stem in shipped if stem is not None)
@@ -68,7 +68,7 @@ class Build(Struct, frozen=True, dict=True):
         return loaded_globally(self.torch)
 
     def ships(self, soname: str) -> bool:
-        """Whether the build brings this library along."""
+        """Whether the build bundles this library."""
         return soname in self.libraries
 
 
@@ -137,7 +137,7 @@ class SymbolHistory(Struct, frozen=True, dict=True):
         return sum(1 << i for i, export in enumerate(self.exports) if export is not None)
 
     @property
-    def exported_in(self) -> tuple[Build, ...]:
+    def exporting_builds(self) -> tuple[Build, ...]:
         """The builds that export the name."""
         return tuple(build for build, export in zip(self.builds, self.exports, strict=True) if export is not None)
 
@@ -149,7 +149,7 @@ class SymbolHistory(Struct, frozen=True, dict=True):
         return None
 
     @cached_property
-    def windows(self) -> ReleaseRanges:
+    def exported_in(self) -> ReleaseRanges:
         """The versions that export the name.
 
         A version counts where any of its builds exports the name, so a CPU build beside a CUDA build of the same

@@ -29,7 +29,7 @@ _TORCH_OF: Final = MappingProxyType(
 # From this release of the package on, torch from that release on.
 _AND_LATER: Final = MappingProxyType({"torchvision": ((0, 29), (2, 14))})
 _OF_NAMESPACE: Final = MappingProxyType(
-    {"torchvision": "torchvision", "image": "torchvision", "torchaudio": "torchaudio"}
+    {"torchvision": "torchvision", "image": "torchvision", "torchaudio": "torchaudio", "torchtext": "torchtext"}
 )
 COMPANIONS: Final = frozenset(_TORCH_OF)
 """Normalised names of the packages."""
@@ -42,7 +42,7 @@ def registers(namespace: str) -> str | None:
 
 def built_for(package: str, version: str) -> str | None:
     """The torch that a release of a companion was built for: `2.4`, `2.14 and later`; None where it is not known."""
-    found = _window(package, version)
+    found = _torches_for(package, version)
     if found is None:
         return None
     (major, minor), later = found
@@ -52,7 +52,7 @@ def built_for(package: str, version: str) -> str | None:
 def compared(package: str, version: str, torch: str) -> int | None:
     """-1 where a companion was built for an older torch, 1 for a newer one, 0 for this one; None where it is not
     known."""
-    found, at = _window(package, version), _minor(torch)
+    found, at = _torches_for(package, version), _minor(torch)
     if found is None or at is None:
         return None
     first, later = found
@@ -64,11 +64,11 @@ def compared(package: str, version: str, torch: str) -> int | None:
 def release_for(package: str, torch: str) -> str | None:
     """The release of a companion, as `0.19`, that was built for a torch; None where several fit or none is known."""
     at = _minor(torch)
-    found = next((mine for mine, its in _TORCH_OF[package].items() if its == at), None)
+    found = next((mine for mine, its in _TORCH_OF.get(package, {}).items() if its == at), None)
     return None if found is None else f"{found[0]}.{found[1]}"
 
 
-def _window(package: str, version: str) -> tuple[tuple[int, int], bool] | None:
+def _torches_for(package: str, version: str) -> tuple[tuple[int, int], bool] | None:
     """The first torch that a release is for, and whether it is for later ones too."""
     at = _minor(version)
     if at is None or package not in _TORCH_OF:

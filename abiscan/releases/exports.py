@@ -46,7 +46,7 @@ class TargetExports(Protocol):
         ...
 
     @property
-    def brings(self) -> frozenset[str]:
+    def provided_libraries(self) -> frozenset[str]:
         """Sonames that its libraries need and it does not ship: CUDA's, which its requirements install beside it, and
         the system's."""
         ...
@@ -59,7 +59,7 @@ class ReleasedExports:
         self._index = index
         self.build = build
         self.sonames = frozenset(build.libraries)
-        self.brings = build.serves
+        self.provided_libraries = build.provided_libraries
 
     def library_of(self, name: str) -> str | None:
         """The library that defines the name; None where none exports it or the index does not record it."""
@@ -142,7 +142,7 @@ class InstalledExports:
         return self._files
 
     @functools.cached_property
-    def brings(self) -> frozenset[str]:
+    def provided_libraries(self) -> frozenset[str]:
         """What its libraries need and it does not ship."""
         return frozenset(need for _soname, each in self._libraries() for need in each.needed) - self.sonames
 

@@ -114,7 +114,7 @@ class ReleaseIndex:
 
         Args:
             of_others: also of names that are another project's by `known_omitted` (the C++ standard library, MKL, ...)
-                and are exported all the same. A binding wants them; what a window says of torch does not: builds up to
+                and are exported all the same. Resolution needs them; the ranges of torch releases do not: builds up to
                 2.6 export `operator delete`, say.
         """
         chosen = recorded if of_others else _is_torchs_own
@@ -172,7 +172,7 @@ class ReleaseIndex:
         if name not in kept:
             self.lookup((name,), build.machine, of_others=True)
         history = kept[name]
-        place = self._place_of(build)
+        place = self._position_of(build)
         return None if history is None or place is None else history.exports[place]
 
     def known_omitted(self, name: str) -> Omission | None:
@@ -200,7 +200,7 @@ class ReleaseIndex:
     def _machines(self) -> str:
         return ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
 
-    def _place_of(self, build: Build) -> int | None:
+    def _position_of(self, build: Build) -> int | None:
         """Where a build stands among those of its architecture."""
         places = self._places.get(build.machine)
         if places is None:

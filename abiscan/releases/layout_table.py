@@ -1,4 +1,4 @@
-"""The layout index: how the records of torch lay in each release (docs/layouts.md has the format).
+"""The layout index: how the records of torch lay in each release (docs/explanation/layouts.md has the format).
 
 It is asked only where a file takes something of torch that may concern a record whose layout changed, so it is a file
 beside the release index, opened late.

@@ -41,7 +41,7 @@ class TorchNeeds(Struct, frozen=True):
         own_names: those of no known home, which nothing in scope exports unless torch does.
         libraries: sonames of torch libraries among its needed ones.
         machine: the file's architecture.
-        reach: sonames of torch libraries that it or its siblings need: what they bring along is its scope.
+        scope: sonames of torch libraries that it or its siblings need: with what these load, its scope.
         siblings: the libraries of its own package that it needs, directly or through others.
         gpu_libraries: sonames of CUDA's and ROCm's libraries that its package does not bring.
     """
@@ -49,7 +49,7 @@ class TorchNeeds(Struct, frozen=True):
     names: tuple[str, ...]
     libraries: tuple[str, ...]
     machine: str
-    reach: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     own_names: tuple[str, ...] = ()
     siblings: tuple[SiblingNeeds, ...] = ()
     gpu_libraries: tuple[str, ...] = ()
@@ -60,7 +60,6 @@ class Matrix(Struct, frozen=True):
 
     Attributes:
         verdicts: oldest build first.
-        windows: versions with a build on which the file loads.
         exporting: versions with a build that exports everything it wants, whatever CUDA the build has, and whatever
             else the file fails for.
         histories: what the index knows of each name.
@@ -68,32 +67,37 @@ class Matrix(Struct, frozen=True):
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
-    windows: ReleaseRanges
     exporting: ReleaseRanges
     histories: dict[str, SymbolHistory]
     unknown: tuple[str, ...]
 
 
-def judge(
-    needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True, otherwise: Callable[[Build], str] | None = None
+def build_matrix(
+    needs: TorchNeeds,
+    index: ReleaseIndex,
+    *,
+    reasons: bool = True,
+    target: str | None = None,
+    otherwise: Callable[[Build], str] | None = None,
 ) -> Matrix:
     """Resolve the needs against every known build of the file's architecture.
 
     Args:
-        reasons: say in a word why a build fails; a caller that wants the windows alone saves the time.
+        reasons: say in a word why a build fails; a caller that needs `exporting` alone saves the time.
+        target: key of a build of which it is said in any case.
         otherwise: why a build fails the file for what is not torch's, in a word; empty where it does not.
     """
     builds = index.builds(needs.machine)
     # Most builds have the libraries of the one before.
-    reached_in = {libraries: in_scope(needs.reach, libraries) for libraries in {build.libraries for build in builds}}
-    scope = [frozenset(build.libraries) if build.is_global else reached_in[build.libraries] for build in builds]
+    scope_in = {libraries: in_scope(needs.scope, libraries) for libraries in {build.libraries for build in builds}}
+    scope = [frozenset(build.libraries) if build.is_global else scope_in[build.libraries] for build in builds]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
     masks = {n: histories[n].mask if n in histories else 0 for n in needs.names if n not in unknown}
     everywhere = (1 << len(builds)) - 1
     # Names that some build lacks; the others need no look per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
-    known = _Known(masks, frozenset(histories), {name: string_abi(name) for name in partial} if reasons else {})
+    known = _Known(masks, frozenset(histories), {})
     linked = everywhere
     for name, reached in _in_scope(histories, scope).items():
         linked &= reached | ~masks[name]
@@ -111,16 +115,19 @@ def judge(
         fits.append(exporting)
         state, reason = ReleaseState.LOADS, ""
         if not exporting:
-            state, reason = ReleaseState.FAILS, _reason(build, position, missing, lacking, known) if reasons else ""
+            asked = reasons or build.key == target
+            state, reason = ReleaseState.FAILS, _reason(build, position, missing, lacking, known) if asked else ""
         elif broken := next((each.library for each, mask in siblings if not mask & bit), None):
             state, reason = ReleaseState.FAILS, f"{broken} fails"
         elif not linked & bit:
             state, reason = ReleaseState.FAILS, "not linked to it"
         elif nobodys := tuple(name for name, mask in own.items() if not mask & bit):
-            state, reason, missing = ReleaseState.FAILS, "exported by none of them", nobodys
+            exported = [own[name] for name in nobodys if own[name]]
+            reason = _change(position, exported) if len(exported) == len(nobodys) else "exported by none of them"
+            state, missing = ReleaseState.FAILS, nobodys
         elif otherwise is not None and (why := otherwise(build)):
             state, reason = ReleaseState.FAILS, why
-        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.serves)):
+        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.provided_libraries)):
             state, reason = ReleaseState.OTHER_CUDA, f"has {gpu}"
         verdicts.append(
             ReleaseVerdict(
@@ -134,9 +141,7 @@ def judge(
                 reason=reason,
             )
         )
-    return Matrix(
-        tuple(verdicts), ranges_of(builds, [v.loads for v in verdicts]), ranges_of(builds, fits), histories, unknown
-    )
+    return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown)
 
 
 def _in_scope(histories: Mapping[str, SymbolHistory], scope: Sequence[frozenset[str]]) -> dict[str, int]:
@@ -165,7 +170,9 @@ def _sibling_mask(
     return mask
 
 
-def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> ReleaseRanges:
+def releases_exporting(
+    names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()
+) -> ReleaseRanges:
     """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
@@ -178,7 +185,8 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries
 
 
 class _Known(Struct, frozen=True):
-    """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string."""
+    """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string (as
+    far as it was asked for)."""
 
     masks: dict[str, int]
     exported: frozenset[str]
@@ -198,15 +206,22 @@ def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequen
     exported = [n for n in missing if n in known.exported]
     if not exported:
         return "exported by none of them"
+    for name in missing:
+        if name not in known.strings:
+            known.strings[name] = string_abi(name)
     spelled = {known.strings[n] for n in missing} - {None}
     if build.cxx11_abi is not None and spelled == {"old" if build.cxx11_abi else "new"}:
         others = sum(known.strings[n] is None for n in missing)
         if others < len(missing) / 2:
             return "new string ABI" if build.cxx11_abi else "old string ABI"
+    return _change(position, [known.masks[n] for n in exported])
+
+
+def _change(position: int, masks: Sequence[int]) -> str:
+    """Why a build lacks names that others export, by which of them do."""
     below, above = (1 << position) - 1, ~((1 << position + 1) - 1)
-    masks = [known.masks[n] for n in exported]
     if all(m & above and not m & below for m in masks):
-        return "names came later"
+        return "symbols added later"
     if all(m & below and not m & above for m in masks):
-        return "names removed or changed"
+        return "symbols removed or changed"
     return "changed signatures"

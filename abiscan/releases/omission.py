@@ -88,7 +88,7 @@ def omission(name: str) -> Omission | None:
         return Omission.CUDA_GENERATED
     if _has_torch_scope(name):
         return None
-    standard, cuda_math, global_name = _of_others()
+    standard, cuda_math, global_name = _foreign_patterns()
     if standard.match(name):
         return Omission.STANDARD_LIBRARY
     if cuda_math.match(name):
@@ -101,7 +101,7 @@ def omission(name: str) -> Omission | None:
 
 
 @functools.cache
-def _of_others() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _foreign_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     # Most imports are torch's own, and a file that has no others pays for no pattern.
     return re.compile(_STANDARD), re.compile(_CUDA_MATH), re.compile(_GLOBAL_NAME)
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from msgspec import Struct
 
 from abiscan.child_processes import DEVNULL, TimeoutExpired, run_module
 from abiscan.errors import AbiscanError
-from abiscan.model.limits import MAX_PIP_SECONDS
+from abiscan.model.limits import MAX_PIP_SECONDS, MIN_RATE, PIP_RATE_SECONDS
 
 # What pip or urllib3 say, mostly as warnings, before they end with "no matching distribution".
 _UNREACHABLE = re.compile(
@@ -40,6 +42,35 @@ class Fetched(Struct, frozen=True):
     unreachable: bool = False
 
 
+class _Growth:
+    """Whether what pip has fetched grows: pip itself limits the time of one read alone.
+
+    Attributes:
+        stalled: what `is_stalled` last said.
+    """
+
+    def __init__(self, unfinished: Path) -> None:
+        self.stalled = False
+        self._unfinished = unfinished
+        self._since, self._size = time.monotonic(), 0
+
+    def is_stalled(self) -> bool:
+        """Whether fewer bytes came over a window of time than a server may send (SECURITY.md)."""
+        now = time.monotonic()
+        if now - self._since > PIP_RATE_SECONDS:
+            size = sum(_size(path) for path in self._unfinished.rglob("*"))
+            self.stalled = abs(size - self._size) < MIN_RATE * (now - self._since)
+            self._since, self._size = now, size
+        return self.stalled
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:  # pip has moved it
+        return 0
+
+
 def pip_download(
     requirement: str, into: Path, *, python: str, platforms: Sequence[str], abis: Sequence[str] = (), quiet: bool
 ) -> Fetched:
@@ -62,10 +93,22 @@ def pip_download(
     command += [f"--abi={each}" for each in abis]
     command += ["--quiet"] if quiet else ["--progress-bar=on"]
     output = DEVNULL if quiet else sys.stderr.fileno()
-    try:
-        done = run_module("pip", [*command, "--", requirement], timeout=MAX_PIP_SECONDS, stdout=output)
-    except TimeoutExpired:
-        return Fetched(None, f"pip took more than {MAX_PIP_SECONDS} s to fetch it", unreachable=True)
+    with tempfile.TemporaryDirectory(prefix="abiscan-pip-") as unfinished:
+        growth = _Growth(Path(unfinished))
+        try:
+            done = run_module(
+                "pip",
+                [*command, "--", requirement],
+                timeout=MAX_PIP_SECONDS,
+                stdout=output,
+                variables={"TMPDIR": unfinished},
+                is_stalled=growth.is_stalled,
+            )
+        except TimeoutExpired:
+            limit = f"more than {MAX_PIP_SECONDS} s"
+            if growth.stalled:
+                limit = f"less than {MIN_RATE} bytes a second for {PIP_RATE_SECONDS} s"
+            return Fetched(None, f"pip was stopped: {limit} to fetch it", unreachable=True)
     wheels = sorted(into.glob("*.whl"))
     if done.returncode == 0 and wheels:
         return Fetched(wheels[0])

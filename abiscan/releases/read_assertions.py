@@ -25,12 +25,12 @@ def read_assertions(include: Path) -> tuple[Assertion, ...]:
         for file in sorted((include / folder).rglob("*")):
             if file.suffix in (".h", ".hpp", ".cuh", ".inc") and file.is_file():
                 header = file.relative_to(include).as_posix()
-                for each in _of_header(header, file.read_text("utf-8", "replace")):
+                for each in _read_header(header, file.read_text("utf-8", "replace")):
                     found[each.header, each.first, each.last, each.condition] = each
     return tuple(found[key] for key in sorted(found))
 
 
-def _of_header(header: str, text: str) -> Iterator[Assertion]:
+def _read_header(header: str, text: str) -> Iterator[Assertion]:
     for match in _INVOCATION.finditer(text):
         # Within a macro, the line is that of the macro's own use.
         line_start = text.rfind("\n", 0, match.start()) + 1

@@ -1,6 +1,6 @@
 """One release index file, read through a memory map: nothing is unpacked but the blocks a query touches.
 
-The layout is in docs/release-index.md; `writer.py` is its other half. Integers are little-endian.
+The layout is in docs/explanation/release-index.md; `writer.py` is its other half. Integers are little-endian.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from abiscan.releases.table import (
     VtableWord,
 )
 
-# Measured over all builds (docs/release-index.md): smaller blocks cost bytes, larger ones time in a single look-up.
+# Measured over all builds (docs/explanation/release-index.md): smaller blocks cost bytes, larger ones time.
 NAMES_A_BLOCK = 256
 # Of the earlier releases, which few runs ask: four times as many save an eighth of the bytes.
 NAMES_A_BLOCK_EARLIER = 1024

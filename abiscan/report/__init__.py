@@ -41,6 +41,8 @@ class Format(Struct, frozen=True):
 
 FORMATS: dict[str, Format] = {
     "text": Format("abiscan.report.text", "text/plain", ".txt", "for a person at a terminal"),
+    "concise": Format("abiscan.report.concise", "text/plain", ".txt", "a line per finding, as linters have it"),
+    "statistics": Format("abiscan.report.statistics", "text/plain", ".txt", "counts for each rule and each cause"),
     "json": Format("abiscan.report.json_report", "application/json", ".json", "everything, by `abiscan schema`", True),
     "ndjson": Format(
         "abiscan.report.ndjson", "application/x-ndjson", ".ndjson", "a line per artifact, for dashboards", True

@@ -1,4 +1,4 @@
-"""The forms in which the answers of `diff`, `env`, `together` and `stable` are written: one table for all of them."""
+"""The forms in which the answers of `diff`, `env`, `compat` and `migrate` are written: one table for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`abiscan together` for a person: what all work on, what each works on, and which of them excludes what."""
+"""`abiscan compat` for a person: what all and each of the inputs are compatible with, and what one alone excludes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import python_words, system_words
 
 _NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}
-_ALL = "together"
+_ALL = "all"
 
 
 def sheet(found: CompatReport) -> Sheet:
@@ -23,16 +23,20 @@ def sheet(found: CompatReport) -> Sheet:
     if found.conflicts:
         word, tone = "CONFLICT", Tone.BAD
         headline = (
-            f"{names}: no {' and no '.join(_NAMES[aspect] for aspect in found.conflicts)} that "
-            f"{'it works' if alone else 'all of them work'} on"
+            f"{names}: no {' and no '.join(_NAMES[aspect] for aspect in found.conflicts)} is compatible with "
+            f"{'it' if alone else 'all of them'}"
         )
     else:
-        word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("TOGETHER", Tone.GOOD)
+        word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("COMPATIBLE", Tone.GOOD)
         parts = [f"{_NAMES[aspect]} {_words(aspect, found.common)}" for aspect in aspects]
-        headline = (
-            f"{names}: {'works' if alone else 'all work'} on {'; '.join(parts) or 'everything that abiscan knows of'}"
-        )
-    return Sheet(word, headline, tone, (Table(("what", "target", "works on"), rows),), (*found.notes, *found.undecided))
+        headline = f"{names}: {'' if alone else 'all '}compatible with {'; '.join(parts)}"
+        if not parts:
+            headline = f"{names}: no requirement on torch, Python, GPUs or the system was found"
+        if not any(each.files for each in found.inputs):
+            headline = f"{names}: nothing was compared: no shared object was read"
+    return Sheet(
+        word, headline, tone, (Table(("what", "input", "compatible with"), rows),), (*found.notes, *found.undecided)
+    )
 
 
 def _labels(targets: Sequence[Compared]) -> list[str]:

@@ -18,15 +18,15 @@ def sheet(difference: DiffReport) -> Sheet:
     lost = sum(change.regresses for change in difference.changes)
     both = f"{old.label} -> {new.label}"
     if lost:
-        word, tone = "SHRANK", Tone.BAD
-        headline = f"{both}: works on less than before ({lost} of {counted(len(rows), 'change')})"
+        word, tone = "REGRESSED", Tone.BAD
+        headline = f"{both}: compatible with less than before ({lost} of {counted(len(rows), 'change')})"
     elif difference.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
-        seen = f"{counted(len(rows), 'change')} told" if rows else "no change seen"
+        seen = f"{counted(len(rows), 'change')} shown" if rows else "no change seen"
         headline = f"{both}: not everything could be compared; {seen}"
     elif rows:
         word, tone = "CHANGED", Tone.GOOD
-        headline = f"{both}: {counted(len(rows), 'change')}; works on everything that the old one works on"
+        headline = f"{both}: {counted(len(rows), 'change')}; compatible with everything that the old one is"
     else:
         word, tone, headline = "SAME", Tone.GOOD, f"{both}: nothing that abiscan compares changed"
     return Sheet(word, headline, tone, (Table(("", "what", "change"), rows),) if rows else (), difference.undecided)

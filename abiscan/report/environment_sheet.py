@@ -1,4 +1,4 @@
-"""`abiscan env` for a person: one table of the packages, those that need something done first."""
+"""`abiscan env` for a person: one table of the packages, those that need an action first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from abiscan.model.environment_report import (
     PackageOutcome,
     PackageReport,
     PackageState,
+    Problem,
     on_releases,
 )
 from abiscan.report.sheet import Row, Sheet, Table, Tone
@@ -26,7 +27,8 @@ _WORDS = {PackageState.NOT_TORCH: "no torch"}
 def sheet(found: EnvironmentReport) -> Sheet:
     """The environment as a page."""
     upgrade = found.after is not None
-    rows = tuple(map(_row, found.packages))
+    commands: set[str] = set()
+    rows = tuple(_row(package, commands) for package in found.packages)
     columns = ("package", "now", *(["after"] if upgrade else []), "do", "why")
     due = [package for package in found.packages if package.action is not Action.KEEP]
     torch = f"torch {found.torch}" if found.torch else "no torch"
@@ -34,23 +36,43 @@ def sheet(found: EnvironmentReport) -> Sheet:
     of = f"{len(due)} of {counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
         lead = f"{where}, {torch} -> {'' if found.torch else 'torch '}{found.after}: "
-        headline = lead + (f"{of} need something done" if due else f"all of the {of[5:]} go on")
+        headline = lead + (f"{of} need an action" if due else f"all of the {of[5:]} keep working")
         word, tone = ("BREAKS", Tone.BAD) if found.fails else ("GOES ON", Tone.GOOD)
     else:
         broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
+        partly = sum(p.now.state is PackageState.PARTLY for p in found.packages)
         lead = f"{where}, {torch}: "
+        if found.torch_failure is not None:
+            lead += f"{found.torch_failure.text}; {_run(found.torch_failure.command)}; "
         headline = lead + f"{len(broken)} of {counted(len(rows), 'package')} with shared objects fail"
+        headline += f", {counted(partly, 'loads', 'load')} in part" if partly else ""
         word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
-    if tone is Tone.GOOD and found.undecided:
+        if partly and not found.fails:
+            word, tone = "PARTLY", Tone.DOUBT
+    if tone is not Tone.BAD and found.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
-    notes = (*(problem.text for problem in found.problems), *found.errors)
+    told = found.torch_failure
+    notes = (*(_problem(each) for each in found.problems if each is not told), *found.errors)
     if found.pure_python:
         verb = "is" if found.pure_python == 1 else "are"
         notes += (f"{counted(found.pure_python, 'distribution')} without shared objects {verb} left out",)
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)
 
 
-def _row(package: PackageReport) -> Row:
+def _problem(problem: Problem) -> str:
+    return f"{problem.text}; {_run(problem.command)}" if problem.command else problem.text
+
+
+def _run(command: str) -> str:
+    return f"run `{command}`"
+
+
+def _row(package: PackageReport, commands: set[str]) -> Row:
+    """The row of a package.
+
+    Args:
+        commands: those that rows above have; that of this one is added.
+    """
     outcome = package.now if package.after is None else package.after
     name = f"{package.name} {package.version}"
     cells = [name, _state(package.now)]
@@ -58,9 +80,13 @@ def _row(package: PackageReport) -> Row:
         cells.append(_state(package.after))
     step = f"{package.step}. " if package.step is not None else ""
     cells.append(step + package.action.value)
+    why = _why(package, outcome)
+    if package.command and package.command not in commands:
+        commands.add(package.command)
+        why += f"; {_run(package.command)}"
     tone = _TONES[outcome.state] if outcome.allowed else Tone.BAD
     minor = package.action is Action.KEEP and outcome == package.now and outcome.state is PackageState.NOT_TORCH
-    return Row((*cells, _why(package, outcome)), tone, minor=minor)
+    return Row((*cells, why), tone, minor=minor)
 
 
 def _state(outcome: PackageOutcome) -> str:
@@ -78,9 +104,9 @@ def _why(package: PackageReport, outcome: PackageOutcome) -> str:
         )
         parts.append(count + outcome.reason)
     if outcome.for_another and outcome.failing:
-        parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not judged")
+        parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not checked")
     if outcome.without_driver:
         parts.append(f"{counted(outcome.without_driver, 'file')} without the GPU's driver, which is not here")
-    if package.loads_on and (outcome.failing or not outcome.allowed):
+    if package.loads_on and not outcome.absent and (outcome.failing or not outcome.allowed):
         parts.append(f"loads on {on_releases(package.loads_on)}")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""`abiscan explain` for a person: each subject, its cause in a sentence, evidence in two lines, the fix to paste."""
+"""`abiscan explain` as text: of each subject the cause, the fix and the evidence, then its name and other causes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
 from abiscan.report.wording import ranges_words
 
-# Causes and evidence shown without -v.
-_CAUSES, _EVIDENCE = 2, 2
+# Evidence and other causes shown without -v.
+_EVIDENCE, _OTHERS = 2, 2
 
 
 def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
@@ -30,47 +30,78 @@ def _word(subject: Subject) -> str:
 
 
 def _block(subject: Subject, style: Style) -> list[str]:
-    title = subject.demangled or subject.mangled or subject.text
-    lines = wrap(title, style, style.paint(f"{_word(subject)} ", "36"), "  ")
-    if subject.mangled is not None and subject.mangled != title:
-        by = {
-            DemangledBy.GNU: "",
-            DemangledBy.LLVM: " (only LLVM's demangler reads this name; c++filt and libstdc++ here do not)",
-            DemangledBy.NONE: "",
-        }[subject.demangled_by]
-        lines += wrap(subject.mangled + by, style, "  mangled: ", "    ")
+    """The leading cause, its fix and evidence; then the subject; then other causes."""
+    printed: set[str] = set()
+    lines = _leading_cause(subject, style, printed) + _about(subject, style)
+    others = subject.causes[1:] if style.verbose else subject.causes[1 : 1 + _OTHERS]
+    for cause in others:
+        lines += _other_cause(cause, style, printed)
+    hidden = len(subject.causes) - 1 - len(others)
+    if hidden > 0:
+        lines.append(style.dim(f"  {hidden} less likely: -v"))
+    for note in subject.notes:
+        lines += wrap(note, style, "  note: ", "    ")
+    return lines
+
+
+def _sentence(cause: Cause, printed: set[str]) -> str:
+    """What a cause says first that was not printed yet, with its id."""
+    text = next((fact for fact in cause.evidence if fact not in printed), None)
+    if text is None:
+        return f"{cause.cause.value} ({cause.confidence.value} confidence)"
+    printed.add(text)
+    return f"{text} [{cause.cause.value}, {cause.confidence.value} confidence]"
+
+
+def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[str]:
+    if not subject.causes:
+        return [style.strong("cause: ") + ("not a known name" if subject.near else "unknown")]
+    cause = subject.causes[0]
+    lines = wrap(_sentence(cause, printed), style, style.strong("cause: "), "  ")
+    lines += _fix(cause, style, printed)
+    return lines + _because(cause, style, printed)
+
+
+def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:
+    lines = wrap(_sentence(cause, printed), style, "  or: ", "    ")
+    if style.verbose:
+        lines += _fix(cause, style, printed) + _because(cause, style, printed)
+    return lines
+
+
+def _fix(cause: Cause, style: Style, printed: set[str]) -> list[str]:
+    if not cause.fix or cause.fix in printed:
+        return []
+    printed.add(cause.fix)
+    first, *rest = cause.fix.split("\n")
+    lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
+    return lines + [f"      {printable(line)}" for line in rest]
+
+
+def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:
+    facts = [fact for fact in cause.evidence if fact not in printed]
+    shown = facts if style.verbose else facts[:_EVIDENCE]
+    printed.update(shown)
+    return [line for fact in shown for line in wrap(fact, style, "  because: ", "    ")]
+
+
+def _about(subject: Subject, style: Style) -> list[str]:
+    """What the message is about: its name and owner, and where it is exported."""
+    name = subject.demangled or subject.mangled or subject.text
+    lines = wrap(name, style, style.paint(f"  {_word(subject)}: ", "36"), "    ")
+    if subject.mangled is not None and subject.mangled != name:
+        llvm = " (demangled by LLVM only)" if subject.demangled_by is DemangledBy.LLVM else ""
+        lines += wrap(subject.mangled + llvm, style, "  mangled: ", "    ")
+    for similar in subject.near:
+        lines += wrap(similar, style, "  similar name: ", "    ")
     if subject.needed_by:
         lines += wrap(subject.needed_by, style, "  needed by: ", "    ")
     if subject.location is not None and subject.location.file is not None:
         line = f":{subject.location.line}" if subject.location.line is not None else ""
         lines += wrap(f"{subject.location.file}{line}", style, "  at: ", "    ")
     if subject.exported_in is not None:
-        what = f"torch {ranges_words(subject.exported_in)}" if subject.exported_in else "no torch release abiscan knows"
-        lines += wrap(what, style, "  exported by: ", "    ")
-    for name in subject.near:
-        lines += wrap(name, style, "  mistyped? nearly: ", "    ")
-    for entry in subject.history:
+        where = f"torch {ranges_words(subject.exported_in)}" if subject.exported_in else "no known torch release"
+        lines += wrap(where, style, "  exported by: ", "    ")
+    for entry in subject.history if style.verbose else ():
         lines += wrap(entry, style, "  history: ", "    ")
-    causes = subject.causes if style.verbose else subject.causes[:_CAUSES]
-    for number, cause in enumerate(causes):
-        lines += _cause(cause, number, style)
-    if len(subject.causes) > len(causes):
-        lines.append(style.dim(f"  {len(subject.causes) - len(causes)} less likely: -v"))
-    if not subject.causes and not subject.near:
-        lines.append("  not known: nothing says why it would be missing")
-    for note in subject.notes:
-        lines += wrap(note, style, "  note: ", "    ")
-    return lines
-
-
-def _cause(cause: Cause, number: int, style: Style) -> list[str]:
-    title = style.strong("why: ") if number == 0 else "or:  "
-    sentence = cause.evidence[0] if cause.evidence else cause.cause.value
-    lines = wrap(f"{sentence} [{cause.cause.value}, {cause.confidence.value} confidence]", style, f"  {title}", "    ")
-    for fact in cause.evidence[1:] if style.verbose else cause.evidence[1 : _EVIDENCE + (number == 0)]:
-        lines += wrap(fact, style, "    - ", "      ")
-    if cause.fix:
-        first, *rest = cause.fix.split("\n")
-        lines += wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
-        lines += [f"      {printable(line)}" for line in rest]
     return lines

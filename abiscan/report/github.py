@@ -15,10 +15,11 @@ from collections.abc import Hashable, Iterable, Iterator
 from msgspec import Struct
 
 from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
+from abiscan.model.outcome import BAD, outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
-from abiscan.report.summary import errors_are_accepted, failure_reason
+from abiscan.report.summary import failure_reason
 from abiscan.report.wording import source_location
 
 MAX_PER_LEVEL = 10
@@ -53,7 +54,7 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         yield _Annotation("error", _command("error", path, None, "cannot be read", text), True, (path, error.path))
     for artifact in sorted_artifacts(report.artifacts):
         turn = (artifact.path, artifact.display)
-        head = _verdict_annotation(artifact)
+        head = _verdict_annotation(report, artifact)
         if head is not None:
             level, title, text = head
             yield _Annotation(level, _command(level, artifact.path, None, title, text), True, turn)
@@ -66,14 +67,17 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         yield _Annotation(level, _command(level, source, None, "stale entry", entry.entry), False, (source,))
 
 
-def _verdict_annotation(artifact: ArtifactReport) -> tuple[str, str, str] | None:
+def _verdict_annotation(report: Report, artifact: ArtifactReport) -> tuple[str, str, str] | None:
     """Level, title and text of what is wrong with a file as a whole; None where nothing is, or all is accepted."""
+    outcome = outcome_of(artifact, report.fail_on, report.accepted)
     match artifact.verdict:
+        case _ if outcome not in BAD:
+            return None
         case ArtifactVerdict.UNREADABLE:
             return "error", "cannot be read", f"{artifact.display}: could not be read"
         case ArtifactVerdict.UNDECIDED:
             return "warning", "undecided", f"{artifact.display}: cannot be decided"
-        case ArtifactVerdict.FAILS if artifact.replaced_by is None and not errors_are_accepted(artifact):
+        case ArtifactVerdict.FAILS:
             why, fix = failure_reason(artifact)
             return "error", "does not load", f"{artifact.display}: {why}" + (f"\nfix: {fix}" if fix else "")
         case _:

@@ -1,4 +1,4 @@
-"""The JSON of `diff`, `env`, `together` and `stable`: the schema's `$defs/diff`, `environment`, `compat` and
+"""The JSON of `diff`, `env`, `compat` and `migrate`: the schema's `$defs/diff`, `environment`, `compat` and
 `migration`. What `json_report` says of the report holds here."""
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Floor: ("part", "version", "required_by"),
     PackageReport: (
         *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
+        "command",
     ),
     PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
-    Problem: ("kind", "text"),
+    Problem: ("kind", "text", "command"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "goes", "none"),
     Exclusion: ("input", "aspect", "excluded", "text"),
@@ -50,7 +51,7 @@ def diff(value: DiffReport) -> str:
 
 
 def compat(value: CompatReport) -> str:
-    """The answer of `together` (`$defs/compat` of the schema)."""
+    """The answer of `compat` (`$defs/compat` of the schema)."""
     return document(
         value.version,
         {
@@ -83,7 +84,7 @@ def environment(value: EnvironmentReport) -> str:
 
 
 def migration(value: MigrationPlan) -> str:
-    """The answer of `stable` (`$defs/migration` of the schema)."""
+    """The answer of `migrate` (`$defs/migration` of the schema)."""
     return document(
         value.version,
         {

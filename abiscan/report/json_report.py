@@ -23,6 +23,7 @@ from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.imports import CheckedImport, Status
 from abiscan.model.loading import LoaderPrediction, NeededLibrary
 from abiscan.model.operators import CalledOperator, Operator
+from abiscan.model.outcome import GateOutcome, container_outcome, outcome_of
 from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import (
@@ -59,6 +60,12 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
         counts: of all the artifacts; the document tells them first.
         artifacts: as `order.sorted_artifacts` has them.
     """
+    outcomes: dict[str, GateOutcome] = {}
+
+    def written(each: ArtifactReport) -> dict[str, Any]:
+        outcomes[each.display] = outcome = outcome_of(each, head.fail_on, head.accepted)
+        return artifact(each, outcome, imports_shown=head.imports_shown)
+
     return _pieces(
         {
             "schema_version": SCHEMA_VERSION,
@@ -69,8 +76,12 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
             "fail_on": head.fail_on if head.fail_on is not None else "never",
             "summary": summary(counts),
             "imports_shown": head.imports_shown,
-            "artifacts": (artifact(a, imports_shown=head.imports_shown) for a in artifacts),
-            "containers": [plain(c) for c in sorted(head.containers, key=lambda c: c.path)],
+            "artifacts": map(written, artifacts),
+            # Behind the artifacts, whose outcomes are known then.
+            "containers": lambda: [
+                {**plain(each), "outcome": container_outcome(each, head, outcomes)}
+                for each in sorted(head.containers, key=lambda c: c.path)
+            ],
             "errors": [plain(e) for e in sorted_errors(head)],
             "stale": plain(head.stale),
             "notes": plain(head.notes),
@@ -151,10 +162,11 @@ def summary(counts: Summary) -> dict[str, Any]:
         "suppressed": counts.suppressed,
         "stale": counts.stale,
         "errors": counts.errors,
+        "containers": {outcome.value.replace("-", "_"): number for outcome, number in counts.containers.items()},
     }
 
 
-def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:
+def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:
     """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_checked`
     distinguishes the two."""
     imports: Iterable[CheckedImport] = value.imports
@@ -170,6 +182,7 @@ def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> d
         "machine": text(value.machine) if value.machine is not None else "none",
         "build_id": value.build_id,
         "verdict": value.verdict,
+        "outcome": outcome,
         "loader": plain(value.loader),
         "needed": plain(value.needed),
         "imports": [_import(b, value) for b in sorted_imports(imports)],
@@ -305,13 +318,14 @@ def compact(value: Any) -> str:
 
 
 def _pieces(document: dict[str, Any]) -> Iterator[str]:
-    """JSON text of a document, ending in a newline; a member that is an iterator is a list, an element a piece."""
+    """JSON text of a document, ending in a newline; a member that is an iterator is a list, an element a piece, and one
+    that is a function is called when its turn comes."""
     before = "{"
     for key, value in document.items():
         yield f"{before}\n  {compact(key)}: "
         before = ","
         if not isinstance(value, Iterator):
-            yield _indented(value, 1)
+            yield _indented(value() if callable(value) else value, 1)
             continue
         opening = "["
         for element in value:

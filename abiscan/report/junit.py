@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding
+from abiscan.model.outcome import GateOutcome, outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
@@ -57,18 +58,21 @@ def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
 
 
 def _loads(report: Report, artifact: ArtifactReport, name: str) -> _Case:
+    outcome = outcome_of(artifact, report.fail_on, report.accepted)
     match artifact.verdict:
+        case ArtifactVerdict.UNREADABLE | ArtifactVerdict.UNDECIDED if outcome in (
+            GateOutcome.ACCEPTED,
+            GateOutcome.REPLACED,
+        ):
+            return _case("skipped", artifact.display, name, f'      <skipped message="{outcome}"/>')
         case ArtifactVerdict.UNREADABLE:
             return _case("error", artifact.display, name, _element("error", "unreadable", "could not be read", ()))
         case ArtifactVerdict.UNDECIDED:
             message = "; ".join(artifact.notes) or "cannot be decided with what is on this machine"
             return _case("error", artifact.display, name, _element("error", "undecided", message, ()))
         case ArtifactVerdict.FAILS:
-            accepted = not any(report.failing(f) for f in artifact.findings) and (
-                report.fail_on is None or any(f.severity is Severity.ERROR for f in artifact.findings)
-            )
             message = artifact.loader.error or (artifact.causes[0].summary if artifact.causes else "does not load")
-            if accepted:
+            if outcome is not GateOutcome.FAILS or (report.fail_on is None and artifact.findings):
                 body = f"      <skipped message={_attribute('accepted: ' + message)}/>"
                 return _case("skipped", artifact.display, name, body)
             lines = [line for group in artifact.causes for line in (group.summary, *group.evidence, group.fix)]

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report, Verdict
+from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes_of
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.report.escape import code_fence, printable, printable_lines
-from abiscan.report.order import WORST_FIRST, sorted_artifacts, sorted_findings
+from abiscan.report.order import sorted_artifacts, sorted_findings
 from abiscan.report.summary import common_target, count_words, severity_counts, summary_of
 from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
 
@@ -21,15 +22,17 @@ from abiscan.report.wording import counted, readable_names, requirement_words, s
 _MAX = 1_000_000
 _ROWS, _SYMBOLS, _SYMBOL_LENGTH = 200, 5, 300
 
-_MARKED: dict[Verdict | ArtifactVerdict, str] = {
+_MARKED: dict[Verdict | GateOutcome, str] = {
     Verdict.PASS: "✅ ",
     Verdict.FAIL: "❌ ",
     Verdict.INCOMPLETE: "⚠ ",
-    ArtifactVerdict.LOADS: "✅ ",
-    ArtifactVerdict.FAILS: "❌ ",
-    ArtifactVerdict.UNDECIDED: "⚠ ",
-    ArtifactVerdict.UNREADABLE: "⚠ ",
-    ArtifactVerdict.NOT_TORCH: "",
+    GateOutcome.FAILS: "❌ ",
+    GateOutcome.UNREADABLE: "⚠ ",
+    GateOutcome.UNDECIDED: "⚠ ",
+    GateOutcome.ACCEPTED: "",
+    GateOutcome.LOADS: "✅ ",
+    GateOutcome.NOT_TORCH: "",
+    GateOutcome.REPLACED: "",
 }
 _MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")
 
@@ -96,20 +99,20 @@ def _head(report: Report) -> str:
     if target is not None:
         lines[-1] += f" · against torch {plain(target.version)} ({plain(target.variant)})"
     elif report.torch_build is not None:
-        lines[-1] += " · each against the torch that it is judged on"
+        lines[-1] += " · each against its target torch"
     return "\n".join(lines)
 
 
-def _marked(verdict: Verdict | ArtifactVerdict) -> str:
+def _marked(verdict: Verdict | GateOutcome) -> str:
     return _MARKED[verdict] + verdict_words(verdict)
 
 
 def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
     """The sections that have something to say; each is made only when there is room for it."""
     if len(report.containers) > 1:
-        yield _wheels(report.containers, artifacts)
+        yield _wheels(report)
     if artifacts:
-        yield _files(artifacts, many=len(report.containers) > 1)
+        yield _files(report, artifacts, many=len(report.containers) > 1)
     for artifact in artifacts:
         if artifact.causes and artifact.verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED):
             yield _causes(artifact)
@@ -118,14 +121,15 @@ def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[s
             yield section
 
 
-def _wheels(containers: Sequence[Container], artifacts: Sequence[ArtifactReport]) -> str:
+def _wheels(report: Report) -> str:
     """A row a wheel or package, the worst first."""
-    members = {artifact.display: artifact for artifact in artifacts}
+    outcomes, of_files = container_outcomes(report), outcomes_of(report)
+    order, containers = tuple(GateOutcome).index, report.containers
     rows = ["| wheel | verdict | files that fail | requires |", "| --- | --- | --- | --- |"]
-    for container in sorted(containers, key=lambda each: (WORST_FIRST.index(each.verdict), each.path))[:_ROWS]:
-        inside = [members[display] for display in container.artifacts if display in members]
-        fails = sum(member.verdict is ArtifactVerdict.FAILS and member.replaced_by is None for member in inside)
-        cells = [code(container.path), _marked(container.verdict), f"{fails or '-'} of {len(inside)}"]
+    for container in sorted(containers, key=lambda each: (order(outcomes[each.path]), each.path))[:_ROWS]:
+        fails = sum(of_files.get(display) is GateOutcome.FAILS for display in container.artifacts)
+        share = f"{fails or '-'} of {len(container.artifacts)}"
+        cells = [code(container.path), _marked(outcomes[container.path]), share]
         required = requirement_words(container.applicable_torch)
         rows.append(f"| {' | '.join([*cells, code(required) if required else '-'])} |")
     if len(containers) > _ROWS:
@@ -133,26 +137,28 @@ def _wheels(containers: Sequence[Container], artifacts: Sequence[ArtifactReport]
     return "\n".join(rows)
 
 
-def _files(artifacts: Sequence[ArtifactReport], *, many: bool) -> str:
+def _files(report: Report, artifacts: Sequence[ArtifactReport], *, many: bool) -> str:
     """A row a file, the worst first; of many wheels' files those that a person has to look at."""
-    settled = (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
     left = 0
+    outcomes = outcomes_of(report)
     if many:
         whole = len(artifacts)
         artifacts = [
-            a for a in artifacts if a.verdict not in settled or any(f.severity is not Severity.NOTE for f in a.standing)
+            a
+            for a in artifacts
+            if outcomes[a.display] in BAD or any(f.severity is not Severity.NOTE for f in a.standing)
         ]
         left = whole - len(artifacts)
     if not artifacts:
-        return f"Nothing stands against {counted(left, 'file')}."
+        return f"No findings in {counted(left, 'file')}."
     # What is in order stays in the order of its path.
-    in_order = WORST_FIRST.index(ArtifactVerdict.LOADS)
-    artifacts = sorted(artifacts, key=lambda a: min(WORST_FIRST.index(a.verdict), in_order))
+    worst = tuple(GateOutcome)
+    artifacts = sorted(artifacts, key=lambda a: min(worst.index(outcomes[a.display]), len(BAD)))
     with_releases = any(a.releases for a in artifacts)
     head = ["file", "verdict", *(["torch builds"] if with_releases else []), *(s.value + "s" for s in Severity)]
     rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for artifact in artifacts[:_ROWS]:
-        cells = [code(artifact.display), _marked(artifact.verdict)]
+        cells = [code(artifact.display), _marked(outcomes[artifact.display])]
         if with_releases:
             releases = artifact.releases or ()
             cells.append(f"{sum(r.fits for r in releases)} of {len(releases)}" if releases else "-")
@@ -169,7 +175,7 @@ def _files(artifacts: Sequence[ArtifactReport], *, many: bool) -> str:
 def _causes(artifact: ArtifactReport) -> str:
     parts = [f"### {code(artifact.display)}"]
     if artifact.loader.error:
-        parts.append(f"The loader says: {code(artifact.loader.error)}")
+        parts.append(f"Loader error: {code(artifact.loader.error)}")
     names = readable_names(artifact)
     parts += [_cause(group, names) for group in artifact.causes]
     return "\n\n".join(parts)

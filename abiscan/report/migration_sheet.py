@@ -1,4 +1,4 @@
-"""`abiscan stable` for a person: how far along, what to write instead of what, and where."""
+"""`abiscan migrate` for a person: how far along, what to write instead of what, and where."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ def sheet(plan: MigrationPlan) -> Sheet:
     left = sum(len(r.names) for r in todo)
     without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
     if plan.done is None and not plan.replacements:
+        if plan.errors:
+            headline = f"{plan.input}: nothing of torch was found in what could be read"
+            return Sheet("UNDECIDED", headline, Tone.DOUBT, (), plan.errors)
         return Sheet("NO TORCH", f"{plan.input}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
     parts = [f"{plan.input}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]

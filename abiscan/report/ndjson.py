@@ -1,8 +1,8 @@
 """Newline-delimited JSON for dashboards: a line for the run, then one for each artifact.
 
 Every line repeats the few fields that a query groups by (`torch`, `variant`, `run_verdict`), so that files of many runs
-can be loaded as one table without a join (docs/dashboards.md). Imports that resolved are counted, not listed; the JSON
-report has them all. Field names and meanings are those of the JSON report.
+can be loaded as one table without a join (docs/how-to/dashboards.md). Resolved imports are counted, not listed; the
+JSON report has them all. Field names and meanings are those of the JSON report.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from abiscan.model.outcome import outcome_of
 from abiscan.model.report import SCHEMA_VERSION, ArtifactReport, Report
 from abiscan.report import json_report
 from abiscan.report.order import sorted_artifacts, sorted_errors
@@ -47,5 +48,6 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     }
     yield json_report.compact({"record": "run", **shared, **run}) + "\n"
     for artifact in artifacts:
-        record = json_report.artifact(artifact, imports_shown="unresolved")
+        outcome = outcome_of(artifact, head.fail_on, head.accepted)
+        record = json_report.artifact(artifact, outcome, imports_shown="unresolved")
         yield json_report.compact({"record": "artifact", **shared, **record}) + "\n"

@@ -1,4 +1,4 @@
-"""How a file was made, for a person: four lines at most, or with `verbose` every fact with what was read."""
+"""How a file was made, for a person: four lines at most, with -v facts with what was read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
-from abiscan.report.style import Style, wrap
+from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.wording import ranges_words
 
 # What seldom is wanted in a file that is shipped, and how a line tells it.
@@ -22,14 +22,15 @@ _ODD = {
     Topic.INSTRUCTION_SET: "needs {}",
 }
 _MOST_ODD = 3
+# Lines of a list, without -v and with one.
+_LISTED = (0, 12)
 # Of what was read, in a line; the options of a compilation have thousands of characters, and JSON has them all.
 _LONGEST_SOURCE = 200
 
 
-def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
-    """The lines of one file; none where nothing is known."""
+def provenance_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
+    """What is known of one file."""
     made = artifact.provenance
-    lines: list[str] = []
     for label, words in (
         ("built", ", ".join(_built(made))),
         ("GPU code", _gpu_words(made)),
@@ -37,17 +38,20 @@ def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         ("odd", ", ".join(_odd(made))),
     ):
         if words:
-            lines += wrap(words, style, f"  {label}: ", "    ")
-    if style.verbose and made.facts:
-        lines.append("  facts:")
-        lines += (f"    {printable(_fact_words(fact))}" for fact in made.facts)
-    if style.verbose and artifact.operators:
-        lines.append(f"  operators ({len(artifact.operators)}):")
-        lines += (f"    {printable(operator_words(operator))}" for operator in artifact.operators)
-    if style.verbose and artifact.called:
-        lines.append(f"  calls operators by name ({len(artifact.called)}):")
-        lines += (f"    {printable(each.full_name)}" for each in artifact.called)
-    return lines
+            yield LineGroup(5, wrap(words, style, f"  {label}: ", "    "))
+    if not style.verbose:
+        return
+    for title, words_of in (
+        ("facts", [_fact_words(fact) for fact in made.facts]),
+        ("operators", [operator_words(operator) for operator in artifact.operators]),
+        ("calls operators by name", [each.full_name for each in artifact.called]),
+    ):
+        shown = words_of[: style.most(*_LISTED)]
+        lines = [f"  {title} ({len(words_of)}):", *(f"    {printable(each)}" for each in shown)]
+        if len(words_of) > len(shown):
+            lines.append(style.dim(f"    ... and {len(words_of) - len(shown)} more: {style.more}"))
+        if shown:
+            yield LineGroup(6, lines)
 
 
 def _built(made: Provenance) -> Iterator[str]:
@@ -92,7 +96,7 @@ def _gpu_words(made: Provenance) -> str:
 def _needs(made: Provenance) -> Iterator[str]:
     for topic, name in ((Topic.GLIBC, "glibc"), (Topic.GLIBCXX, "GLIBCXX")):
         yield from (f"{name} {fact.value}" for fact in _about(made, topic))
-    yield from (f"as {fact.value} promises" for fact in _about(made, Topic.MANYLINUX))
+    yield from (f"as {fact.value} guarantees" for fact in _about(made, Topic.MANYLINUX))
     yield from (f"CPython {fact.value} or newer" for fact in _about(made, Topic.PYTHON_FLOOR))
 
 

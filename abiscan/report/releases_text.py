@@ -1,4 +1,4 @@
-"""`abiscan releases`: the builds that are known, as a table or JSON."""
+"""`abiscan releases list`: the builds that are known, as a table or JSON."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Location, RuleInfo, Severity
+from abiscan.model.outcome import outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.cause_text import render_markdown, render_text
 from abiscan.report.escape import code_fence, printable, printable_lines
@@ -92,7 +93,7 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
                         "toolExecutionNotifications": notifications,
                     }
                 ],
-                "artifacts": [_artifact(a) for a in artifacts],
+                "artifacts": [_artifact(report, a) for a in artifacts],
                 "results": results,
                 "columnKind": "utf16CodeUnits",
             }
@@ -251,12 +252,13 @@ def _location(artifact: ArtifactReport, location: Location | None, place: int) -
     return found
 
 
-def _artifact(artifact: ArtifactReport) -> dict[str, Any]:
+def _artifact(report: Report, artifact: ArtifactReport) -> dict[str, Any]:
+    outcome = outcome_of(artifact, report.fail_on, report.accepted)
     described: dict[str, Any] = {
         "location": {"uri": uri(artifact.path, artifact.member)},
         "length": artifact.size,
         "roles": ["analysisTarget"],
-        "properties": {"verdict": artifact.verdict.value},
+        "properties": {"verdict": artifact.verdict.value, "outcome": outcome.value},
     }
     if artifact.sha256 is not None:
         described["hashes"] = {"sha-256": artifact.sha256}

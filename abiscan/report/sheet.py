@@ -15,8 +15,8 @@ from abiscan.report.escape import printable
 from abiscan.report.markdown import code, plain
 from abiscan.report.style import Style, wrap
 
-# Names below a row that are shown without -v: none; with it, as many as a person reads.
-DETAILS = 1000
+# Names below a row without -v, and with one; the page has as many as a person reads.
+_DETAILS, DETAILS = (0, 20), 1000
 _CELL = 60
 _BAR = 20
 
@@ -28,6 +28,10 @@ class Tone(enum.Enum):
     GOOD = "32"
     DOUBT = "33"
     PLAIN = ""
+
+
+# What -q shows.
+_FAILURES = (Tone.BAD, Tone.DOUBT)
 
 
 class Row(Struct, frozen=True):
@@ -87,7 +91,9 @@ def bar(sheet: Sheet) -> list[str]:
 
 
 def text(sheet: Sheet, style: Style) -> str:
-    """For a person at a terminal, ending in a newline."""
+    """For a person at a terminal, ending in a newline; with -q empty where nothing fails."""
+    if style.quiet and sheet.tone not in _FAILURES:
+        return ""
     lines = wrap(sheet.headline, style, style.paint(sheet.word, sheet.tone.value) + " ", "  ")
     lines += (f"  {style.paint(each, sheet.tone.value)}" for each in bar(sheet))
     for table in sheet.tables:
@@ -104,7 +110,7 @@ def text(sheet: Sheet, style: Style) -> str:
 
 
 def _text_table(table: Table, style: Style) -> Iterator[str]:
-    rows = [row for row in table.rows if style.verbose or not row.minor]
+    rows = [row for row in table.rows if (row.tone in _FAILURES if style.quiet else style.verbose or not row.minor)]
     named = bool(rows) and any(table.columns)
     shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in rows]
     heads = [table.columns[:-1]] if named else []
@@ -121,11 +127,12 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
         indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
         yield from (line.rstrip() for line in wrap(row.cells[-1], style, first, indent))
         if style.verbose:
-            for detail in row.details[:DETAILS]:
-                yield from wrap(detail, style, "      ", "        ", chop=True)
-            if len(row.details) > DETAILS:
-                yield f"      ... and {len(row.details) - DETAILS} more"
-    if len(rows) < len(table.rows):
+            most = style.most(*_DETAILS)
+            for detail in row.details[:most]:
+                yield from wrap(detail, style, "      ", "        ", chop=style.verbose == 1)
+            if len(row.details) > most:
+                yield f"      ... and {len(row.details) - most} more: {style.more}"
+    if len(rows) < len(table.rows) and not style.quiet:
         yield style.dim(f"  {len(table.rows) - len(rows)} more with nothing to do: -v")
 
 

@@ -13,8 +13,8 @@ from abiscan.report.problems_text import SEVERITY_COLOR
 from abiscan.report.style import Style, wrap
 from abiscan.report.wording import counted, source_place
 
-# What a rule's block shows before `-v` is named: messages, and files of each.
-_MESSAGES, _FILES = 3, 4
+# What a rule's block shows without -v, and with one: messages, and files of each.
+_MESSAGES, _FILES = (3, 10), (4, 20)
 # Lines of one file that are named.
 _LINES = 12
 
@@ -47,20 +47,22 @@ def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]
 def _rule_lines(rule: str, severity: Severity, messages: list[_Said], style: Style) -> list[str]:
     lines: list[str] = []
     label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule}]: "
-    shown = messages if style.verbose else messages[:_MESSAGES]
+    shown = messages[: style.most(*_MESSAGES)]
     for number, said in enumerate(shown):
         lines += wrap(said.message, style, label, "  ")
         places = [_places(finding) for finding in said.findings]
-        for place in places if style.verbose else places[:_FILES]:
+        most = style.most(*_FILES)
+        for place in places[:most]:
             lines += wrap(place, style, "  at ", "    ")
-        if len(places) > _FILES and not style.verbose:
-            lines.append(style.dim(f"  ... and in {counted(len(places) - _FILES, 'more file')}: -v shows all"))
+        if len(places) > most:
+            lines.append(style.dim(f"  ... and in {counted(len(places) - most, 'more file')}: {style.more}"))
         if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
             first, *rest = said.fix.split("\n")
             lines += wrap(first, style, "  " + style.paint("fix: ", "32"), "    ")
             lines += [f"      {printable(line)}" for line in rest]
     if len(messages) > len(shown):
-        lines.append(style.dim(f"  ... and {counted(len(messages) - len(shown), 'more message')} of this rule: -v"))
+        more = counted(len(messages) - len(shown), "more message")
+        lines.append(style.dim(f"  ... and {more} of this rule: {style.more}"))
     return lines
 
 

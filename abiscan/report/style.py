@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from abiscan.model.finding import Severity
 from abiscan.report.escape import printable
 
+# Lines of one file, without -v and with one.
+_LINES = (25, 100)
+
 
 class Style(Struct, frozen=True):
-    """How to write: width in columns (None: never wrap, for a pipe), colours, all of it, and the lowest severity that
-    fails the run (None for none), which is written in any case."""
+    """How to write: width in columns (None: never wrap, for a pipe), colours, the number of `-v`, failures only,
+    the lowest severity that fails the run (None for none) and what it accepts, as in `Report`."""
 
     width: int | None = 80
     color: bool = False
-    verbose: bool = False
+    verbose: int = 0
     quiet: bool = False
     fail_on: Severity | None = None
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def more(self) -> str:
+        """The option for the next level of detail."""
+        return "-vv" if self.verbose else "-v"
+
+    def most(self, *limits: int) -> int:
+        """The limit without -v, or with one; -vv has none."""
+        return limits[self.verbose] if self.verbose < len(limits) else sys.maxsize
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""
@@ -35,27 +50,60 @@ class Style(Struct, frozen=True):
         return self.paint(text, "2")
 
 
-def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
-    """Lines of `text`, made printable, behind `first`, continued behind `rest`. No word that fits on a line is broken.
+class LineGroup(Struct, frozen=True):
+    """Lines that belong together, and their rank among those of a file: 0 is always shown, the highest is left out
+    first."""
 
-    With `chop`, a text longer than two lines ends in "...": mangled names run to thousands of characters.
+    rank: int
+    lines: list[str]
+
+
+def fit_sections(sections: Iterable[LineGroup], style: Style) -> list[str]:
+    """The lines of one file in their order: 25 at most, 100 with -v, all with -vv."""
+    found = list(sections)
+    total = sum(len(section.lines) for section in found)
+    room = style.most(*_LINES)
+    if total <= room:
+        return [line for section in found for line in section.lines]
+    room -= 1
+    shown: dict[int, list[str]] = {}
+    for number, section in sorted(enumerate(found), key=lambda each: each[1].rank):
+        if section.rank == 0 or len(section.lines) <= room:
+            shown[number] = section.lines[:room]
+            room -= len(shown[number])
+    lines = [line for number in sorted(shown) for line in shown[number]]
+    return [*lines, style.dim(f"  ... and {total - len(lines)} more lines: {style.more}")]
+
+
+def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
+    """Lines of `text`, made printable, behind `first`, continued behind `rest`. No word is broken: one
+    that is longer than a line, as mangled names are, has a line of its own.
+
+    With `chop`, a text longer than two lines ends in "...", and so does a word of more than 400 characters.
     """
     text = printable(text)
     bare = _visible_length(first)
     if style.width is None:
-        limit = 400
-        return [first + (text if not chop or len(text) <= limit else text[: limit - 3] + "...")]
+        return [first + (_shorten(text) if chop else text)]
+    if chop:
+        text = " ".join(map(_shorten, text.split(" ")))
     wrapper = textwrap.TextWrapper(
         width=max(style.width, 40),
         initial_indent=" " * bare,
         subsequent_indent=rest,
         break_on_hyphens=False,
-        break_long_words=True,
+        break_long_words=False,
         max_lines=2 if chop else None,
         placeholder=" ...",
     )
     lines = wrapper.wrap(text) or [" " * bare]
+    if len(lines[0]) > wrapper.width and bare > len(rest):
+        return [first.rstrip(), rest + lines[0][bare:], *lines[1:]]
     return [first + lines[0][bare:], *lines[1:]]
+
+
+def _shorten(text: str, limit: int = 400) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:

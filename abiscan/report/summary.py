@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.imports import CheckedImport, Status
+from abiscan.model.outcome import GateOutcome, container_outcomes
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TorchBuild
 from abiscan.report.wording import counted
@@ -18,6 +19,7 @@ class Summary(Struct, frozen=True):
     """The counts of a run.
 
     Attributes:
+        containers: wheels, packages and archives of each outcome; every outcome is there, zero or not.
         verdicts: artifacts of each verdict; every verdict is there, zero or not, in the order of the enumeration.
         findings: those that stand, by severity; every severity is there, worst first.
         suppressed: findings that a baseline or an ignore accepts.
@@ -27,6 +29,7 @@ class Summary(Struct, frozen=True):
     """
 
     artifacts: int
+    containers: Mapping[GateOutcome, int]
     verdicts: Mapping[ArtifactVerdict, int]
     findings: Mapping[Severity, int]
     suppressed: int
@@ -38,6 +41,7 @@ class Summary(Struct, frozen=True):
 def summary_of(report: Report) -> Summary:
     """The counts of a run."""
     verdicts = Counter(a.verdict for a in report.artifacts)
+    containers = Counter(container_outcomes(report).values())
     findings: Counter[Severity] = Counter()
     total = failing = 0
     for artifact in report.artifacts:
@@ -47,6 +51,7 @@ def summary_of(report: Report) -> Summary:
             failing += report.failing(finding)
     return Summary(
         len(report.artifacts),
+        {outcome: containers[outcome] for outcome in GateOutcome},
         {verdict: verdicts[verdict] for verdict in ArtifactVerdict},
         {severity: findings[severity] for severity in Severity},
         total - findings.total(),
@@ -68,12 +73,6 @@ def count_words(counts: Summary) -> list[str]:
     return words
 
 
-def errors_are_accepted(artifact: ArtifactReport) -> bool:
-    """Whether it has errors, and a baseline or ignores accept all of them."""
-    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
-    return bool(errors) and all(f.suppressed for f in errors)
-
-
 def common_target(artifacts: Iterable[ArtifactReport], run: TorchBuild | None) -> TorchBuild | None:
     """The torch that every file was judged on; None where they were on several."""
     targets = {(t.version, t.variant, t.path) for a in artifacts if (t := a.checked_against(run)) is not None}
@@ -83,6 +82,12 @@ def common_target(artifacts: Iterable[ArtifactReport], run: TorchBuild | None) -
 def refusal_of(artifact: ArtifactReport) -> Finding | None:
     """Why this machine's loader refuses a file that torch and Python don't stop, where that fails the file."""
     return next((f for f in artifact.standing if f.rule == "loader-refuses" and f.severity is Severity.ERROR), None)
+
+
+def is_refused_here(artifact: ArtifactReport) -> bool:
+    """Whether this machine's loader refuses a file that torch and Python don't stop, for anything but an absent GPU
+    driver."""
+    return any(finding.rule == "loader-refuses" for finding in artifact.findings)
 
 
 def failure_reason(artifact: ArtifactReport) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding, Location
+from abiscan.model.outcome import GateOutcome
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
@@ -21,8 +22,8 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def verdict_words(verdict: ArtifactVerdict | Verdict) -> str:
-    """`loads`, `not torch`, `incomplete`."""
+def verdict_words(verdict: ArtifactVerdict | GateOutcome | Verdict) -> str:
+    """`loads`, `not torch`, `accepted`, `incomplete`."""
     return verdict.value.replace("-", " ")
 
 
@@ -58,9 +59,9 @@ def source_location(finding: Finding) -> Location | None:
     return next((location for location in finding.locations if location.file is not None), None)
 
 
-def ranges_words(windows: ReleaseRanges) -> str:
+def ranges_words(ranges: ReleaseRanges) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
-    return windows.text(last=", ") or "no release"
+    return ranges.text(last=", ") or "no release"
 
 
 def python_words(versions: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.environment.python_names import known_versions
 from abiscan.model import dependency_specifiers
@@ -52,10 +53,10 @@ def _admits(specifier: str, version: str, public: str) -> bool:
 
 
 class DeclaredGpu(Struct, frozen=True):
-    """The major release of CUDA or ROCm that a file is built for.
+    """The accelerator that a file is built for.
 
     Attributes:
-        text: `CUDA 12`, `ROCm 6`.
+        text: `CUDA 12`, `ROCm 6`, `ROCm`, `XPU`: with the major release where it is named.
         because: what was read, for a person.
     """
 
@@ -63,11 +64,18 @@ class DeclaredGpu(Struct, frozen=True):
     source: TargetSource
     because: str
 
-    def admits(self, cuda: str | None, hip: str | None) -> bool:
+    @property
+    def kind(self) -> str:
+        """`CUDA`, `ROCm`, `XPU`, `NPU`."""
+        return self.text.partition(" ")[0]
+
+    def admits(self, cuda: str | None, hip: str | None, variant: str = "") -> bool:
         """Whether a build of torch with this CUDA and ROCm (`12.8`, None) is one of them."""
         kind, _, major = self.text.partition(" ")
+        if kind not in ("CUDA", "ROCm"):
+            return variant.startswith(kind.lower())
         version = cuda if kind == "CUDA" else hip
-        return version is not None and version.partition(".")[0] == major
+        return version is not None and (not major or version.partition(".")[0] == major)
 
 
 class DeclaredPython(Struct, frozen=True):
@@ -150,10 +158,12 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
 
 # Projects that ship one build for each release of torch name the folder or the file for it: `torch-2.9/`,
 # `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
-_OF_A_TORCH = r"(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
+_OF_A_TORCH = r"(?a)(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
 # `2.1.2+pt24cu121` (torch-scatter), `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn), `0.0.29+torch2.5.1.cu124`.
-_LABEL_TORCH = r"(?:pt|torch)(?P<version>[12](?:\.\d+){1,2}|[12]\d{1,2})(?=$|[a-z.])"
-_LABEL_VARIANT = r"(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)"
+_LABEL_TORCH = r"(?a)(?:pt|torch)(?P<version>[12](?:\.\d+){1,2}|[12]\d{1,2})(?=$|[a-z.])"
+# `extra == "torch"` in a marker.
+_EXTRA = r"""\bextra\s*==\s*["']([^"']+)"""
+_LABEL_VARIANT = r"(?a)(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)"
 
 
 def release_in_name(place: str) -> str | None:
@@ -166,15 +176,25 @@ def release_in_name(place: str) -> str | None:
 @functools.cache
 def _of_a_build() -> re.Pattern[str]:
     return re.compile(
-        r"(?<=[/_.-])(?:cu(?:da)?[-_]?\d*(?:\.\d+)?x?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
+        r"(?<=[/_.-])(?:cu(?:da)?(?:[-_]?(?P<cuda>[89]|1\d)(?:[._]?\d)?x?)?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
         r"(?=[/_.-])"
     )
 
 
-def without_build(place: str) -> str:
+def without_build(place: str, cuda: str | None = None) -> str:
     """The path with the release of torch, the accelerator and the instruction set taken out, so that the builds of one
-    module that a package chooses among are alike."""
-    return _of_a_build().sub("", re.sub(_OF_A_TORCH, "torch", f"/{place}"))
+    module that a package chooses among are alike.
+
+    Args:
+        cuda: the version of CUDA that the file was built with, where it is known: a number in the name that contradicts
+            it is no version (`x_cuda_128` and `x_cuda_64` are two kernels).
+    """
+
+    def shortened(found: re.Match[str]) -> str:
+        contradicted = cuda is not None and found["cuda"] not in (None, cuda.partition(".")[0])
+        return found[0] if contradicted else ""
+
+    return _of_a_build().sub(shortened, re.sub(_OF_A_TORCH, "torch", f"/{place}"))
 
 
 def _dotted(text: str) -> str:
@@ -189,6 +209,7 @@ def _torches(
     named = release_in_name(place)
     if named is not None:
         yield DeclaredTorch((_any_patch(named),), TargetSource.FOLDER, f"its path {place} names torch {named}")
+    labelled = _labelled(container)
     required = torch_requirements(container.requires_dist)
     environments = marker_environments(required, pythons, container.requires_python or "", machine)
     # A file for several Pythons is judged for the oldest that its tags name, one for any for the newest.
@@ -198,22 +219,41 @@ def _torches(
         for requirement in required
         if not requirement.optional and is_specifier(requirement.specifier) and holds(requirement.marker, environment)
     ]
-    if asked:
+    specifiers = tuple(r.specifier for r in asked if r.specifier)
+    if labelled is not None:
+        # One of the releases that the wheel requires, where it requires several.
+        yield replace(labelled, specifiers=(*labelled.specifiers, *specifiers))
+    if specifiers:
         lines = ", ".join(f"torch{r.specifier}" for r in asked)
-        specifiers = tuple(r.specifier for r in asked if r.specifier)
-        if specifiers:
-            yield DeclaredTorch(specifiers, TargetSource.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
+        yield DeclaredTorch(specifiers, TargetSource.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
+    optional = [r for r in required if r.optional and r.specifier and is_specifier(r.specifier)]
+    optional = [
+        r
+        for r in optional
+        if any(holds(r.marker, {**environment, "extra": name}) for name in re.findall(_EXTRA, r.marker))
+    ]
+    if len({r.specifier for r in optional}) == 1:
+        first = optional[0]
+        yield DeclaredTorch((first.specifier,), TargetSource.REQUIREMENT, f"Requires-Dist: {first.text}")
+
+
+def _labelled(container: ContainerFacts) -> DeclaredTorch | None:
+    """By the label of the wheel's version, then the name of its distribution (`nvfuser_cu121_torch25`)."""
     label = (container.version or "").partition("+")[2].lower()
     found = re.search(_LABEL_TORCH, label) if label else None
     if found is not None:
         variant = re.search(_LABEL_VARIANT, label[: found.start()] + " " + label[found.end() :])
-        release = _dotted(found["version"])
-        yield DeclaredTorch(
-            (_any_patch(release),),
+        return DeclaredTorch(
+            (_any_patch(_dotted(found["version"])),),
             TargetSource.VERSION_LABEL,
             f"the label of its version {container.version}",
             None if variant is None else variant[1],
         )
+    named = release_in_name((container.name or "").lower())
+    if named is None:
+        return None
+    because = f"the name of its distribution {container.name}"
+    return DeclaredTorch((_any_patch(named),), TargetSource.VERSION_LABEL, because)
 
 
 def marker_environments(
@@ -259,12 +299,12 @@ _MOST_CHARACTERS = 200
 def unread_requirements(container: ContainerFacts) -> Iterator[str]:
     """Why it is not known what a container requires, a sentence each, about `it`."""
     if container.unread:
-        yield f"{container.unread}: what it requires is not known"
+        yield f"{container.unread}: its requirements are unknown"
     lines = [line for line in container.requires_dist if _is_unread(line, container.kind)]
     for line in lines[:_MOST_LINES]:
-        yield f"not read, as it is formed wrongly: Requires-Dist: {_shortened(line)}"
+        yield f"not read, invalid: Requires-Dist: {_shortened(line)}"
     if len(lines) > _MOST_LINES:
-        yield f"{len(lines) - _MOST_LINES} more of its requirements are formed wrongly"
+        yield f"{len(lines) - _MOST_LINES} more of its requirements are invalid"
 
 
 def _is_unread(line: str, kind: ContainerKind) -> bool:
@@ -282,7 +322,7 @@ def _shortened(line: str) -> str:
 def unknown_of(container: ContainerFacts) -> Iterator[str]:
     """What a container declares of its target environment that is read and not known, a sentence each, about `it`."""
     if container.lacks:
-        yield f"it has no {container.lacks}: what it requires is not known"
+        yield f"it has no {container.lacks}: its requirements are unknown"
     references = [line for line in container.requires_dist if _names_no_release(line)]
     for line in references[:_MOST_LINES]:
         yield f"the reference names no release of torch: Requires-Dist: {_shortened(line)}"
@@ -297,7 +337,7 @@ def unknown_of(container: ContainerFacts) -> Iterator[str]:
         )
     tags = [f"{pair[0]}-{pair[1]}" for pair in pairs if not pair[0][:1].isdigit() and not _is_known(*pair)]
     for tag in list(dict.fromkeys(tags))[:_MOST_LINES]:
-        yield f"the tag {tag} names a Python that the table of CPythons does not know, nor what that one exports"
+        yield f"the tag {tag} names a Python whose exports are not in the table of CPythons"
 
 
 def _is_known(python: str, abi: str) -> bool:
@@ -337,10 +377,32 @@ def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
     label = (container.version or "").partition("+")[2]
     yield from _gpu_of(label, TargetSource.VERSION_LABEL, f"the label of its version {container.version}")
     yield from _gpu_of(container.name or "", TargetSource.REQUIREMENT, f"the name of its distribution {container.name}")
+    yield from _accelerators(container)
     for line in container.requires_dist:
         found = _nvidia().match(line)
         if found is not None and "extra" not in line.partition(";")[2]:
             yield DeclaredGpu(f"CUDA {found[1]}", TargetSource.REQUIREMENT, f"Requires-Dist: {line}")
+
+
+# Builds of torch, and packages beside it, that distributions are named for: `torchcodec-xpu`, `torch==2.8.0+xpu`.
+_ACCELERATOR = r"(?:^|[-_.+])(xpu|rocm|npu)(?=$|[-_.\d])"
+_KINDS = {"xpu": "XPU", "rocm": "ROCm", "npu": "NPU"}
+
+
+def _accelerators(container: ContainerFacts) -> Iterator[DeclaredGpu]:
+    """By the label of the torch that is required, of the version, then the name of the distribution."""
+    required = torch_requirements(container.requires_dist)
+    texts = [(f"+{_variant([r.specifier]) or ''}", f"Requires-Dist: {r.text}") for r in required if not r.optional]
+    label = (container.version or "").partition("+")[2]
+    texts += [
+        (f"+{label}", f"the label of its version {container.version}"),
+        (container.name or "", f"the name of its distribution {container.name}"),
+    ]
+    for text, because in texts:
+        found = re.search(_ACCELERATOR, text.lower())
+        # What is built for an NPU is built with a torch for CPUs: one that is required is known.
+        if found is not None and not (found[1] == "npu" and required):
+            yield DeclaredGpu(_KINDS[found[1]], TargetSource.REQUIREMENT, because)
 
 
 def _gpu_of(text: str, source: TargetSource, because: str) -> Iterator[DeclaredGpu]:

@@ -45,6 +45,8 @@ def is_for_environment(
         and not gpu.admits(installed.cuda, installed.hip)
     ):
         return False  # likewise for several releases of CUDA
+    if gpu is not None and gpu.kind != "CUDA" and not (named or gpu.admits(None, installed.hip, installed.variant)):
+        return False  # an installer puts a torch of that kind beside it
     python = environment.version
     if declared.other_python:
         return named
@@ -57,7 +59,7 @@ class DeclaredRelease(Struct, frozen=True):
     Attributes:
         build: None where no known release satisfies what is declared.
         note: what a user should know about the choice; empty where it is what was declared.
-        other_gpu: the CUDA or ROCm that the file is built for, where the index has no such build of the release: the
+        other_gpu: the accelerator that the file is built for, where the index has no such build of the release: the
             names of the build stand for those of that one, its CUDA libraries don't.
     """
 
@@ -95,7 +97,10 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
         if admitted[-1] != newest.torch:
             because += f" with wheels for Python {declared.pythons[0].text}"
     gpu = declared.gpu
-    fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip)]
+    fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip, build.variant)]
+    if gpu is not None and gpu.kind != "CUDA" and gpu.source is not TargetSource.FOLDER and not fitting:
+        note = f"{gpu.because} names a build for {gpu.text}: the release index has none, so it was not checked"
+        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.because), note)
     with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
     if with_gpu:
         assert gpu is not None
@@ -105,14 +110,14 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     else:
         build = _build([*builds, newest], admitted[-1], variant)
     assert build is not None
-    other_gpu = gpu if gpu is not None and not gpu.admits(build.cuda, build.hip) else None
+    other_gpu = gpu if gpu is not None and not gpu.admits(build.cuda, build.hip, build.variant) else None
     note = ""
     if variant is not None and build.variant != variant:
-        note = f"{because}: the release index has no {build.torch}+{variant}; judged against {_text(build)}"
+        note = f"{because}: the release index has no {build.torch}+{variant}; checked against {_text(build)}"
     elif other_gpu is not None:
         note = (
-            f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; judged by the "
-            f"names of {_text(build)}"
+            f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; checked "
+            f"against the symbols of {_text(build)}"
         )
     return DeclaredRelease(build, TargetPart(_text(build), source, because), note, other_gpu)
 

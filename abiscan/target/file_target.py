@@ -160,7 +160,7 @@ def target_with(
     possible = () if served else beside.possible(release)
     if declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
-        platform = TargetPart(oldest, TargetSource.TAG, "the oldest that the wheel's platform tag promises")
+        platform = TargetPart(oldest, TargetSource.TAG, "the oldest that the wheel's platform tag guarantees")
     elif installed:
         platform = TargetPart("this machine's", TargetSource.MACHINE, "the torch is installed here")
     else:
@@ -203,7 +203,7 @@ def _python(declared: Declared, here: PythonVersion | None, *, python_named: boo
         return (
             None
             if here is None or declared.other_python
-            else TargetPart(str(here), TargetSource.ENVIRONMENT, "this environment's, as the file declares none")
+            else TargetPart(str(here), TargetSource.ENVIRONMENT, "this environment; the file declares none")
         )
     first = declared.pythons[0]
     return TargetPart(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

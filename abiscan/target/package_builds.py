@@ -1,25 +1,46 @@
-"""A package that brings several builds of a module: on which releases of torch it works, all of it together."""
+"""A package that ships several builds of a module: on which releases of torch it works, all of it together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactReport
 from abiscan.target.declared import without_build
 
 
 def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:
-    """The releases on which a package works, and whether it brings builds to choose from: members that are named for a
-    torch each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common. Else all must load.
+    """The releases on which a package works, and whether it ships builds for several releases to choose from: builds of
+    one module that load on other releases than each other (`libx_torch24.so`, `libx_torch25.so`), or members that have
+    no release in common. Else all must load.
 
     Args:
-        members: the place of each in the package, with the releases that it loads on: at least one.
+        members: the module that each is a build of (`without_build`), with the releases that it loads on: at least one.
     """
-    rows = tuple(members)
-    builds: dict[str, frozenset[str]] = {}
-    for place, releases in rows:
-        module = without_build(place)
-        builds[module] = builds.get(module, frozenset()) | releases
+    builds: dict[str, set[frozenset[str]]] = {}
+    for module, releases in members:
+        builds.setdefault(module, set()).add(releases)
     if not builds:
         return frozenset(), False
-    together = frozenset.intersection(*builds.values())
-    return together or frozenset.union(*builds.values()), len(builds) < len(rows) or not together
+    each = [frozenset[str]().union(*found) for found in builds.values()]
+    together = frozenset.intersection(*each)
+    return together or frozenset.union(*each), not together or any(len(found) > 1 for found in builds.values())
+
+
+def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | None:
+    """The releases that an advice may name: those on which one build of each module of a package loads, with the CUDA
+    that the release's build ships and with the layouts that the file was compiled with. None where it is of no member
+    known on which it loads; a member that no known release serves does not count."""
+    modules: dict[str, set[str]] = {}
+    known = False
+    for member in members:
+        if member.loads_on is not None and member.replaced_by is None:
+            known = True
+            wrong = {release for release, severity in member.drifting if severity is Severity.ERROR}
+            right = set(member.loads_on) - wrong
+            if right:
+                module = without_build(member.member or member.path, member.provenance.cuda)
+                modules.setdefault(module, set()).update(right)
+    if not known:
+        return None
+    return frozenset(set.intersection(*modules.values())) if modules else frozenset()

@@ -32,7 +32,6 @@ class TargetRequest(Struct, frozen=True):
 
     Attributes:
         torch: as `--torch` has it.
-        within: a version range (`--require-torch`): without `torch`, its newest known build is the target.
         environment: whose interpreter and packages; None where there is none.
         python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
         gpus, driver: those on which device code must run.
@@ -40,7 +39,6 @@ class TargetRequest(Struct, frozen=True):
     """
 
     torch: str | None = None
-    within: str | None = None
     environment: PythonEnvironment | None = None
     python_named: bool = False
     gpus: tuple[TargetPart, ...] = ()
@@ -95,7 +93,6 @@ class TargetResolver:
                 self._open_index,
                 machine,
                 history=self._open_history,
-                within=request.within,
                 read_archive=self._read_archive,
                 files=request.files,
             )
@@ -150,17 +147,11 @@ class TargetResolver:
         )
 
     def named_torch(self, question: _Question) -> TorchOfFile | None:
-        """The torch of `--torch`, or the newest of the range of `--require-torch`."""
-        request = self.request
-        chosen = self.of_run(question.machine)
-        torch = question.declared.torch
-        # Of a package with a build for each release, each is for its own, whichever of a range is the newest.
-        for_one_release = torch is not None and torch.source is TargetSource.FOLDER
-        ranged = request.torch is None and request.within is not None and not for_one_release
-        if request.torch in (None, "declared") and not ranged:
+        """The torch of `--torch`."""
+        named = self.request.torch
+        if named in (None, "declared"):
             return None
-        because = f"--torch {request.torch}" if request.torch is not None else f"the required range {request.within}"
-        stated = TargetPart(_text(chosen), TargetSource.COMMAND_LINE, because)
+        stated = TargetPart(_text(self.of_run(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:

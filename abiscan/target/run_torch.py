@@ -13,7 +13,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.target import TorchBuild, TorchKind
-from abiscan.model.versions import is_release, is_version
+from abiscan.model.versions import is_version
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.index import is_earlier
 
@@ -46,7 +46,6 @@ def find_run_torch(
     machine: str,
     *,
     history: Callable[[], ReleaseIndex] | None = None,
-    within: str | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
     files: FileSystem = HERE,
 ) -> RunTorch:
@@ -59,31 +58,22 @@ def find_run_torch(
         index: opens the release index; called only where it is needed.
         history: opens the one with the earlier releases, for a version before those of `index`.
         machine: whose builds a version means.
-        within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
         read_archive: makes an index of a torch wheel or libtorch archive, by its path.
         files: where a path is looked for.
 
     Raises:
         UnknownBuild: there is no such torch; the message says what there is.
     """
-    if spec is None and within is not None:
-        build = _newest_within(index(), machine, within)
-        if build is not None:
-            note = (
-                f"imports are resolved against the newest known build in the required range {within} "
-                "(--torch names another)"
-            )
-            return _released(build, environment, note)
     if spec in (None, "installed", "declared"):
         found = find_torches(environment) if environment is not None and spec != "declared" else ()
         if found:
             return _installed(found, environment)
         where = "no Python environment was found" if environment is None else f"no torch in {environment.label}"
         if spec == "installed":
-            raise UnknownBuild(f"{where}: name an environment with --python, or a release with --torch 2.6.0")
+            raise UnknownBuild(f"{where}: pass --python ENVIRONMENT, or a release (--torch 2.6.0)")
         if spec == "declared":
             return _released(index().newest(machine), environment, None)
-        note = f"{where}: imports are resolved against the newest build that abiscan knows (--torch names another)"
+        note = f"{where}: checked against the newest known build; pass --torch to choose"
         return _released(index().newest(machine), environment, note)
     assert spec is not None
     if files.exists(spec) or os.sep in spec or spec.endswith(".whl"):
@@ -124,7 +114,7 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
     if len(found) > 1:
         others = ", ".join(_name(root, torch.files) for root in found[1:])
         notes.append(
-            f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
+            f"{len(found)} torches are on the path: `import torch` uses {torch.version} in {torch.root}, "
             f"and hides {others}"
         )
     return RunTorch(_describe(torch, TorchKind.INSTALLED, environment), torch, None, tuple(notes))
@@ -139,11 +129,11 @@ def _name(root: str, files: FileSystem) -> str:
 
 def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem) -> RunTorch:
     if not files.exists(path):
-        raise UnknownBuild(f"{path}: no such torch")
+        raise UnknownBuild(f"{path}: no torch found there")
     if files.is_file(path):
         raise UnknownBuild(
-            f"{path}: a file, not a folder with a torch in it; for a wheel, `abiscan releases add {path}` takes its "
-            "exports into your index, then --torch VERSION"
+            f"{path}: a file, not a directory with torch; add a wheel with `abiscan releases add {path}`, then pass "
+            "--torch VERSION"
         )
     # A path inside of the environment is the installed one by another name: the loader can be asked about it too.
     inside = environment is not None and any(files.real(root) == files.real(path) for root in find_torches(environment))
@@ -164,14 +154,6 @@ def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[s
         ) from error
     chosen = _released(index.builds()[0], environment, None)
     return replace(chosen, target=replace(chosen.target, kind=TorchKind.PATH, note=f"read from {path}"), index=index)
-
-
-def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | None:
-    from abiscan.model.dependency_specifiers import admits
-
-    inside = [build for build in index.builds(machine) if admits(within, (build.torch,))]
-    released = [build for build in inside if is_release(build.torch)]
-    return (released or inside)[-1] if inside else None
 
 
 def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> RunTorch:
@@ -210,5 +192,5 @@ def named_release(spec: str) -> TorchBuild | None:
         hip=label.removeprefix("rocm") if label.startswith("rocm") else None,
         cxx11_abi=None,
         path=None,
-        note=f"torch {spec} is not in the release index: what it exports is inferred from its neighbours",
+        note=f"torch {spec} is not in the release index: its exports are inferred from the releases next to it",
     )

@@ -63,8 +63,8 @@ def torch_for_machine(
         return None
     assert other.build is not None
     note = (
-        f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the "
-        f"released build {other.build.key}"
+        f"the file is for {machine}, the target torch for {chosen.target.machine}: checked against the released "
+        f"build {other.build.key}"
     )
     exports = ReleasedExports(other.index or index, other.build)
     return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)

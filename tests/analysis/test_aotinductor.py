@@ -110,8 +110,8 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
     told = [note for note in notes if " by name, " in note]
     assert [note.partition(" calls ")[2].partition(" by name, which ")[0::2] for note in sorted(told)] == [
         ("aten::no_such", "torch 2.13.0 does not have: it cannot be loaded with that torch"),
-        ("fixture::scale", f"{os.path.relpath(names[1])} may register: in which namespace is not told there"),
-        ("other::scale.by", "no file that was looked at is seen to register: whoever loads it must have it registered"),
+        ("fixture::scale", f"{os.path.relpath(names[1])} may register: the namespace is not in the file"),
+        ("other::scale.by", "no scanned file registers: register it before the model is loaded"),
     ]
 
 
@@ -139,7 +139,7 @@ def test_beside_a_file_on_the_disk(tmp_path: Path) -> None:
     library = tmp_path / "model.wrapper.so"
     library.write_bytes(MODEL.read_bytes())
     assert any(
-        "no .json file of its name lies beside it" in note for note in scanned(library, "--torch", "2.13.0")["notes"]
+        "no .json file of its name is beside it" in note for note in scanned(library, "--torch", "2.13.0")["notes"]
     )
     (tmp_path / "model.wrapper.json").write_text(CALLS)
     assert "mylib::twice" in called(scanned(library, "--torch", "2.13.0"))

@@ -42,8 +42,8 @@ def matrix(exporting: Sequence[str]) -> Matrix:
         ReleaseVerdict(v, v, "", True, ReleaseState.LOADS if v in exporting else ReleaseState.FAILS, (), (), "")
         for v in KNOWN
     )
-    windows = ReleaseRanges.of_known(KNOWN, lambda release: release in exporting)
-    return Matrix(verdicts, windows, windows, {}, ())
+    ranges = ReleaseRanges.of_known(KNOWN, lambda release: release in exporting)
+    return Matrix(verdicts, ranges, {}, ())
 
 
 def declared(specifier: str) -> DeclaredTorch:

@@ -6,7 +6,7 @@ import json
 
 from msgspec.structs import replace
 
-from abiscan.analysis.containers import container_of, judge_container
+from abiscan.analysis.containers import container_of, finish_container
 from abiscan.analysis.merge import merge
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
@@ -28,7 +28,7 @@ def whole(*members: ArtifactReport) -> Report:
     opened = container_of(Group(WHEEL, facts))
     assert opened is not None
     wheel = replace(opened, artifacts=(*(m.display for m in members), f"{WHEEL}!gone.so"))
-    return merge(judge_container(wheel, members, lambda _machine: KNOWN), ())
+    return merge(finish_container(wheel, members, lambda _machine: KNOWN), ())
 
 
 def test_verdicts_roll_up() -> None:
@@ -96,13 +96,13 @@ def test_a_range_of_releases_is_asked_of_each_build_on_its_own() -> None:
     wider = apply(report, Policy(require_torch=">=2.8"))
     assert wider.verdict is Verdict.FAIL
     (finding,) = wider.artifacts[0].findings
-    assert "none for 2.9, which >=2.8 has" in finding.message
+    assert "none for 2.9, which >=2.8 allows" in finding.message
 
 
 def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:
     prints = set()
     for name in ("pkg/a.so", "pkg/z.so"):
-        report = whole(member(name, window=(("2.6.0", "2.6.0"),)))
+        report = whole(member(name, torch_releases=(("2.6.0", "2.6.0"),)))
         ((finding,),) = [artifact.findings for artifact in report.artifacts]
         assert finding.rule == "torch-requirement-too-wide"
         prints.add(finding.fingerprint)
@@ -126,8 +126,8 @@ def test_files_that_define_one_operator() -> None:
 
     assert note(("pkg_a", "1.0", ("a.so",)), ("pkg-a", "1.1", ("lib/a.so",)), ("Pkg.A", "1.2", ("a.so",))) == ()
     assert note(("a", "1.0", ("a.so",)), ("b", "1.0", ("a.so",)), ("a", "2.0", ("a.so",))) == (
-        "2 files define the operator ns::f; one process loads one of them: a-1.0.whl!a.so, b-1.0.whl!a.so",
+        "2 files define the operator ns::f; a process can load only one: a-1.0.whl!a.so, b-1.0.whl!a.so",
     )
     assert note(("a", "1.0", ("a.so", "b.so")), ("a", "2.0", ("a.so",))) == (
-        "2 files define the operator ns::f; one process loads one of them: a-1.0.whl!a.so, a-1.0.whl!b.so",
+        "2 files define the operator ns::f; a process can load only one: a-1.0.whl!a.so, a-1.0.whl!b.so",
     )

@@ -59,7 +59,7 @@ def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
     (subject,) = explain(text, here)
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert "torch 1.13.1" in subject.causes[0].evidence[0]
-    assert subject.notes[-1].startswith("Judged for torch 1.13.1, which the text names")
+    assert subject.notes[-1].startswith("Checked against torch 1.13.1, which the text names")
 
 
 def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
@@ -73,7 +73,7 @@ def test_a_build_from_source_is_told_as_one(here: ScanOptions) -> None:
     text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
     (subject,) = explain(text, here)
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
-    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is a build from source")
+    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is a source build")
 
 
 def test_what_lies_here_is_no_evidence_of_another_machine(here: ScanOptions, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_released_torch_without_kernels_for_the_gpu(torch: str, gpu: str, told
     assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
     # Of a build of the user's own index nobody has read the list.
     (note,) = of_released(replace(build, user=True), [parsed])
-    assert "is not known" in note
+    assert "is unknown" in note
 
 
 def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import shutil
 import sys
 import zipfile
@@ -11,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.analysis.batches import Batch, OpenedContainer, Scanned, ScannedArtifact, plan
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
-from abiscan.analysis.merge import judged
+from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.run import scan, stream
 from abiscan.analysis.scan_batch import scan_batch
 from abiscan.analysis.scan_options import ScanOptions
@@ -25,6 +27,8 @@ from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError
+from abiscan.model.target import TargetEnvironment
+from tests.report.samples import TARGET, an_artifact
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -91,7 +95,7 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
 
     monkeypatch.setattr(formats, "map_file", cut_off)
     report = scan(targets, options(tree), executor=in_children)
-    died = InputError("cut.so", "the process that read it died (SIGBUS): the file is unread")
+    died = InputError("cut.so", "the process that read it died (SIGBUS): the file was not read")
     assert died in report.errors
     if without is not None:
         assert set(report.errors) == {*without.errors, died}
@@ -163,7 +167,7 @@ def test_a_container_is_judged_when_its_last_member_is_through() -> None:
                 yield ScannedArtifact(name, path, (_report(path, name),))
 
     containers = 0
-    for item in judged(scanned(), lambda machine: ()):
+    for item in finish_containers(scanned(), lambda machine: ()):
         if isinstance(item, Container):
             containers += 1
             assert made == containers, "the next container was opened before this one was handed on"
@@ -175,11 +179,20 @@ def test_a_container_whose_members_never_all_come_is_judged_at_the_end() -> None
         OpenedContainer(_container("a.zip", ("a.zip!a.so", "a.zip!seen-before.so"))),
         ScannedArtifact("a.zip!a.so", "a.zip", (_report("a.zip", "a.zip!a.so"),)),
     ]
-    container, report = judged(items, lambda machine: ())
+    container, report = finish_containers(items, lambda machine: ())
     assert isinstance(container, Container)
     assert container.verdict is ArtifactVerdict.LOADS
     assert container.artifacts == ("a.zip!a.so",)
     assert isinstance(report, ArtifactReport)
+
+
+def test_the_builds_that_files_are_checked_against_are_sorted() -> None:
+    """Eight builds of one release, whose order would otherwise be that of a set."""
+    variants = ["cpu", "cu118", "cu121", "cu124", "cu126", "cu128", "rocm6.2", "xpu"]
+    targets = [TargetEnvironment(torch_build=replace(TARGET, variant=variant)) for variant in variants]
+    items = [an_artifact(f"{target.torch_build}.so", target=target) for target in reversed(targets)]
+    (note,) = merge(items, ()).notes
+    assert re.findall(r"\+(\w+(?:\.\d)?)", note) == variants
 
 
 def test_in_process_keeps_one_set_of_services(tree: Path) -> None:

@@ -95,7 +95,7 @@ def test_without_section_headers_versions_are_still_read_and_compilers_are_not(
 ) -> None:
     whole, stripped = made["gcc-const-data-ptr.so"], made["no-sections.so"]
     facts = [fact for fact in whole["facts"] if fact["topic"] != "compiler"]
-    unread = "it has no section headers, which say where device code lies"
+    unread = "it has no section headers, which locate device code"
     assert stripped == {**whole, "compilers": [], "facts": facts, "gpu_not_read": unread}
 
 
@@ -163,7 +163,7 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
 
 
 @pytest.mark.parametrize(
-    ("name", "window"),
+    ("name", "torch_releases"),
     [
         # The name that GCC gives const_data_ptr is in the wheels of these releases, the one of Clang in none (nm -D).
         ("gcc-const-data-ptr.so", [["2.3.0", "2.11.0"]]),
@@ -172,9 +172,9 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
     ],
 )
 def test_the_releases_that_export_all_its_names(
-    name: str, window: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
+    name: str, torch_releases: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    assert made[name]["torch_releases"] == window
+    assert made[name]["torch_releases"] == torch_releases
 
 
 def facts(made: Mapping[str, Any], topic: str) -> list[tuple[str, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -13,12 +15,28 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
+from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report
 from abiscan.model.target import TargetSource
+from abiscan.releases import open_index
 from abiscan.report import text
 from tests.fixtures.crafted import rename
+from tests.fixtures.tiny_elf import (
+    ARRAY,
+    DATA,
+    FUNC,
+    FUNCTION,
+    R_64,
+    R_GLOB_DAT,
+    R_JUMP_SLOT,
+    UNDEFINED,
+    Library,
+    Relocation,
+    Symbol,
+    build,
+)
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -181,6 +199,55 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
     assert not dependent.causes
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("torch", ["2.13.0", None])
+def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
+    tmp_path: Path, torch_python: Path, torch: str | None
+) -> None:
+    """The same pair, whose second needs a library of others that is not here: ld.so stops at that, and would refuse
+    both where it is there. Installed and released torch give one answer (torchcodec 0.6.0 on torch 2.13.0)."""
+    vendors = tmp_path / "vendors.so"
+    vendors.write_bytes((FIXTURES / "clang-const-data-ptr.so").read_bytes())
+    rename(b"libm.so.6", b"libz.so.9")(vendors)
+    name = wheel(
+        tmp_path,
+        "pair",
+        "py3-none-linux_x86_64",
+        ("pair/needs-broken-sibling.so", "needs-broken-sibling.so"),
+        ("pair/clang-const-data-ptr.so", str(vendors)),
+    )
+    report = judged(tmp_path, [name], read_environment(str(torch_python)), torch)
+    members = {artifact.member: artifact for artifact in report.artifacts}
+    assert members["pair/clang-const-data-ptr.so"].verdict is ArtifactVerdict.FAILS
+    dependent = members["pair/needs-broken-sibling.so"]
+    assert dependent.verdict is ArtifactVerdict.FAILS
+    (reason,) = [note for note in dependent.notes if "all its imports resolve" in note]
+    assert "clang-const-data-ptr.so" in reason
+
+
+def test_a_file_that_needs_a_library_which_its_torch_lacks_says_so(tmp_path: Path) -> None:
+    """libtorch_hip.so is in no build for CUDA; the name that the file wants is nobody's."""
+    file = tmp_path / "x.so"
+    file.write_bytes(build(Library(needed=("libtorch_hip.so",))))
+    name = wheel(tmp_path, "x", "py3-none-linux_x86_64", ("x/x.so", str(file)), requires="torch==2.8.0")
+    (artifact,) = judged(tmp_path, [name], None).artifacts
+    assert artifact.verdict is ArtifactVerdict.FAILS
+    assert any(", but it does not load there: no ROCm" in note for note in artifact.notes)
+
+
+def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: Path) -> None:
+    """python-abi-mismatch.so takes PyUnstable_Code_GetExtra, of CPython 3.12 on, and _PyGen_Send, gone in 3.10 (nm -D);
+    what it has of torch is there (vllm 0.12.0 on torch 2.9.0)."""
+    for tag, words in (
+        ("cp39-abi3", "every Python >=3.9 (the wheel's tag cp39-abi3)"),
+        ("cp313-cp313", "Python 3.13 (the wheel's tag cp313-cp313)"),
+    ):
+        name = wheel(tmp_path, "x", f"{tag}-linux_x86_64", ("x/_C.so", "python-abi-mismatch.so"))
+        report = judged(tmp_path, [name], None, torch="2.9.0")
+        assert report.artifacts[0].verdict is ArtifactVerdict.FAILS
+        assert f"undefined on {words}" in text.render(report, text.Style(width=None)), tag
+
+
 def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path: Path) -> None:
     """unlinked-libtorch-python.so wants names of libtorch_python and does not need it (readelf -d): by itself it fails.
     A module that needs both loads it, as `_C.so` does with the libraries of intel_extension_for_pytorch."""
@@ -221,8 +288,103 @@ def test_what_dependents_need_and_nobody_has_leaves_a_librarys_names_open(tmp_pa
     assert [b.name for b in whole.imports if b.status is Status.MISSING] == ["found_nowhere"]
     assert left_open.verdict is ArtifactVerdict.LOADS
     assert [b.name for b in left_open.imports if b.status is Status.UNDECIDED] == ["found_nowhere"]
-    assert any("bring libascendcl.so, which are not here" in note for note in left_open.notes)
+    assert any("also need libascendcl.so, not found here" in note for note in left_open.notes)
     assert not left_open.causes
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("torch", ["2.8.0", None])
+def test_a_plugin_of_another_program_does_not_fail_its_wheel(
+    tmp_path: Path, torch_python: Path, torch: str | None
+) -> None:
+    """nm -D: liba.so wants missing_in_a, which nothing exports, and nothing of torch and Python: libdeepmd_lmpplugin.so
+    has its names from LAMMPS, which loads it. A Python module has nobody else who provides them."""
+    where = read_environment(str(torch_python))
+    plugin = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", ("x/liba.so", "loader/broken-sibling/liba.so"))
+    (report,) = judged(tmp_path, [plugin], where, torch).artifacts
+    assert report.verdict is ArtifactVerdict.NOT_TORCH
+    assert [b.name for b in report.imports if b.status is Status.UNDECIDED] == ["missing_in_a"]
+    assert not report.causes
+    assert "not exported by its package, maybe by the program that loads it: missing_in_a" in report.notes
+    module = tmp_path / "module.so"
+    symbols = (Symbol("PyInit_module", FUNCTION, FUNC), Symbol("nowhere", section=UNDEFINED))
+    module.write_bytes(build(Library((Relocation(ARRAY, R_64, "nowhere"),), symbols=symbols)))
+    (failed,) = judged(
+        tmp_path, [wheel(tmp_path, "y", "cp311-cp311-linux_x86_64", ("y/module.so", str(module)))], where, torch
+    ).artifacts
+    assert failed.verdict is ArtifactVerdict.FAILS
+
+
+@pytest.mark.parametrize(
+    ("tag", "known", "loads"),
+    [
+        ("manylinux_2_28_x86_64", True, False),
+        ("manylinux_2_28_x86_64", False, True),
+        ("linux_x86_64", True, True),
+    ],
+)
+def test_a_function_of_a_newer_libstdcxx_is_torchs_where_the_tag_has_none(
+    tmp_path: Path, tag: str, known: bool, loads: bool
+) -> None:
+    """By nm over the wheels of torch: libtorch_cpu exports std::string::_M_replace_cold from 2.8.0 on; libstdc++ does
+    as GLIBCXX_3.4.31 (gnu.ver of GCC), and manylinux_2_28 promises GLIBCXX_3.4.24 (auditwheel's policy). It fails on
+    torch 2.6.0 as torch-harmonics 0.9.3 does. _M_dispose is in every libstdc++ with the new std::string."""
+    method = "15_M_replace_coldEPcmPKcmm" if known else "10_M_disposeEv"
+    wanted = f"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE{method}"
+    file = tmp_path / "x.so"
+    symbols = (Symbol(wanted, type=FUNC, section=UNDEFINED), Symbol("PyInit_x", FUNCTION, FUNC))
+    needed = ("libtorch_cpu.so", "libstdc++.so.6")
+    file.write_bytes(build(Library((Relocation(ARRAY, R_64, wanted),), symbols=symbols, needed=needed)))
+    name = wheel(tmp_path, "x", f"cp311-cp311-{tag}", ("x/_C.so", str(file)))
+    verdicts = {}
+    for torch in ("2.6.0", "2.8.0"):
+        (artifact,) = judged(tmp_path, [name], None, torch=torch).artifacts
+        verdicts[torch] = artifact.verdict is ArtifactVerdict.LOADS
+        reasons = [note for note in artifact.notes if "exported neither by torch 2.6.0+cu124 nor by" in note]
+        assert bool(reasons) is not verdicts[torch]
+    assert verdicts == {"2.6.0": loads, "2.8.0": True}
+
+
+_OPENED = """
+import ctypes, pathlib
+ctypes.CDLL(str(pathlib.Path(__file__).parent / "x.so"), mode=%s)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "dynamic", "loads"),
+    [
+        ("ctypes.RTLD_LOCAL | 0x1", R_JUMP_SLOT, (), True),
+        ("1", R_JUMP_SLOT, (), True),
+        ("ctypes.RTLD_GLOBAL", R_JUMP_SLOT, (), False),
+        # Its address is taken; it asks to be bound at once (DT_BIND_NOW).
+        ("1", R_GLOB_DAT, (), False),
+        ("1", R_JUMP_SLOT, ((24, 0),), False),
+    ],
+)
+def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
+    tmp_path: Path, mode: str, kind: int, dynamic: tuple[tuple[int, int], ...], loads: bool
+) -> None:
+    """The oracle is ld.so: the package is imported."""
+    symbols = (Symbol("nowhere", type=FUNC, section=UNDEFINED), Symbol("torch_of_x", FUNCTION, FUNC))
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text(_OPENED % mode)
+    plt = (Relocation(ARRAY, kind, "nowhere"),)
+    library = Library(plt=plt, symbols=symbols, dynamic=((3, DATA), *dynamic))
+    (package / "x.so").write_bytes(build(library))
+    done = subprocess.run(
+        [sys.executable, "-c", "import pkg"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode == 0) is loads, done.stderr
+    # The same with a library of torch, which the loader of this test has not.
+    (package / "x.so").write_bytes(build(library._replace(needed=("libc10.so",))))
+    members = (("pkg/x.so", str(package / "x.so")), ("pkg/__init__.py", str(package / "__init__.py")))
+    name = wheel(tmp_path, "x", "cp311-cp311-linux_x86_64", *members)
+    (artifact,) = judged(tmp_path, [name], None, torch="2.8.0").artifacts
+    assert (artifact.verdict is ArtifactVerdict.LOADS) is loads
+    notes = [note for note in artifact.notes if "loads lazily: 1 symbol" in note]
+    assert bool(notes) is loads
 
 
 def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
@@ -264,7 +426,7 @@ def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
     )
-    said = "not read, as it is formed wrongly: Requires-Dist: torch>=two"
+    said = "not read, invalid: Requires-Dist: torch>=two"
     report = judged(tmp_path, [name], None)
     assert report.errors == (InputError(name, said),)
     assert f"{name}: {said}" in text.render(report, text.Style(width=None))
@@ -289,7 +451,7 @@ def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: by
             archive.writestr("x-1.0.dist-info/METADATA", metadata)
     report = judged(tmp_path, [name], None)
     found = [note for note in report.notes if "METADATA" in note] + [f"{e.path}: {e.message}" for e in report.errors]
-    assert found == ([] if said is None else [f"{name}: {said}: what it requires is not known"])
+    assert found == ([] if said is None else [f"{name}: {said}: its requirements are unknown"])
     # What is there and cannot be read is never clean.
     assert bool(report.errors) is bool(metadata is not None and said)
 
@@ -304,7 +466,7 @@ def test_a_tag_of_a_python_that_is_not_known_is_said_and_leaves_its_names_open(t
     name = wheel(tmp_path, "x", f"{tag}-manylinux_2_28_x86_64", *members)
     where = environment(tmp_path, PythonVersion(3, 11))
     report = judged(tmp_path, [name], where)
-    assert [note for note in report.notes if f"{name}: the tag {tag} names a Python that" in note]
+    assert [note for note in report.notes if f"{name}: the tag {tag} names a Python whose" in note]
     of_python = [b.status for a in report.artifacts for b in a.imports if b.name == "_PyGen_Send"]
     assert of_python == [Status.UNDECIDED]
     assert not any(a.causes for a in report.artifacts)
@@ -331,7 +493,7 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
     plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
     mixed = judged(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
-    assert "newest build" in (mixed.note or "")
+    assert "newest known build" in (mixed.note or "")
 
 
 @pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])
@@ -345,6 +507,25 @@ def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, re
     fixes = " ".join(cause.fix for cause in artifact.causes)
     assert ("pip install" in fixes and '"torch>=2.8.0,<=2.11.0"' in fixes) is advised
     assert '"torch==2.13.0"' not in fixes
+
+
+@pytest.mark.parametrize(
+    ("fixture", "rule", "requires", "severity"),
+    [
+        # By nm over the wheels of torch: exported by 2.3.0 - 2.12.1, and by 2.3.0 - 2.11.0.
+        ("materialize-cow-storage.so", "materialize-cow-storage", "torch==2.9.0", Severity.NOTE),
+        ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9,<2.13", Severity.NOTE),
+        ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9", Severity.WARNING),
+        ("gcc-const-data-ptr.so", "const-data-ptr", "torch==2.8.*", Severity.NOTE),
+        ("gcc-const-data-ptr.so", "const-data-ptr", "torch>=2.8,<2.13", Severity.WARNING),
+    ],
+)
+def test_a_symbol_that_every_admitted_release_exports_is_a_note(
+    tmp_path: Path, fixture: str, rule: str, requires: str, severity: Severity
+) -> None:
+    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", fixture), requires=requires)
+    (artifact,) = judged(tmp_path, [name], None, torch="2.9.0").artifacts
+    assert {finding.severity for finding in artifact.findings if finding.rule == rule} == {severity}
 
 
 def advice(folder: Path, torch: str, *members: tuple[str, str]) -> set[str]:
@@ -367,13 +548,58 @@ def test_a_torch_is_advised_on_which_every_file_of_the_package_loads(tmp_path: P
     assert advice(tmp_path, "2.13.0", first) == {'"torch>=2.3.0,<=2.11.0"'}
 
 
+def test_a_torch_is_advised_on_which_every_file_has_its_layouts(tmp_path: Path) -> None:
+    """autograd-node-subclass.so is compiled for 2.13.0 and crashes on 2.14 and later, where message-logger.so loads."""
+    first, second = ("x/_C.so", "autograd-node-subclass.so"), ("x/_D.so", "message-logger.so")
+    assert advice(tmp_path, "2.4.0", second) == {'"torch>=2.11.0"'}
+    assert advice(tmp_path, "2.4.0", first, second) == {'"torch==2.13.0"'}
+
+
+def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) -> None:
+    """gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0 (nm over the wheels), and not on the newest release."""
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    members = (("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "gcc-const-data-ptr.so"))
+    lines = text.render(judged(tmp_path, [wheel(tmp_path, "x", tag, *members)], None), text.Style(width=None))
+    newest = open_index().newest("x86_64").torch
+    assert lines.splitlines()[1:3] == [
+        "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and fails on torch "
+        f"{newest}, the newest known; the members load on torch 2.3.0 - 2.11.0",
+        "    fix: Declare `torch>=2.3,<2.12`",
+    ]
+    # One that loads is not worth a line.
+    fine = judged(tmp_path, [wheel(tmp_path, "y", tag, ("y/_C.so", "stable-abi.so"))], None)
+    assert "torch-requirement-missing" not in text.render(fine, text.Style(width=None))
+
+
+def test_no_torch_is_advised_that_ships_another_cuda(tmp_path: Path) -> None:
+    """torch-tensorrt 2.9.0 needs libcudart.so.13; the builds of 2.9 that pip installs have CUDA 12 (their wheels'
+    Requires-Dist), and those of 2.11 have CUDA 13."""
+    file = tmp_path / "x.so"
+    file.write_bytes(build(Library(needed=("libc10.so", "libcudart.so.13"))))
+    for requires, advised in (("torch>=2.9,<2.10", set()), ("torch>=2.9", {'"torch>=2.11.0"'})):
+        tag = "cp311-cp311-manylinux_2_28_x86_64"
+        name = wheel(tmp_path, "x", tag, ("x/_C.so", str(file)), requires=requires)
+        (artifact,) = judged(tmp_path, [name], None, torch="2.9.1").artifacts
+        assert artifact.verdict is ArtifactVerdict.FAILS
+        fixes = " ".join(cause.fix for cause in artifact.causes)
+        assert set(re.findall(r'pip install ("torch[^"]*")', fixes)) == advised
+
+
+def test_no_torch_is_advised_that_has_no_wheels_for_the_python(tmp_path: Path) -> None:
+    """message-logger.so loads on 2.11.0 and later, which have no wheels for CPython 3.9."""
+    name = wheel(tmp_path, "x", "cp39-cp39-manylinux_2_28_x86_64", ("x/_C.so", "message-logger.so"))
+    (artifact,) = judged(tmp_path, [name], None, torch="2.8.0").artifacts
+    assert artifact.verdict is ArtifactVerdict.FAILS
+    assert not any('"torch' in cause.fix for cause in artifact.causes)
+
+
 def test_a_run_says_of_no_torch_that_a_file_is_made_for_it_where_the_file_declares_none(tmp_path: Path) -> None:
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
     older = wheel(tmp_path, "older", "cp39-cp39-manylinux_2_28_x86_64", ("y/_C.so", "good-extension.so"))
     pinned = wheel(tmp_path, "pinned", tag, ("z/_C.so", "good-extension.so"), requires="torch==2.6.0")
     where = environment(tmp_path, PythonVersion(3, 11))
-    (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "judged against" in n]
+    (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "checked against" in n]
     assert "against the newest known release for its tags: here 2.8.0+cu128, 2.15.0+cu132" in note
-    (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "judged against" in n]
+    (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "checked against" in n]
     assert "the newest known release for its tags, or the torch that it is for: here 2.6.0+cu124, 2.15.0" in note

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_what_is_offered(environment: dict[str, str], words: str, offered: list[
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_documented_line_gives_the_shells_script(environment: dict[str, str], shell: str) -> None:
-    (line,) = [line for line in README.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
+    (line,) = [line for line in REFERENCE.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
     command = re.search(r"_ABISCAN_COMPLETE=\w+ abiscan", line)
     assert command is not None
     shown = subprocess.run(["sh", "-c", command[0]], env=environment, capture_output=True, text=True, check=False)
@@ -66,7 +66,7 @@ def test_the_documented_line_gives_the_shells_script(environment: dict[str, str]
 
 
 def test_bash_takes_the_documented_line(environment: dict[str, str]) -> None:
-    (line,) = re.findall(r'^(eval "\$\(_ABISCAN_COMPLETE=bash_source abiscan\)")', README, re.MULTILINE)
+    (line,) = re.findall(r'^(eval "\$\(_ABISCAN_COMPLETE=bash_source abiscan\)")', REFERENCE, re.MULTILINE)
     bash = shutil.which("bash")
     assert bash is not None
     script = (
@@ -82,8 +82,8 @@ TYPED = [("abiscan expl", "explain"), ("abiscan -f sar", "sarif"), ("abiscan --i
 
 
 def documented(shell: str) -> str:
-    """The line of the README, without where to put it."""
-    (line,) = [line for line in README.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
+    """The line of the reference page, without where to put it."""
+    (line,) = [line for line in REFERENCE.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
     return re.split(r" {4,}", line)[0]
 
 

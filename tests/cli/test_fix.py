@@ -107,8 +107,8 @@ def test_apply_spares_what_git_does_not_have(repository: Path, name: str) -> Non
 
 def test_outside_of_git(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_bytes(SOURCE)
-    assert b"in no git repository" in run("--apply", "a.cpp", cwd=tmp_path).stderr
-    assert b"in no git repository" in run("--apply", "a.cpp", cwd=tmp_path, path="/nowhere").stderr
+    assert b"not in a git repository" in run("--apply", "a.cpp", cwd=tmp_path).stderr
+    assert b"not in a git repository" in run("--apply", "a.cpp", cwd=tmp_path, path="/nowhere").stderr
     assert (tmp_path / "a.cpp").read_bytes() == SOURCE
 
 
@@ -136,7 +136,7 @@ def test_registration_is_a_new_file(tmp_path: Path) -> None:
     git("apply", cwd=tmp_path, stdin=done.stdout)
     again = run("--select", "op-not-registered", "bind.cpp", cwd=tmp_path)
     assert again.stdout == b""
-    assert b"bind_operators.py: there already" in again.stderr
+    assert b"bind_operators.py: exists; not overwritten" in again.stderr
 
 
 @pytest.mark.parametrize(

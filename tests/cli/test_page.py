@@ -46,14 +46,14 @@ def test_earlier_runs_are_shown_beside_this_one(tmp_path: Path) -> None:
 
 
 def test_before_the_first_run_there_is_no_earlier_one(tmp_path: Path) -> None:
-    """The command of docs/page.md, as it is run the first time."""
+    """The command of docs/how-to/html-page.md, as it is run the first time."""
     history = tmp_path / "history"
     history.mkdir()
     page = tmp_path / "a.html"
     words = ("-f", f"json:{history / '2026-01.json'}", "-f", f"html:{page}", "--history", str(history))
     status, said = run(GOOD, *words)
     assert status == 0
-    assert f"--history {history}: no *.json in it yet: the page has no trends" in said
+    assert f"--history {history}: no *.json in it; the page will have no trends" in said
     assert 'id="trends"' not in page.read_text()
     status, said = run(GOOD, *words)
     assert (status, "no trends" in said) == (0, False)
@@ -64,7 +64,7 @@ def test_before_the_first_run_there_is_no_earlier_one(tmp_path: Path) -> None:
     ("given", "said"),
     [
         (("--history", "nowhere", "-f", "html:a.html"), "--history nowhere: No such file or directory"),
-        (("--history", "."), "--history is for the page: add -f html:FILE"),
+        (("--history", "."), "--history needs -f html:FILE"),
     ],
 )
 def test_a_history_that_is_none(

@@ -65,7 +65,7 @@ def test_bytes_and_total(tmp_path: Path, wheel: Path, jobs: str) -> None:
     # The bar is wiped before the last line.
     last = written.rstrip("\r\n").rpartition("\r")[2]
     assert last.startswith("abiscan: ")
-    assert last.endswith(f": {FILES} files: {FILES} loads, 1 warning, 1 note")
+    assert last.endswith(f": {FILES} files checked: {FILES} load (1 warning, 1 note)")
 
 
 @pytest.mark.parametrize(("words", "variables"), [(("-q",), {}), ((), {"CI": "1"}), ((), {"TERM": "dumb"})])

@@ -17,7 +17,7 @@ from abiscan.cli.scan_arguments import OPTIONS, read_plain
 from tests.inputs.kit import FIXTURES
 
 TARGET = str(FIXTURES / "good-extension.so")
-NAMES = [name for option in OPTIONS for name in option.names]
+NAMES = [name for option in OPTIONS for name in option.names.split()]
 VALUES = [
     "2.9.0",
     "json",
@@ -49,7 +49,7 @@ def by_click(words: list[str]) -> dict[str, object] | None:
     except (click.ClickException, click.exceptions.Exit, Exception):
         return None
     defaults = {param.name: param.get_default(context) for param in scan.params}
-    empty = (None, (), False)
+    empty = (None, (), False, 0)
     return {
         name: value
         for name, value in context.params.items()
@@ -87,7 +87,8 @@ def test_it_means_what_click_says(parts: list[list[str]]) -> None:
         ["-q", TARGET, "-v", TARGET],
         [TARGET, "--torch", "2.9.0", "-j", "2"],
         [TARGET, "--torch=2.9.0", "-f", "json:out", "--format", "text", "--fail-on", "never", "--color=always"],
-        [TARGET, "--select", "a,b", "--select=c", "--memory-limit", "256", "--hash", "--baseline", "b.json"],
+        [TARGET, "--targets-from=-1"],
+        [TARGET, "--select", "a,b", "--select=c", "--jobs", "2", "--hash", "--baseline", "b.json", "-v", "--verbose"],
     ],
 )
 def test_what_is_written_as_documented_needs_no_click(words: list[str]) -> None:
@@ -112,7 +113,8 @@ def test_what_is_written_as_documented_needs_no_click(words: list[str]) -> None:
         [TARGET, "--torch", "-q"],
         [TARGET, "--quiet=yes"],
         [TARGET, "--require-stable-abi", TARGET],
-        [TARGET, "--time-limit", "5"],
+        [TARGET, "-f", "parquet:out"],
+        [TARGET, "-vv"],
         [TARGET, "--", "-q"],
         [TARGET, "-qv"],
         [TARGET, "--unknown"],
@@ -128,7 +130,9 @@ def test_the_table_of_options_and_the_value_have_the_same_fields() -> None:
     assert {option.key for option in OPTIONS} | {"targets"} == set(CommandLine.__struct_fields__)
     for option in OPTIONS:
         default = option.default if option.default is not None else () if option.repeats else None
-        assert getattr(CommandLine(), option.key) == (False if option.is_flag else default), option.key
+        assert getattr(CommandLine(), option.key) == ((0 if option.counts else False) if option.is_flag else default), (
+            option.key
+        )
 
 
 def test_a_file_that_is_called_as_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_a_worktree_and_a_submodule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda f: None, "it is in no git repository"),
+        (lambda f: None, "it is not in a git repository"),
         (lambda f: git(f, "init", "-q"), "nothing is committed in its git repository"),
         (lambda f: (f / ".git").write_bytes(b"gitdir: nowhere\n"), "nothing is committed in its git repository"),
         (lambda f: (f / ".git").write_bytes(b"what\n"), "the index of its git repository cannot be read"),

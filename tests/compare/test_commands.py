@@ -1,4 +1,4 @@
-"""`diff`, `together`, `env` and `stable` as a user runs them, held against nm, readelf and the real loader."""
+"""`diff`, `compat`, `env` and `migrate` as a user runs them, held against nm, readelf and the real loader."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_file_against_itself_is_the_same() -> None:
 def test_the_floor_of_a_file_is_what_readelf_says() -> None:
     done = subprocess.run(["readelf", "-V", "-W", GOOD], capture_output=True, text=True, check=True)
     newest = max(tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", done.stdout))
-    found = answer("compat", "together", GOOD, status=0)
+    found = answer("compat", "compat", GOOD, status=0)
     floors = {f["part"]: tuple(f["version"]) for f in found["common"]["floors"]}
     assert floors["glibc"] == newest
 
@@ -184,13 +184,13 @@ def test_hostile_names_do_nothing(tmp_path: Path, form: str) -> None:
 
 
 def test_two_std_strings_load_together_nowhere() -> None:
-    found = answer("compat", "together", GOOD, OLD_STRING, status=1)
+    found = answer("compat", "compat", GOOD, OLD_STRING, status=1)
     assert "torch" in found["conflicts"]
     assert not any(build["compatible"] for build in found["common"]["torch"])
 
 
 def test_one_alone_works_on_what_its_scan_says() -> None:
-    found = answer("compat", "together", STABLE, status=0)
+    found = answer("compat", "compat", STABLE, status=0)
     document = json.loads(run(STABLE, "--torch", "declared", "--matrix", "-f", "json").stdout)
     loads = [r["torch"] for r in document["artifacts"][0]["releases"] if r["state"] == "loads"]
     assert [b["torch"] for b in found["common"]["torch"] if b["compatible"]] == loads
@@ -227,7 +227,7 @@ def _install(root: Path, name: str, file: Path, requires: str, **more: str) -> N
 
 def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path) -> None:
     for torch, failing in (("2.7.0", "good"), ("2.13.0", "old")):
-        found = answer("environment", "env", environment, "--torch", torch, status=1)
+        found = answer("environment", "env", "--python", environment, "--torch", torch, status=1)
         outcomes = {p["name"]: p["after"]["state"] for p in found["packages"]}
         assert outcomes == {"good": "loads", "old": "loads", failing: "fails"}
         (row,) = [p for p in found["packages"] if p["action"] == "replace"]
@@ -239,7 +239,7 @@ def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path)
 def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None:
     """Its interpreter says so too: the libraries that both files need are not there."""
     _install(environment, "plain", GOOD.with_name("empty-library.so"), "")
-    found = {p["name"]: p["now"] for p in answer("environment", "env", environment, status=1)["packages"]}
+    found = {p["name"]: p["now"] for p in answer("environment", "env", "--python", environment, status=1)["packages"]}
     assert {name: now["state"] for name, now in found.items()} == {
         "good": "fails",
         "old": "fails",
@@ -258,7 +258,7 @@ def test_what_others_need_is_replaced_first(environment: Path) -> None:
     for name in ("good", "old"):
         metadata = _site(environment) / f"{name}-1.0.dist-info" / "METADATA"
         metadata.write_text(metadata.read_text() + "Requires-Dist: torch==2.5.0\n")
-    found = answer("environment", "env", environment, "--torch", "2.13.0", status=1)
+    found = answer("environment", "env", "--python", environment, "--torch", "2.13.0", status=1)
     assert [(p["name"], p["step"], p["after"]["allowed"]) for p in found["packages"]] == [
         ("old", 1, False),
         ("good", 2, False),
@@ -268,7 +268,7 @@ def test_what_others_need_is_replaced_first(environment: Path) -> None:
 def test_what_came_from_a_directory_is_rebuilt(environment: Path) -> None:
     url = '{"url": "file:///src/old", "dir_info": {}}'
     (_site(environment) / "old-1.0.dist-info" / "direct_url.json").write_text(url)
-    found = answer("environment", "env", environment, "--torch", "2.13.0", status=1)
+    found = answer("environment", "env", "--python", environment, "--torch", "2.13.0", status=1)
     assert [p["action"] for p in found["packages"] if p["name"] == "old"] == ["rebuild"]
 
 
@@ -281,10 +281,10 @@ def test_an_editable_package_with_shared_objects_is_named(environment: Path, tmp
     (info / "RECORD").write_text("pkg-1.0.dist-info/METADATA,,\n")
     url = {"url": tree.as_uri(), "dir_info": {"editable": True}}
     (info / "direct_url.json").write_text(json.dumps(url))
-    kinds = [p["kind"] for p in json.loads(run("env", environment, "-f", "json").stdout)["problems"]]
+    kinds = [p["kind"] for p in json.loads(run("env", "--python", environment, "-f", "json").stdout)["problems"]]
     assert "editable" not in kinds
     shutil.copy(GOOD, tree / "pkg" / "_C.so")
-    problems = json.loads(run("env", environment, "-f", "json").stdout)["problems"]
+    problems = json.loads(run("env", "--python", environment, "-f", "json").stdout)["problems"]
     assert [p["text"].endswith(str(tree)) for p in problems if p["kind"] == "editable"] == [True]
 
 
@@ -294,7 +294,7 @@ def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:
         (site / name / file).write_bytes(GOOD.read_bytes())
         with (site / f"{name}-1.0.dist-info" / "RECORD").open("a") as record:
             record.write(f"{name}/{file},,\n")
-    problems = json.loads(run("env", environment, "-f", "json").stdout)["problems"]
+    problems = json.loads(run("env", "--python", environment, "-f", "json").stdout)["problems"]
     (text,) = [p["text"] for p in problems if p["kind"] == "several-runtimes"]
     assert text == "several copies of the OpenMP runtime: libgomp.so.1 of good (good); libiomp5.so of old (old)"
 
@@ -316,9 +316,98 @@ def test_two_torches_are_told_with_the_one_that_is_imported(environment: Path, t
         text=True,
         check=True,
     )
-    found = json.loads(run("env", environment, "-f", "json", PYTHONPATH=path).stdout)
+    found = json.loads(run("env", "--python", environment, "-f", "json", PYTHONPATH=path).stdout)
     (text,) = [p["text"] for p in found["problems"] if p["kind"] == "several-torches"]
-    assert f"`import torch` takes {Path(taken.stdout.strip()).parent}" in text
+    assert f"`import torch` uses {Path(taken.stdout.strip()).parent}" in text
+
+
+def _link_torch(environment: Path, *, without: str) -> None:
+    """The torch of the tests and all that it requires, without one of its libraries."""
+    source, site = torch_here.directory(), _site(environment)
+    for each in source.parent.iterdir():
+        if each.name != "torch" and not (site / each.name).exists():
+            (site / each.name).symlink_to(each)
+    (site / "torch" / "lib").mkdir(parents=True)
+    for folder in ("", "lib"):
+        for each in (source / folder).iterdir():
+            if each.name not in ("lib", without):
+                (site / "torch" / folder / each.name).symlink_to(each)
+
+
+def _python(environment: Path, code: str) -> subprocess.CompletedProcess[str]:
+    python = environment / "bin" / "python"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, env={}, cwd="/")
+
+
+@pytest.mark.torch
+def test_a_torch_that_cannot_be_imported_is_said_first(environment: Path) -> None:
+    """The oracle is `import torch` itself, which stops at the same library."""
+    _link_torch(environment, without="libshm.so")
+    real = _python(environment, "import torch")
+    assert "libshm.so: cannot open shared object file" in real.stderr
+    found = answer("environment", "env", environment, status=1)
+    first = found["problems"][0]
+    assert first["kind"] == "torch-fails"
+    assert "`import torch` itself fails: libshm.so: cannot open shared object file" in first["text"]
+    assert first["command"].endswith(f" install torch=={torch_here.version()[0]}")
+    states = {p["name"]: p["now"]["state"] for p in found["packages"]}
+    assert (states["good"], states["old"]) == ("fails", "fails")
+    shown = run("env", environment).stdout
+    assert shown.startswith("FAILS ")
+    assert shown.index("libshm.so") < shown.index("good 1.0")
+    # A scan says the same of the package, and does not take torch's symbols for missing.
+    done = run("--python", environment, "good", "-f", "json")
+    (scanned,) = json.loads(done.stdout)["artifacts"]
+    assert (done.returncode, scanned["verdict"], scanned["import_counts"]["missing"]) == (1, "loads", 0)
+    assert scanned["loader"]["error"].startswith("`import torch` itself fails: libshm.so: cannot open")
+    assert [f["rule"] for f in scanned["findings"] if f["severity"] == "error"] == ["loader-refuses"]
+    assert scanned["causes"] == []
+
+
+def test_what_torch_requires_and_is_not_installed_is_named(environment: Path) -> None:
+    """A requirement with a marker (the libraries of CUDA) is the loader's question."""
+    site = _site(environment)
+    (site / "torch").mkdir()
+    info = site / "torch-2.13.0.dist-info"
+    info.mkdir()
+    lines = "Requires-Dist: typing-extensions>=4.10\nRequires-Dist: old\nRequires-Dist: nccl; sys_platform == 'linux'\n"
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n{lines}")
+    (info / "RECORD").write_text("")
+    (site / "torch" / "lib").mkdir()
+    for name in ("libc10.so", "libtorch_cpu.so"):
+        shutil.copy(GOOD.with_name("empty-library.so"), site / "torch" / "lib" / name)
+    (site / "torch" / "__init__.py").write_text("import typing_extensions\n")
+    (site / "torch" / "version.py").write_text("__version__ = '2.13.0'\n")
+    assert "No module named 'typing_extensions'" in _python(environment, "import torch").stderr
+    found = json.loads(run("env", environment, "-f", "json").stdout)
+    (text,) = [p["text"] for p in found["problems"] if p["kind"] == "missing-requirements"]
+    assert text == "torch 2.13.0 requires typing-extensions, not installed here: `import torch` may fail"
+
+
+@pytest.mark.torch
+def test_a_library_of_its_own_package_is_not_missing(environment: Path) -> None:
+    """Neither `target.so` has a run path. The interpreter opens it behind the library of its package, and not alone."""
+    folder, site = FIXTURES / "loader" / "library-path-origin", _site(environment)
+    _link_torch(environment, without="")
+    _install(environment, "whole", folder / "target.so", "")
+    _install(environment, "torso", folder / "target.so", "")
+    shutil.copy(folder / "libdep.so", site / "whole" / "libdep.so")
+    record = site / "whole-1.0.dist-info" / "RECORD"
+    record.write_text(record.read_text() + "whole/libdep.so,,\n")
+    code = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)"
+    library, whole, torso = (f"{site}/{name}.so" for name in ("whole/libdep", "whole/_C", "torso/_C"))
+    opened = {
+        name: subprocess.run([environment / "bin" / "python", "-c", code, *paths], check=False, env={}).returncode == 0
+        for name, paths in (("whole", (library, whole)), ("torso", (torso,)))
+    }
+    assert opened == {"whole": True, "torso": False}
+    found = {p["name"]: p for p in answer("environment", "env", environment, status=1)["packages"]}
+    assert {name: found[name]["now"]["failing"] == 0 for name in opened} == opened
+    assert found["torso"]["now"]["reason"] == "not found on this machine: libdep.so"
+    for name, loads in opened.items():
+        document = json.loads(run("--python", environment, name, "-f", "json").stdout)
+        refused = [f for a in document["artifacts"] for f in a["findings"] if f["rule"] == "loader-refuses"]
+        assert (not refused) == loads
 
 
 def test_damaged_records_are_no_traceback(environment: Path) -> None:
@@ -326,7 +415,7 @@ def test_damaged_records_are_no_traceback(environment: Path) -> None:
     (site / "old-1.0.dist-info" / "direct_url.json").write_text("[" * 100_000)
     (site / "old-1.0.dist-info" / "RECORD").write_text('"' + "x" * 200_000 + '",,\n')
     (site / "good-1.0.dist-info" / "METADATA").write_bytes(b"\xff\xfe\0Name: \x1b[31m\n")
-    done = run("env", environment)
+    done = run("env", "--python", environment)
     assert done.returncode in (0, 1, 3)
     assert "Traceback" not in done.stderr
     assert "\x1b[31m" not in done.stdout
@@ -363,7 +452,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
         real = subprocess.run(
             python, env={**os.environ, "LD_LIBRARY_PATH": path}, capture_output=True, text=True, check=True
         )
-        found = json.loads(run("env", environment, "-f", "json", LD_LIBRARY_PATH=path).stdout)
+        found = json.loads(run("env", "--python", environment, "-f", "json", LD_LIBRARY_PATH=path).stdout)
         told = [p["text"] for p in found["problems"] if p["kind"] == "shadowed"]
         assert bool(told) == (Path(real.stdout.strip()).parent == other)
         assert all(str(other / "libdep.so.1") in text for text in told)
@@ -373,7 +462,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
 
 
 def test_every_import_of_torch_is_in_the_plan_once() -> None:
-    plan = answer("migration", "stable", GOOD, status=0)
+    plan = answer("migration", "migrate", GOOD, status=0)
     planned = [name for replacement in plan["replacements"] for name in replacement["names"]]
     assert len(planned) == len(set(planned))
     names = of_torch(strong_imports(GOOD))
@@ -383,7 +472,7 @@ def test_every_import_of_torch_is_in_the_plan_once() -> None:
 
 
 def test_a_file_of_c_shims_is_done_and_needs_the_release_of_the_newest() -> None:
-    plan = answer("migration", "stable", STABLE, status=0)
+    plan = answer("migration", "migrate", STABLE, status=0)
     assert (plan["done"], plan["replacements"]) == (1.0, [])
     assert set(plan["stable"]) == of_torch(strong_imports(STABLE))
     assert plan["minimum"] in plan["stable"].values()
@@ -399,7 +488,7 @@ def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
         "  torch::stable::Tensor y;\n"
         "  return at::nowhere::g(x); }\n"
     )
-    plan = answer("migration", "stable", source, status=0)
+    plan = answer("migration", "migrate", source, status=0)
     told = {name: [s["line"] for s in r["sites"]] for r in plan["replacements"] for name in r["names"]}
     assert told == {"at::Tensor": [4], "TORCH_CHECK": [4], "at::nowhere::g": [6]}
     (unknown,) = [r for r in plan["replacements"] if r["kind"] == "unknown"]

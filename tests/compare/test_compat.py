@@ -22,8 +22,8 @@ def _together(reaches: list[Compatibility]) -> CompatReport:
 def test_the_common_releases_and_who_excludes_one() -> None:
     found = _together(
         [
-            reach(builds(v2_4="", v2_5="", v2_6="names removed or changed")),
-            reach(builds(v2_4="names came later", v2_5="", v2_6="")),
+            reach(builds(v2_4="", v2_5="", v2_6="symbols removed or changed")),
+            reach(builds(v2_4="symbols added later", v2_5="", v2_6="")),
             reach(),
         ]
     )
@@ -96,7 +96,7 @@ def test_without_torch_one_process_can_have_two_cudas() -> None:
     cudaRuntimeGetVersion of each (12080, 13000)."""
     (alone,) = notes(PLAIN12, PLAIN13)
     assert "torch" not in alone
-    assert "branch 580" in alone
+    assert "driver 580" in alone
     (beside,) = notes(PLAIN12, CU13)
-    assert "must be installed beside it" in beside
+    assert "install the others beside it" in beside
     assert "side by side" in beside

@@ -13,7 +13,7 @@ CASES: dict[str, tuple[Compatibility, Compatibility, list[tuple[Aspect, Effect, 
     "the same": (reach(builds(v2_4="")), reach(builds(v2_4="")), []),
     "a release less": (
         reach(builds(v2_4="", v2_5="")),
-        reach(builds(v2_4="names came later", v2_5="")),
+        reach(builds(v2_4="symbols added later", v2_5="")),
         [(Aspect.TORCH, Effect.LOST, True)],
     ),
     "a release more": (
@@ -100,10 +100,10 @@ def test_losses_shrink_and_gains_do_not(name: str) -> None:
 
 def test_a_lost_release_is_told_with_the_reason_of_the_new_one() -> None:
     old = reach(builds(v2_4="", v2_5="", v2_6=""))
-    new = reach(builds(v2_4="names came later", v2_5="names came later", v2_6="not allowed by torch<2.6"))
+    new = reach(builds(v2_4="symbols added later", v2_5="symbols added later", v2_6="not allowed by torch<2.6"))
     (lost,) = compare_compatibility(old, new)
     assert lost.text == (
-        "no longer works on torch 2.4.0 - 2.5.0 (names came later), 2.6.0 (not allowed by torch<2.6); works on no "
-        "known release now"
+        "no longer compatible with torch 2.4.0 - 2.5.0 (symbols added later), 2.6.0 (not allowed by torch<2.6); now "
+        "compatible with no known release"
     )
     assert lost.removed == ("2.4.0+cu121", "2.5.0+cu121", "2.6.0+cu121")

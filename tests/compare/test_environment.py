@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.file_outcome import FileOutcome
-from abiscan.model.environment_report import Action, PackageState
+from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.report import ArtifactVerdict
 from abiscan.report import sheet
@@ -15,7 +15,9 @@ from abiscan.report.environment_sheet import sheet as page_of
 from abiscan.report.style import Style
 from tests.compare.typed import distribution
 
-LOADS = FileOutcome("p/_C.so", "/p/_C.so", ArtifactVerdict.LOADS, "", True, False, False, (("2.13.0", True),), ())
+LOADS = FileOutcome(
+    "p/_C.so", "p/_C.so", "/p/_C.so", ArtifactVerdict.LOADS, "", True, False, False, (("2.13.0", True),), ()
+)
 FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", False),))
 REFUSED = replace(LOADS, place="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
 REFUSED = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None),))
@@ -23,13 +25,22 @@ OTHERWISE = replace(REFUSED, why="GLIBC_2.99 not found", needed=())
 PLAIN = replace(LOADS, uses_torch=False, verdict=ArtifactVerdict.NOT_TORCH, releases=())
 
 
+TORCH_FAILS = (Problem(ProblemKind.TORCH_FAILS, "`import torch` itself fails: libc10.so", "pip install torch==2.13.0"),)
+
+
 def looked(
-    *files: FileOutcome, torch: str | None = "2.13.0+cpu", later: tuple[FileOutcome, ...] | None = None
+    *files: FileOutcome,
+    torch: str | None = "2.13.0+cpu",
+    later: tuple[FileOutcome, ...] | None = None,
+    problems: tuple[Problem, ...] = (),
+    installable: tuple[str, ...] = (),
 ) -> InspectedEnvironment:
     package = distribution("p", "torch")
     after = None if later is None else "2.14.1"
     then = {} if later is None else {"p": later}
-    return InspectedEnvironment("Python 3.11 at /v", torch, after, (package,), 0, {"p": files}, then, ())
+    return InspectedEnvironment(
+        "Python 3.11 at /v", torch, after, (package,), 0, {"p": files}, then, problems, installable=installable
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,6 +56,10 @@ def looked(
         (looked(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
         (looked(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
         (looked(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
+        # A torch that cannot be imported serves nobody; what fails for another reason keeps that.
+        (looked(LOADS, problems=TORCH_FAILS), PackageState.FAILS, Action.INSTALL),
+        (looked(FAILS, problems=TORCH_FAILS), PackageState.FAILS, Action.REPLACE),
+        (looked(PLAIN, problems=TORCH_FAILS), PackageState.NOT_TORCH, Action.KEEP),
         (looked(LOADS, torch=None), PackageState.FAILS, Action.INSTALL),
         (looked(LOADS, torch=None, later=(LOADS,)), PackageState.LOADS, Action.KEEP),
         (looked(PLAIN, torch=None), PackageState.NOT_TORCH, Action.KEEP),
@@ -61,3 +76,35 @@ def test_what_to_do(found: InspectedEnvironment, state: PackageState, action: Ac
 def test_a_package_that_loads_nowhere_says_so() -> None:
     (row,) = page_of(environment_report(looked(FAILS))).tables[0].rows
     assert row.cells[-1] == "p/_C.so: a name is gone; loads on no known release of torch"
+
+
+def test_a_torch_that_cannot_be_imported_is_said_first_with_the_command() -> None:
+    found = environment_report(looked(LOADS, problems=TORCH_FAILS))
+    page = page_of(found)
+    assert (page.word, found.fails) == ("FAILS", True)
+    assert "`import torch` itself fails: libc10.so; run `pip install torch==2.13.0`; 1 of 1" in page.headline
+    assert not any("import torch" in note for note in page.notes)
+    # The other torch replaces it.
+    assert not environment_report(looked(LOADS, later=(LOADS,), problems=TORCH_FAILS)).fails
+
+
+def test_what_is_to_be_installed_is_named() -> None:
+    """The newest release that has wheels for the interpreter and loads the package; the library's own distribution."""
+    old = replace(LOADS, releases=(("2.12.0", True), ("2.13.0", True), ("2.14.0", True), ("2.15.0", False)))
+    (row,) = environment_report(looked(old, torch=None, installable=("2.12.0", "2.13.0", "2.15.0"))).packages
+    assert row.command == "pip install torch==2.13.0"
+    (row,) = environment_report(looked(FAILS, torch=None, installable=("2.13.0",))).packages
+    assert row.command == ""
+    runtime = replace(REFUSED, needed=(NeededLibrary("libcudart.so.12", None), NeededLibrary("libavutil.so.56", None)))
+    found = environment_report(looked(LOADS, runtime))
+    assert found.packages[0].command == "pip install nvidia-cuda-runtime-cu12"
+    page = page_of(found)
+    assert (page.word, page.headline.rpartition(": ")[2]) == (
+        "PARTLY",
+        "0 of 1 package with shared objects fail, 1 loads in part",
+    )
+    (shown,) = page.tables[0].rows
+    assert shown.cells[-1] == (
+        "1 of 2 files: not found on this machine: libcudart.so.12, libavutil.so.56; "
+        "run `pip install nvidia-cuda-runtime-cu12`"
+    )

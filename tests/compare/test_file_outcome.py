@@ -14,9 +14,9 @@ LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
 def built_for(release: str, verdict: ArtifactVerdict, *, for_another: bool) -> FileOutcome:
     """The build for one release; only what is installed is asked for every release."""
     releases = tuple((each, each == release) for each in ("2.8.0", "2.9.0")) if for_another else ()
-    why = "" if verdict is LOADS else "names came later"
+    why = "" if verdict is LOADS else "symbols added later"
     place = f"x/torch-{release}/x.so"
-    return FileOutcome(place, f"/site/{place}", verdict, why, True, for_another, False, releases, ())
+    return FileOutcome(place, place, f"/site/{place}", verdict, why, True, for_another, False, releases, ())
 
 
 @pytest.mark.parametrize(

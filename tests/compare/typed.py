@@ -9,7 +9,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 
 
 def builds(**works: str) -> tuple[BuildOfTorch, ...]:
-    """`builds(v2_4="", v2_5="names came later")`: releases with why they don't work; empty for one that does."""
+    """`builds(v2_4="", v2_5="symbols added later")`: releases with why they don't work; empty for one that does."""
     return tuple(
         BuildOfTorch(f"{name[1:].replace('_', '.')}.0", "cu121", not reason, reason) for name, reason in works.items()
     )

@@ -1,4 +1,4 @@
-"""The case of the README, on the wheel as the index has it."""
+"""The example of docs/how-to/recipes.md, on the wheel of the package index."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+RECIPES = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.corpus
-def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
-    block = README.partition("<!-- neml2 -->\n```text\n$ abiscan ")[2].partition("```")[0]
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    block = RECIPES.partition("<!-- neml2 -->\n```text\n$ abiscan ")[2].partition("```")[0]
     command, *shown = block.splitlines()
-    # With an environment of its own: the wheel that is taken is the one for the README's Python.
+    # With an environment of its own: the wheel that is taken is the one for the page's Python.
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     done = subprocess.run(

@@ -1,1 +1,1 @@
-"""Mutated inputs of every kind that abiscan reads: `python -m tests.fuzz --help`; docs/fuzzing.md has the long run."""
+"""Mutated inputs of every kind that abiscan reads: `python -m tests.fuzz --help`; see docs/development/fuzzing.md."""

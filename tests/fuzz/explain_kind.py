@@ -74,14 +74,14 @@ _NAME = re.compile(r"[A-Za-z_][\w.]{2,80}")
 
 def seeds() -> list[str]:
     """The texts of the tests' cases, and the messages of the readers themselves."""
-    from abiscan.diagnosis.messages.message_readers import READERS
+    from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 
     found = [each["text"] for each in tomllib.loads((DATA / "texts.toml").read_text("utf-8"))["text"]]
     for path in sorted(DATA.glob("*_cases.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
             found.append(row.get("text") or f"ImportError: {row['needed_by']}: undefined symbol: {row['symbol']}")
-    found += [f"a.b 'x' {word} 'lib.so' NAME (y)\nNAME.cpython-38-x86_64-linux-gnu.so" for word, _reader in READERS]
+    found += [f"a.b 'x' {word} 'lib.so' NAME (y)\nNAME.cpython-38-x86_64-linux-gnu.so" for word in messages_by_anchor()]
     return found
 
 

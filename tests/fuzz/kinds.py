@@ -73,7 +73,7 @@ class _Scan:
     def __call__(self, data: bytes, name: str) -> None:
         from abiscan import report as formats
         from abiscan.analysis.batches import Batch
-        from abiscan.analysis.merge import judged, merge
+        from abiscan.analysis.merge import finish_containers, merge
         from abiscan.analysis.scan_batch import scan_batch
         from abiscan.gate.apply import apply
         from abiscan.gate.policy import Policy
@@ -84,7 +84,9 @@ class _Scan:
             file.write(data)
         try:
             found = scan_batch(Batch((path,)), self._context)
-            report = apply(merge(judged(found, self._context.known_versions), self._context.rule_infos), Policy())
+            report = apply(
+                merge(finish_containers(found, self._context.known_versions), self._context.rule_infos), Policy()
+            )
             json.loads(formats.render("json", report))
             others = [each for each in formats.FORMATS if each != "json"]
             formats.render(others[self._number % len(others)], report).encode("utf-8", "backslashreplace")

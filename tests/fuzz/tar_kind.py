@@ -63,7 +63,7 @@ def tar_kind(seeds: Sequence[bytes], directory: str) -> tuple[Callable[[Random],
                 item.group.named("x.so")
                 try:
                     item.open_tables()
-                    item.content.beside(".json", 1 << 20)
+                    item.content.neighbour("x.json", 1 << 20)
                 except UnreadableFile:
                     continue
 

@@ -23,6 +23,7 @@ from abiscan.model.report import (
     Report,
     Verdict,
 )
+from abiscan.model.versions import ReleaseRanges
 from tests.report.samples import (
     CHECK_FAIL_OLD,
     CONST_PTR,
@@ -362,8 +363,8 @@ def test_a_baseline_of_a_requirement_counts_the_builds() -> None:
 
 
 def stable(first: str | None, abi: str | None = "stable") -> ArtifactReport:
-    window = ((first, "2.15.0"),) if first is not None else None
-    return an_artifact(imports=(an_import(TENSOR_PTR),), provenance=Provenance(abi=abi, torch_releases=window))
+    releases = ReleaseRanges([(first, "2.15.0")]) if first is not None else None
+    return an_artifact(imports=(an_import(TENSOR_PTR),), provenance=Provenance(abi=abi, torch_releases=releases))
 
 
 @pytest.mark.parametrize(

@@ -90,5 +90,7 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, site: Path) -> None:
 
 
 def test_a_near_name_is_suggested(tmp_path: Path, site: Path) -> None:
-    with pytest.raises(UsageError, match=r"no package of that name is installed; did you mean Demo_Ext\?"):
+    with pytest.raises(
+        UsageError, match=r"no package or module of that name is installed in .*; did you mean Demo_Ext\?"
+    ):
         next(expand(["Demo_Exd"], cwd=str(tmp_path), environment_paths=[str(site)]))

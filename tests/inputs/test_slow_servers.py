@@ -62,6 +62,30 @@ class Dripping:
         self._listening.close()
 
 
+class Steady(Dripping):
+    """A server that sends a body in 100 parts, one each twentieth of a second.
+
+    Attributes:
+        seconds: that the last answer took.
+    """
+
+    def __init__(self, head: bytes, body: bytes) -> None:
+        self._body = body
+        self.seconds = 0.0
+        super().__init__(head)
+
+    def _answer(self, connection: socket.socket) -> None:
+        begun = time.monotonic()
+        size = len(self._body) // 100
+        with connection:
+            connection.recv(65536)
+            connection.sendall(self._at_once)
+            for part in range(100):
+                time.sleep(0.05)
+                connection.sendall(self._body[part * size : (part + 1) * size])
+        self.seconds = time.monotonic() - begun
+
+
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> RateLimits:
     found = RateLimits(rate=1000, window=0.2, whole=60)
@@ -131,13 +155,34 @@ def test_a_store_that_does_not_answer_is_given_up() -> None:
         within(5, lambda: {}["absent"])
 
 
-def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ("MAX_PIP_SECONDS", "pip was stopped: more than 4 s to fetch it"),
+        ("PIP_RATE_SECONDS", "pip was stopped: less than 1000 bytes a second for 4 s to fetch it"),
+    ],
+)
+def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, reason: str) -> None:
+    """Pip ends neither by itself: each byte comes within the time that it gives a read."""
     server = Dripping(_HEAD)
-    monkeypatch.setattr(pip_download, "MAX_PIP_SECONDS", 2)
+    monkeypatch.setattr(pip_download, limit, 4)
     found = pip_download.pip_download(
         f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl", tmp_path, python="311", platforms=["any"], quiet=True
     )
     server.close()
     assert found.wheel is None
     assert found.unreachable
-    assert found.reason == "pip took more than 2 s to fetch it"
+    assert found.reason == reason
+
+
+def test_pip_may_take_longer_than_the_window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """About 400,000 bytes a second for 5 s; what arrives is no wheel, which pip says itself."""
+    body = b"x" * 2_000_000
+    server = Steady(b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n", body)
+    monkeypatch.setattr(pip_download, "PIP_RATE_SECONDS", 2)
+    found = pip_download.pip_download(
+        f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl", tmp_path, python="311", platforms=["any"], quiet=True
+    )
+    server.close()
+    assert server.seconds > 3
+    assert "pip was stopped" not in found.reason

@@ -154,6 +154,22 @@ def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> 
 
 
 @pytest.mark.torch
+def test_a_member_replaces_what_the_process_has_at_its_place(fixtures_dir: Path) -> None:
+    """numpy's wheel beside another installed numpy, which `import torch` loads: its own names are resolved."""
+    module, place = fixtures_dir / "good-extension.so", "no-such-package/good-extension.so"
+    site = kit.environment().site_packages[0]
+    taken = next(path for path in kit.torch().libraries if path.endswith("/libshm.so"))
+    assert kit.loader().find("libshm.so") is not None
+    expected = kit.loader().resolve(open_elf(str(module)), f"{site}/{place}")
+    beside = kit.loader().resolve(open_elf(str(module)), taken)
+    assert [(b.name, b.status, b.provider) for b in beside.imports] == [
+        (b.name, b.status, b.provider) for b in expected.imports
+    ]
+    assert kit.loader().predict(open_elf(str(module)), taken).outcome is LoaderOutcome.LOADS
+    assert not any(b.status.is_unresolved for b in expected.imports)
+
+
+@pytest.mark.torch
 def test_scopes_of_a_released_build_are_those_of_the_installed_one() -> None:
     exports = InstalledExports(kit.torch().libraries)
     for path in kit.torch().libraries:

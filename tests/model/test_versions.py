@@ -1,4 +1,4 @@
-"""Versions and windows. The order is that of PEP 440, as packaging reads it."""
+"""Versions and ranges. The order is that of PEP 440, as packaging reads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packaging.version import Version
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 
-WINDOWS = ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
+RANGES = ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
 KNOWN = ["2.0.1", "2.1.0", "2.1.2", "2.2.0", "2.2.2", "2.3.0", "2.12.0", "2.15.0"]
 
 
@@ -42,9 +42,9 @@ def test_order_is_that_of_packaging() -> None:
 def test_what_is_no_version(text: str) -> None:
     assert versions.order(text) is None
     assert not versions.is_version(text)
-    assert WINDOWS.contains(text) is None
-    assert not WINDOWS.all_after(text)
-    assert not WINDOWS.all_before(text)
+    assert RANGES.contains(text) is None
+    assert not RANGES.all_after(text)
+    assert not RANGES.all_before(text)
 
 
 def test_a_local_label_is_part_of_no_order() -> None:
@@ -74,39 +74,39 @@ def test_is_release(text: str) -> None:
     ],
 )
 def test_where_a_version_lies(version: str, inside: bool, last_before: str | None, first_after: str | None) -> None:
-    assert WINDOWS.contains(version) is inside
-    assert WINDOWS.last_before(version) == last_before
-    assert WINDOWS.first_after(version) == first_after
-    assert WINDOWS.all_after(version) is (version == "2.0.1")
-    assert WINDOWS.all_before(version) is (version == "2.16.0")
+    assert RANGES.contains(version) is inside
+    assert RANGES.last_before(version) == last_before
+    assert RANGES.first_after(version) == first_after
+    assert RANGES.all_after(version) is (version == "2.0.1")
+    assert RANGES.all_before(version) is (version == "2.16.0")
 
 
 def test_runs_of_known_versions() -> None:
-    assert ReleaseRanges.of_known(KNOWN, lambda v: bool(WINDOWS.contains(v))) == WINDOWS
+    assert ReleaseRanges.of_known(KNOWN, lambda v: bool(RANGES.contains(v))) == RANGES
     assert ReleaseRanges.of_known(KNOWN, {"2.0.1", "2.15.0"}.__contains__) == (("2.0.1", "2.0.1"), ("2.15.0", "2.15.0"))
     assert ReleaseRanges.of_known(KNOWN, lambda _version: False) == ()
 
 
 def test_the_intersection_has_what_both_have() -> None:
     others = ReleaseRanges((("2.0.1", "2.1.2"), ("2.2.2", "2.12.0")))
-    both = WINDOWS.intersect(others)
+    both = RANGES.intersect(others)
     assert both == (("2.1.0", "2.1.2"), ("2.2.2", "2.2.2"), ("2.12.0", "2.12.0"))
     for version in KNOWN:
-        assert both.contains(version) is (WINDOWS.contains(version) and others.contains(version))
-    assert WINDOWS.intersect(ReleaseRanges((("2.3.0", "2.11.0"),))) == ()
+        assert both.contains(version) is (RANGES.contains(version) and others.contains(version))
+    assert RANGES.intersect(ReleaseRanges((("2.3.0", "2.11.0"),))) == ()
 
 
 def test_text() -> None:
     assert ReleaseRanges().text() == ""
     assert ReleaseRanges((("2.10.0", "2.10.0"),)).text() == "2.10.0"
-    assert WINDOWS.text() == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
-    three = ReleaseRanges((("1.13.0", "1.13.1"), *WINDOWS))
+    assert RANGES.text() == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
+    three = ReleaseRanges((("1.13.0", "1.13.1"), *RANGES))
     assert three.text() == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
     assert three.text(last=", ") == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2, 2.12.0 - 2.15.0"
 
 
 @pytest.mark.parametrize(
-    ("windows", "requirement"),
+    ("ranges", "requirement"),
     [
         ((("2.1.0", "2.2.2"),), "torch>=2.1,<2.3"),
         ((("2.0.1", "2.2.2"),), "torch<2.3"),
@@ -114,15 +114,15 @@ def test_text() -> None:
         ((("2.0.1", "2.15.0"),), "torch"),
     ],
 )
-def test_a_requirement_allows_the_newest_window_alone(windows: tuple[tuple[str, str], ...], requirement: str) -> None:
-    assert ReleaseRanges(windows).requirement(KNOWN) == requirement
+def test_a_requirement_allows_the_newest_range_alone(ranges: tuple[tuple[str, str], ...], requirement: str) -> None:
+    assert ReleaseRanges(ranges).requirement(KNOWN) == requirement
     allowed = SpecifierSet(requirement.removeprefix("torch"))
-    newest = ReleaseRanges(windows[-1:])
+    newest = ReleaseRanges(ranges[-1:])
     assert [v for v in KNOWN if v in allowed] == [v for v in KNOWN if newest.contains(v)]
 
 
-def test_windows_are_the_tuple_of_their_spans() -> None:
-    assert pickle.loads(pickle.dumps(WINDOWS)) == WINDOWS
-    assert isinstance(pickle.loads(pickle.dumps(WINDOWS)), ReleaseRanges)
-    assert WINDOWS == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
-    assert hash(WINDOWS) == hash(tuple(WINDOWS))
+def test_ranges_are_the_tuple_of_their_spans() -> None:
+    assert pickle.loads(pickle.dumps(RANGES)) == RANGES
+    assert isinstance(pickle.loads(pickle.dumps(RANGES)), ReleaseRanges)
+    assert RANGES == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
+    assert hash(RANGES) == hash(tuple(RANGES))

@@ -9,6 +9,7 @@ import pytest
 
 from abiscan.diagnosis import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
@@ -108,12 +109,8 @@ def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
     for fixture in ("good-extension.so", "extension-source-not-built.so", "cuda-build-required.so"):
         for symbol in open_elf(str(fixtures_dir / fixture)).imports:
             need = symbol.version
-            missing = MissingName(
-                symbol.name,
-                Knowledge(),
-                library=None if need is None else need.library,
-                version=None if need is None else need.name,
-            )
+            library, version = (None, None) if need is None else (need.library, need.name)
+            missing = MissingName(Reference(symbol.name, library, version), Knowledge())
             assert missing.owner is owner_of(symbol.name, need)
 
 
@@ -125,7 +122,8 @@ def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
         ("libtorch_cpu.dylib", Owner.TORCH),
         ("torch_python.dll", Owner.TORCH),
         ("libc10d_cuda_test.so", Owner.TORCH),
-        # Extensions: torch_npu's, torchaudio's, torchvision's, torch_tensorrt's, and a copy that a repaired wheel has.
+        # Extensions: rebel's, torch_npu's, torchaudio's, torchvision's, torch_tensorrt's, a copy in a repaired wheel.
+        ("libc10d_rbln.so", Owner.OTHER),
         ("libtorch_npu.so", Owner.OTHER),
         ("libtorchaudio.so", Owner.OTHER),
         ("libtorchvision.so", Owner.OTHER),

@@ -112,7 +112,7 @@ def test_a_hundred_thousand_wheels_are_a_page_that_opens(tmp_path: Path) -> None
         "wheels": "SELECT 'w' || i AS path, 'package-with-a-long-name-' || i % 20000 AS name, '1.' || i AS version, "
         "CASE WHEN i % 3 = 0 THEN 'fails' ELSE 'loads' END AS verdict FROM range(100000) t(i)",
         "readiness": "SELECT 'w' || i AS path, '2.' || r || '.0' AS torch, 'cpu' AS variant, (i + r) % 3 > 0 AS works, "
-        "'names came later' AS reason FROM range(100000) t(i), range(16) s(r)",
+        "'symbols added later' AS reason FROM range(100000) t(i), range(16) s(r)",
         "files": "SELECT 'w' || i AS path, 'm' AS member, 'fails' AS verdict, i % 977 AS unresolved, 1000 AS imports "
         "FROM range(0, 100000, 3) t(i)",
         "causes": "SELECT 'w' || i AS path, 'm' AS member, 'cause-' || i % 20 AS cause, repeat('text ', 40) AS fix, "

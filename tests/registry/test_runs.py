@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_tables_say_what_the_report_says(folder: Path) -> None:
-    found = abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    found = abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     assert found.returncode == 1, found.stderr
     wheels = {row["path"]: row for row in table(folder / "out", "wheels")}
     for path, row in wheels.items():
@@ -88,7 +88,7 @@ def test_the_tables_say_what_the_report_says(folder: Path) -> None:
 
 
 def test_every_column_is_there_and_described(folder: Path) -> None:
-    abiscan("wheels", "-f", "parquet:out", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", cwd=folder)
     from pyarrow import parquet
 
     (part,) = (folder / "out").glob("run=*/part=*")
@@ -101,17 +101,17 @@ def test_every_column_is_there_and_described(folder: Path) -> None:
 
 
 def test_what_is_done_is_not_done_again_and_what_changed_is(folder: Path) -> None:
-    abiscan("wheels", "-f", "parquet:out", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", cwd=folder)
     before = tables(folder / "out")
-    again = abiscan("wheels", "--resume", "out", cwd=folder)
+    again = abiscan("registry", "scan", "wheels", "--resume", "out", cwd=folder)
     assert "(4 of them before)" in again.stderr, "all but the damaged one, which is tried again"
     assert {name: len(rows) for name, rows in tables(folder / "out").items() if name == "files"} == {
         "files": len(before["files"])
     }
     path = wheel(folder / "wheels", "beta", "good-extension.so")
     os.utime(path, (1, 1))
-    assert "(3 of them before)" in abiscan("wheels", "--resume", "out", cwd=folder).stderr
-    abiscan("dashboard", "out", cwd=folder)
+    assert "(3 of them before)" in abiscan("registry", "scan", "wheels", "--resume", "out", cwd=folder).stderr
+    abiscan("registry", "dashboard", "out", cwd=folder)
     import duckdb
 
     connection = duckdb.connect(config={"file_search_path": str(folder / "out")})
@@ -121,18 +121,18 @@ def test_what_is_done_is_not_done_again_and_what_changed_is(folder: Path) -> Non
 
 
 def test_other_options_are_another_run(folder: Path) -> None:
-    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
-    abiscan("wheels", "--resume", "out", "--torch", "2.6.0", cwd=folder)
-    abiscan("wheels", "--resume", "out", "--torch", "2.6.0", "--fail-on", "never", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "--resume", "out", "--torch", "2.6.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "--resume", "out", "--torch", "2.6.0", "--fail-on", "never", cwd=folder)
     assert [run.asked.torch for run in runs_of(str(folder / "out"))] == ["2.13.0", "2.6.0", "2.6.0"]
 
 
 @pytest.mark.parametrize("release", ["2.4.1", "declared"])
 def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
-    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
-    abiscan("wheels", "-f", "parquet:fresh", "--torch", release, cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "fresh", "--torch", release, cwd=folder)
     (folder / "wheels").rename(folder / "away")
-    found = abiscan("rejudge", "out", "--torch", release, cwd=folder)
+    found = abiscan("registry", "recheck", "out", "--torch", release, cwd=folder)
     assert "0 bytes read" in found.stderr
     old, new = tables(folder / "out"), tables(folder / "fresh")
     # What has no facts is told, and not left out.
@@ -145,8 +145,8 @@ def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
 
 
 def test_a_resumed_run_against_another_release_reads_only_what_has_no_facts(folder: Path) -> None:
-    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
-    abiscan("wheels", "--resume", "out", "--torch", "2.4.1", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "--resume", "out", "--torch", "2.4.1", cwd=folder)
     import duckdb
 
     place = sorted((folder / "out").glob("run=*"))[-1]
@@ -185,18 +185,18 @@ def _began(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 )
 def test_a_run_that_ends_in_the_middle_goes_on(folder: Path, how: signal.Signals) -> None:
     many(folder, 120)
-    process = _began(folder, "scan", "wheels", "-f", "parquet:out", "-j", "2")
+    process = _began(folder, "registry", "scan", "wheels", "-o", "out", "-j", "2")
     os.killpg(process.pid, how)
     said = process.communicate(timeout=60)[1]
     assert "Traceback" not in said
     if how is not signal.SIGKILL:
         assert process.returncode == 128 + how, said
-        assert "go on with --resume out" in said
-    found = abiscan("wheels", "--resume", "out", "-j", "2", cwd=folder)
+        assert "continue with --resume out" in said
+    found = abiscan("registry", "scan", "wheels", "--resume", "out", "-j", "2", cwd=folder)
     before = re.search(r"125 wheels \((\d+) of them before\)", found.stderr)
     assert before is not None, found.stderr
     assert 0 < int(before[1]) < 125
-    abiscan("wheels", "-f", "parquet:whole", "-j", "2", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "whole", "-j", "2", cwd=folder)
     assert tables(folder / "out") == tables(folder / "whole")
     assert not list((folder / "out").glob("run=*/journal"))
 
@@ -209,14 +209,14 @@ def test_a_full_disk_keeps_what_was_through(folder: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
-    found = abiscan("wheels", "-f", "parquet:out", cwd=folder, preexec_fn=little_room)
+    found = abiscan("registry", "scan", "wheels", "-o", "out", cwd=folder, preexec_fn=little_room)
     assert found.returncode == 3
     assert "abiscan: error: out" in found.stderr
     assert "file too large" in found.stderr
-    kept = re.search(r"(\d+) wheels are kept; go on with --resume out", found.stderr)
+    kept = re.search(r"(\d+) wheels are kept; continue with --resume out", found.stderr)
     assert kept is not None
     assert int(kept[1]) > 0
-    assert f"({kept[1]} of them before)" in abiscan("wheels", "--resume", "out", cwd=folder).stderr
+    assert f"({kept[1]} of them before)" in abiscan("registry", "scan", "wheels", "--resume", "out", cwd=folder).stderr
 
 
 def test_a_journal_that_was_cut_off_loses_its_last_record(folder: Path, tmp_path: Path) -> None:
@@ -258,35 +258,38 @@ def test_two_runs_do_not_write_into_one(tmp_path: Path) -> None:
 
 def test_an_index_is_a_target_of_the_command(folder: Path) -> None:
     with serving(folder / "wheels") as server:
-        found = abiscan(f"{server.url}/simple/", "-f", "parquet:out", "-j", "2", cwd=folder)
+        found = abiscan("registry", "scan", f"{server.url}/simple/", "-o", "out", "-j", "2", cwd=folder)
         assert "5 wheels" in found.stderr
-        assert "(4 of them before)" in abiscan(f"{server.url}/simple/", "--resume", "out", cwd=folder).stderr
+        assert (
+            "(4 of them before)"
+            in abiscan("registry", "scan", f"{server.url}/simple/", "--resume", "out", cwd=folder).stderr
+        )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-f", "parquet"), "-f parquet:DIR"),
-        (("-f", "parquet:out", "-f", "json"), "does not go with tables"),
-        (("-f", "parquet:out", "--baseline", "x"), "--baseline does not go with tables"),
-        (("-f", "parquet:out", "--torch", "installed"), "tables are of releases"),
-        (("-f", "parquet:out", "--torch", "9.9"), "9.9"),
-        (("-f", "parquet:out", "--resume", "other"), "one directory"),
-        (("-f", "parquet:out", "--engine", "spark"), "local, ray"),
-        (("-f", "parquet:s3://out/x"), "a directory of this machine"),
-        (("-f", "parquet:memory://out"), "a directory of this machine"),
-        (("--engine", "ray"), "-f parquet:DIR"),
+        ((), "-o DIR"),
+        (("-o", "out", "-f", "json"), "No such option"),
+        (("-o", "out", "--baseline", "x"), "No such option"),
+        (("-o", "out", "--torch", "installed"), "registry runs check against releases"),
+        (("-o", "out", "--torch", "9.9"), "9.9"),
+        (("-o", "out", "--resume", "other"), "one directory"),
+        (("-o", "out", "--engine", "spark"), "local, ray"),
+        (("-o", "s3://out/x"), "a directory of this machine"),
+        (("-o", "memory://out"), "a directory of this machine"),
+        (("--engine", "ray"), "-o DIR"),
         (
             (
-                "-f",
-                "parquet:wheels/damaged-1.0-py3-none-any.whl",
+                "-o",
+                "wheels/damaged-1.0-py3-none-any.whl",
             ),
             "not a directory",
         ),
     ],
 )
 def test_what_cannot_be_asked_is_a_usage_error(folder: Path, arguments: tuple[str, ...], said: str) -> None:
-    found = abiscan("scan", "wheels", *arguments, cwd=folder)
+    found = abiscan("registry", "scan", "wheels", *arguments, cwd=folder)
     assert found.returncode == 2
     assert said in found.stderr
     assert [path.name for path in folder.iterdir()] == ["wheels"]
@@ -333,9 +336,19 @@ def test_what_is_named_like_an_archive_and_cannot_be_read_has_a_row(tmp_path: Pa
     (wheels / "closed").chmod(0)
     try:
         found = abiscan(
-            "wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=tmp_path, preexec_fn=bound_by_permissions
+            "registry",
+            "scan",
+            "wheels",
+            "-o",
+            "out",
+            "--torch",
+            "2.13.0",
+            cwd=tmp_path,
+            preexec_fn=bound_by_permissions,
         )
-        named = abiscan("wheels/empty.whl", "-f", "parquet:one", cwd=tmp_path, preexec_fn=bound_by_permissions)
+        named = abiscan(
+            "registry", "scan", "wheels/empty.whl", "-o", "one", cwd=tmp_path, preexec_fn=bound_by_permissions
+        )
     finally:
         (wheels / "closed").chmod(0o755)
     assert (found.returncode, named.returncode) == (3, 3), found.stderr
@@ -358,7 +371,7 @@ def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) ->
     (folder / "wheels" / "empty.whl").touch()
     (good,) = (folder / "wheels").glob("gamma*")
     (folder / "list.txt").write_text(f"absent.whl\nwheels/empty.whl\nnostore://bucket/\nwheels/{good.name}\n")
-    found = abiscan("-r", "list.txt", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    found = abiscan("registry", "scan", "-r", "list.txt", "-o", "out", "--torch", "2.13.0", cwd=folder)
     assert found.returncode == 3, found.stderr
     told = found.stderr.splitlines()
     assert any(line.startswith("abiscan: absent.whl: no such file") for line in told), told
@@ -369,7 +382,7 @@ def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) ->
     assert "nostore" in said.pop("nostore://bucket/")
     assert not said
     assert f"wheels/{good.name}" in {row["path"] for row in table(folder / "out", "wheels")}
-    absent = abiscan("wheels", "absent.whl", "-f", "parquet:other", cwd=folder)
+    absent = abiscan("registry", "scan", "wheels", "absent.whl", "-o", "other", cwd=folder)
     assert absent.returncode == 2
     assert "no such file" in absent.stderr
     assert not (folder / "other").exists()
@@ -382,26 +395,29 @@ def test_a_file_name_that_is_no_text_is_written_with_escapes(folder: Path) -> No
     with open(os.fsencode(folder / "wheels") + b"/empty\xff.whl", "wb"):
         pass
     (folder / "list.txt").write_bytes(b"wheels/caf\xe9-1.0-py3-none-any.whl\nabsent\xff.whl\n")
-    first = abiscan("wheels", "-r", "list.txt", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    first = abiscan("registry", "scan", "wheels", "-r", "list.txt", "-o", "out", "--torch", "2.13.0", cwd=folder)
     assert first.returncode in (1, 3), first.stderr
     name = r"wheels/caf\xe9-1.0-py3-none-any.whl"
     rows = {row["path"]: row for row in table(folder / "out", "wheels")}
     assert rows[name]["verdict"] == rows[f"wheels/{path.name}"]["verdict"] == "loads"
     assert {r"wheels/empty\xff.whl", r"absent\xff.whl"} <= set(errors_of(folder / "out"))
-    again = abiscan("wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder)
+    again = abiscan("registry", "scan", "wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder)
     assert "(5 of them before)" in again.stderr
-    judged = abiscan("rejudge", "out", "--torch", "2.4.1", cwd=folder)
+    judged = abiscan("registry", "recheck", "out", "--torch", "2.4.1", cwd=folder)
     assert name in {row["path"] for row in table(folder / "out", "wheels")}, judged.stderr
 
 
 @pytest.mark.parametrize("name", ["wheels", "facts", "readiness"])
 def test_a_damaged_table_is_told_in_a_line(folder: Path, name: str) -> None:
-    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     (file,) = (folder / "out").glob(f"run=*/part=*/{name}.parquet")
     whole = file.read_bytes()
-    commands = [["dashboard", "out"]]
+    commands = [["registry", "dashboard", "out"]]
     if name != "readiness":  # which no other reads
-        commands += [["rejudge", "out", "--torch", "2.4.1"], ["scan", "wheels", "--resume", "out", "--torch", "2.13.0"]]
+        commands += [
+            ["registry", "recheck", "out", "--torch", "2.4.1"],
+            ["registry", "scan", "wheels", "--resume", "out", "--torch", "2.13.0"],
+        ]
     if name == "facts":
         commands = commands[1:]
     for data in (whole[: len(whole) // 2], b""):
@@ -411,23 +427,23 @@ def test_a_damaged_table_is_told_in_a_line(folder: Path, name: str) -> None:
             assert found.returncode == 3, (command, found.stderr)
             assert found.stderr.count("\n") == 1, found.stderr
             assert f"{name}.parquet: a damaged table" in found.stderr
-            assert "and go on with scan --resume" in found.stderr
+            assert "and continue with registry scan --resume" in found.stderr
             assert len(list((folder / "out").glob("run=*"))) == 1
     shutil.rmtree(file.parent)
-    assert abiscan("wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder).returncode == 1
+    assert abiscan("registry", "scan", "wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder).returncode == 1
     assert len(table(folder / "out", "wheels")) == 5
 
 
 def test_commands_on_what_holds_no_run_make_nothing(folder: Path) -> None:
     (folder / "empty").mkdir()
     for command in (
-        ["rejudge", "empty"],
-        ["dashboard", "empty"],
-        ["rejudge", "absent"],
-        ["scan", "wheels", "--resume", "absent"],
-        ["scan", "wheels", "--resume", "empty"],
-        ["scan", "nostore://bucket/", "-f", "parquet:absent"],
-        ["scan", "list.txt", "-f", "parquet:absent"],
+        ["registry", "recheck", "empty"],
+        ["registry", "dashboard", "empty"],
+        ["registry", "recheck", "absent"],
+        ["registry", "scan", "wheels", "--resume", "absent"],
+        ["registry", "scan", "wheels", "--resume", "empty"],
+        ["registry", "scan", "nostore://bucket/", "-o", "absent"],
+        ["registry", "scan", "list.txt", "-o", "absent"],
     ):
         found = abiscan(*command, cwd=folder)
         assert found.returncode == 2, (command, found.stderr)
@@ -436,17 +452,20 @@ def test_commands_on_what_holds_no_run_make_nothing(folder: Path) -> None:
 
 
 def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> None:
-    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     (about,) = (folder / "out").glob("run=*/run.json")
     about.write_text(json.dumps({**json.loads(about.read_text()), "ended": None, "units": None}))
-    assert "scan TARGET... --resume out" in abiscan("rejudge", "out", "--torch", "2.4.1", cwd=folder).stderr
+    assert (
+        "registry scan PATH... --resume out"
+        in abiscan("registry", "recheck", "out", "--torch", "2.4.1", cwd=folder).stderr
+    )
     (part,) = about.parent.glob("part=*")
     for other in (folder / "out").glob("run=*"):
         if other != about.parent:
             shutil.rmtree(other)
     shutil.rmtree(part)
-    for command in ("rejudge", "dashboard"):
-        found = abiscan(command, "out", cwd=folder)
+    for command in ("recheck", "dashboard"):
+        found = abiscan("registry", command, "out", cwd=folder)
         assert found.returncode == 2
         assert "--resume out" in found.stderr
         assert len(list((folder / "out").glob("run=*"))) == 1
@@ -455,9 +474,9 @@ def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> Non
 def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     (gamma,) = (folder / "wheels").glob("gamma*")
     (beta,) = (folder / "wheels").glob("beta*")
-    said = abiscan(f"wheels/{gamma.name}", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder).stderr
+    said = abiscan("registry", "scan", f"wheels/{gamma.name}", "-o", "out", "--torch", "2.13.0", cwd=folder).stderr
     assert said.startswith("abiscan: 1 wheel: 1 loads;"), said
-    said = abiscan(f"wheels/{beta.name}", "--resume", "out", "--torch", "2.13.0", cwd=folder).stderr
+    said = abiscan("registry", "scan", f"wheels/{beta.name}", "--resume", "out", "--torch", "2.13.0", cwd=folder).stderr
     assert said.startswith("abiscan: of this command's 1 wheel: 1 fails;"), said
     assert "; 2 in the tables; out/run=" in said
 
@@ -465,20 +484,20 @@ def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
 def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None:
     """For sm_110 the fixture has PTX alone, of CUDA 13.0 (cuobjdump), which came with driver 580."""
     path = wheel(tmp_path, "demo", "gpu-cuda.so")
-    assert abiscan("scan", path.name, "-f", "parquet:out", "--torch", "2.13.0", cwd=tmp_path).returncode == 0
+    assert abiscan("registry", "scan", path.name, "-o", "out", "--torch", "2.13.0", cwd=tmp_path).returncode == 0
     for driver, status in (("470", 1), ("580.65.06", 0)):
         options = ("--torch", "2.13.0", "--gpu", "sm_110", "--driver", driver)
         assert abiscan("scan", path.name, *options, cwd=tmp_path).returncode == status
-        assert abiscan("rejudge", "out", *options, cwd=tmp_path).returncode == status
+        assert abiscan("registry", "recheck", "out", *options, cwd=tmp_path).returncode == status
         assert [row["rule"] for row in table(tmp_path / "out", "findings")] == ["ptx-newer-than-driver"] * status
-    assert "name the GPU too" in abiscan("rejudge", "out", "--driver", "580", cwd=tmp_path).stderr
+    assert "name the GPU too" in abiscan("registry", "recheck", "out", "--driver", "580", cwd=tmp_path).stderr
 
 
 def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     """As README.md has it for one report: what was found before counts where the command asks for it again."""
     one = {path.name.partition("-")[0]: f"wheels/{path.name}" for path in (folder / "wheels").iterdir()}
     options = ("--torch", "2.13.0")
-    assert abiscan("scan", one["gamma"], "-f", "parquet:out", *options, cwd=folder).returncode == 0
+    assert abiscan("registry", "scan", one["gamma"], "-o", "out", *options, cwd=folder).returncode == 0
     for names, status in (
         (["beta"], 1),
         (["gamma"], 0),  # although beta's rows are in the tables
@@ -487,10 +506,12 @@ def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> N
         (["damaged", "beta"], 1),
     ):
         targets = [one[name] for name in names]
-        assert abiscan("scan", *targets, "--resume", "out", *options, cwd=folder).returncode == status, names
-    assert abiscan("rejudge", "out", *options, cwd=folder).returncode == 1
-    assert abiscan("rejudge", "out", *options, "--fail-on", "never", cwd=folder).returncode == 3
-    assert abiscan("dashboard", "out", cwd=folder).returncode == 0
+        assert abiscan("registry", "scan", *targets, "--resume", "out", *options, cwd=folder).returncode == status, (
+            names
+        )
+    assert abiscan("registry", "recheck", "out", *options, cwd=folder).returncode == 1
+    assert abiscan("registry", "recheck", "out", *options, "--fail-on", "never", cwd=folder).returncode == 3
+    assert abiscan("registry", "dashboard", "out", cwd=folder).returncode == 0
 
 
 def test_another_index_of_whatever_kind_is_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """The releases before 1.13: a file of their own, which is asked where an answer depends on them.
 
-Windows are what `nm -D --defined-only` lists of the libraries in the wheels on the package index (x86_64).
+The ranges are what `nm -D --defined-only` lists of the libraries in the wheels on the package index (x86_64).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from abiscan.target.run_torch import released_target
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # at::TensorBase came in 1.10 (ATen/core/TensorBase.h).
-WINDOWS = [
+RANGES = [
     ("THCState_getCurrentStream", (("1.0.0", "1.4.0"),)),
     ("__THCudaCheck", (("1.0.0", "1.5.1"),)),  # C++ since: _Z13__THCudaCheck9cudaErrorPKci
     ("_ZN2at19UndefinedTensorImpl10_singletonE", (("1.0.0", "1.0.1"),)),
@@ -51,11 +51,11 @@ def run(*words: object) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(("name", "windows"), WINDOWS)
-def test_a_name_has_its_history_from_1_0_on(name: str, windows: object, history: ReleaseIndex) -> None:
+@pytest.mark.parametrize(("name", "ranges"), RANGES)
+def test_a_name_has_its_history_from_1_0_on(name: str, ranges: object, history: ReleaseIndex) -> None:
     found = history.history(name)
     assert found is not None
-    assert found.windows == windows
+    assert found.exported_in == ranges
 
 
 def test_the_two_files_follow_one_another(history: ReleaseIndex) -> None:

@@ -84,7 +84,7 @@ def judged(wheel: Path, torch: str) -> list[ArtifactReport]:
 
 @cache
 def members() -> tuple[Member, ...]:
-    """Every such member of the corpus, judged against the torch that its wheel pins."""
+    """Every such member of the corpus, checked against the torch that its wheel pins."""
     found = []
     for wheel in WHEELS:
         if wheel.file in TOO_OLD:
@@ -115,7 +115,7 @@ def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wheel", "member", "windows"),
+    ("wheel", "member", "ranges"),
     [
         ("torchvision-0.19.0", "torchvision/_C.so", (("2.4.0", "2.5.1"),)),
         # Says torch>=2.5.1, was built with it, and loads on 2.4 too; 2.7 has the new std::string.
@@ -129,8 +129,8 @@ def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
         ("fbgemm_gpu_cpu-1.0.0", "fbgemm_gpu/fbgemm_gpu_py.so", (("2.5.0", "2.5.1"),)),
     ],
 )
-def test_windows(wheel: str, member: str, windows: tuple[tuple[str, str], ...]) -> None:
-    assert of(wheel, member).provenance.torch_releases == windows  # type: ignore[union-attr]
+def test_ranges(wheel: str, member: str, ranges: tuple[tuple[str, str], ...]) -> None:
+    assert of(wheel, member).provenance.torch_releases == ranges  # type: ignore[union-attr]
 
 
 def test_a_file_named_after_its_torch_loads_on_it() -> None:

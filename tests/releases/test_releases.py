@@ -1,6 +1,6 @@
 """The shipped release index against what was measured before it was made, and against nm.
 
-The windows and vtable sizes below were read with `nm -D -S` from the wheels of the package index; an entry that the
+The ranges and vtable sizes below were read with `nm -D -S` from the wheels of the package index; an entry that the
 index got from another reader must agree with them.
 """
 
@@ -33,9 +33,9 @@ def index() -> ReleaseIndex:
     return open_index()
 
 
-# --- windows ------------------------------------------------------------------------------------------------------
+# --- ranges ------------------------------------------------------------------------------------------------------
 
-WINDOWS = [
+RANGES = [
     ("_ZNK2at10TensorBase8data_ptrIfEEPT_v", EVERY),
     ("_ZNK2at10TensorBase8data_ptrIlEEPT_v", EVERY),
     ("_ZNK2at10TensorBase16mutable_data_ptrIfEEPT_v", (("2.1.0", "2.15.0"),)),
@@ -53,11 +53,11 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "windows"), WINDOWS, ids=[name for name, _ in WINDOWS])
-def test_windows(index: ReleaseIndex, name: str, windows: tuple[tuple[str, str], ...]) -> None:
+@pytest.mark.parametrize(("name", "ranges"), RANGES, ids=[name for name, _ in RANGES])
+def test_ranges(index: ReleaseIndex, name: str, ranges: tuple[tuple[str, str], ...]) -> None:
     history = index.history(name)
     assert history is not None
-    assert history.windows == windows
+    assert history.exported_in == ranges
 
 
 def test_the_clang_spelling_of_const_data_ptr_is_in_no_build(index: ReleaseIndex) -> None:
@@ -69,7 +69,7 @@ def test_the_clang_spelling_of_const_data_ptr_is_in_no_build(index: ReleaseIndex
 
 def test_a_parameter_was_added_to_the_cuda_check_in_2_14(index: ReleaseIndex) -> None:
     found = index.prefix("_ZN3c104cuda29c10_cuda_check_implementation")
-    since = [history for history in found if history.windows == (("2.14.0", "2.15.0"),)]
+    since = [history for history in found if history.exported_in == (("2.14.0", "2.15.0"),)]
     assert len(since) == 1
     assert since[0].name.startswith("_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_jb")
     assert len(found) == 4
@@ -253,7 +253,7 @@ def test_names_that_no_other_file_can_ask_for_are_not_in_the_index(index: Releas
 
 
 def test_names_of_others_are_asked_for_by_themselves(index: ReleaseIndex) -> None:
-    """nm -D libc10.so of 2.13.0 lists this function of libstdc++ 13; no window of a file is computed with it."""
+    """nm -D libc10.so of 2.13.0 lists this function of libstdc++ 13; a file's releases are computed without it."""
     name = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm"
     assert index.history(name) is None
     assert index.prefix(name) == ()
@@ -314,6 +314,6 @@ def test_a_cuda_library_that_a_build_ships_under_a_name_of_its_own_is_served(ind
     nvidia-cuda-runtime-cu11==11.7.99, whose wheel has libcudart.so.11.0."""
     (build,) = [build for build in index.builds("x86_64") if build.torch == "1.13.1"]
     assert "libcudart-e409450e.so.11.0" in build.libraries
-    assert "libcudart.so.11.0" in build.serves
-    assert unfit_gpu(["libcudart.so.11.0"], build.serves) is None
-    assert unfit_gpu(["libcudart.so.12"], build.serves) == "CUDA 11"
+    assert "libcudart.so.11.0" in build.provided_libraries
+    assert unfit_gpu(["libcudart.so.11.0"], build.provided_libraries) is None
+    assert unfit_gpu(["libcudart.so.12"], build.provided_libraries) == "CUDA 11"

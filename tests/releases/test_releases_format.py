@@ -98,8 +98,8 @@ def test_many_blocks(tmp_path: Path) -> None:
     index = ReleaseIndex([ReleaseTable(tmp_path / "i.idx")])
     found = index.lookup([*names, "_ZN2at1gEv", "_ZN2at", "_ZN3c101gEv", "_Z1aN2at6TensorE", ""])
     assert list(found) == names
-    assert found[names[1]].windows == (("2.1.0", "2.1.0"),)
-    assert found[names[2]].windows == (("2.0.0", "2.1.0"),)
+    assert found[names[1]].exported_in == (("2.1.0", "2.1.0"),)
+    assert found[names[2]].exported_in == (("2.0.0", "2.1.0"),)
     assert [h.name for h in index.prefix("_ZN2at5f12")] == [n for n in sorted(names) if n.startswith("_ZN2at5f12")]
     assert len(index.prefix("_ZN2at", limit=700)) == 700
     assert index.prefix("_ZN9") == ()
@@ -111,7 +111,7 @@ def test_the_same_builds_give_the_same_bytes() -> None:
     assert pack(items) == pack(shuffled)
 
 
-def test_a_window_with_a_hole_and_variants_of_one_version(tmp_path: Path) -> None:
+def test_ranges_with_a_gap_and_variants_of_one_version(tmp_path: Path) -> None:
     has, lacks = {"_ZN2at1fEv": FUNCTION}, {"_ZN2at1gEv": FUNCTION}
     write_index(tmp_path / "a.idx", [item("2.0.0", has), item("2.1.0", lacks), item("2.2.0", has), item("2.10.0", has)])
     write_index(tmp_path / "b.idx", [item("2.2.0", lacks, "cu126")])
@@ -129,7 +129,7 @@ def test_a_window_with_a_hole_and_variants_of_one_version(tmp_path: Path) -> Non
     history = index.history("_ZN2at1fEv")
     assert history is not None
     # 2.2.0 counts, because one of its two builds has the name; the other build's absence is in `exports`.
-    assert history.windows == (("2.0.0", "2.0.0"), ("2.2.0", "2.10.0"))
+    assert history.exported_in == (("2.0.0", "2.0.0"), ("2.2.0", "2.10.0"))
     assert history.mask == 0b110101
     assert index.resolve("2.2.0").variant == "cpu"
     assert index.resolve("2.2.0+cu126").user

@@ -1,4 +1,4 @@
-"""A rewrite that a rule advises, made: the window it promised is that of the file compiled from the rewritten source.
+"""A rewrite that a rule advises, made: it promises the releases of the file compiled from the rewritten source.
 
 g++ and the headers of the torch in this environment (2.13.0) are the oracle.
 """

@@ -166,8 +166,8 @@ def an_artifact(
     """An artifact with nothing special to it."""
     base = ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 51234, "x86_64", verdict, findings=findings)
     made = replace(base, **fields)  # type: ignore[arg-type]
-    windows = ReleaseRanges([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
-    return replace(made, exported_in={each.name: windows for each in made.imports if each.owner is Owner.TORCH})
+    ranges = ReleaseRanges([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
+    return replace(made, exported_in={each.name: ranges for each in made.imports if each.owner is Owner.TORCH})
 
 
 def a_report(*artifacts: ArtifactReport, errors: tuple[InputError, ...] = ()) -> Report:
@@ -359,7 +359,7 @@ def hostile() -> Report:
 
 
 def empty() -> Report:
-    """A pure-Python wheel: nothing to judge."""
+    """A pure-Python wheel: nothing to check."""
     return replace(Report("0.1.0", None, (), (), ()), verdict=Verdict.PASS, notes=("no shared object in x.whl",))
 
 

@@ -1,4 +1,4 @@
-"""What `together` calls its targets, and one target alone."""
+"""What `compat` calls its targets, and one target alone."""
 
 from __future__ import annotations
 
@@ -20,16 +20,25 @@ def test_files_are_called_by_what_tells_them_apart() -> None:
     named = Compared("/w/p.whl", "p", "1.0", 1, REACH)
     found = rows(*files, named)
     assert [label for what, label, _ in found if what == "CPython"] == [
-        *("1.0/lib/x.so", "2.0/lib/x.so", "y.so", "z.so", "p 1.0", "together"),
+        *("1.0/lib/x.so", "2.0/lib/x.so", "y.so", "z.so", "p 1.0", "all"),
     ]
 
 
 def test_the_same_file_twice_keeps_its_path() -> None:
     twice = [Compared("/a/x.so", None, None, 1, REACH)] * 2
-    assert {label for _, label, _ in rows(*twice)} == {"/a/x.so", "together"}
+    assert {label for _, label, _ in rows(*twice)} == {"/a/x.so", "all"}
 
 
 def test_one_target_has_one_row_of_each() -> None:
     one = Compared("/a/x.so", None, None, 1, REACH)
     assert rows(one) == [("CPython", "x.so", "3.11"), ("system", "x.so", "x86_64")]
-    assert sheet(intersect_compatibility((one,))).headline == "x.so: works on CPython 3.11; system x86_64"
+    assert sheet(intersect_compatibility((one,))).headline == "x.so: compatible with CPython 3.11; system x86_64"
+
+
+def test_nothing_that_was_read_is_compatible_with_nothing() -> None:
+    """An empty folder, a text: no claim is made of it. Nor of a file that asks for nothing that is known."""
+    nothing = Compatibility((), None, None, None, ())
+    empty = intersect_compatibility((Compared("/a/empty", None, None, 0, nothing),))
+    assert sheet(empty).headline == "empty: nothing was compared: no shared object was read"
+    plain = intersect_compatibility((Compared("/a/x.so", None, None, 1, nothing),))
+    assert sheet(plain).headline == "x.so: no requirement on torch, Python, GPUs or the system was found"

@@ -1,4 +1,4 @@
-"""The queries of docs/dashboards.md, run as they stand over a folder of reports."""
+"""The queries of docs/how-to/dashboards.md, run as they stand over a folder of reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.gate.policy import Policy
 from abiscan.report import json_report, ndjson
 from tests.report import samples
 
-DOCS = Path(__file__).parents[2] / "docs" / "dashboards.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "dashboards.md"
 
 
 def query(name: str) -> str:

@@ -13,4 +13,4 @@ def test_what_was_seen_is_counted_beside_what_was_not() -> None:
     none = DiffReport("1", SIDE, SIDE, (), {}, ("a.whl!x.so: undecided",))
     assert sheet(none).headline == "a.whl -> a.whl: not everything could be compared; no change seen"
     one = DiffReport("1", SIDE, SIDE, (Change(Aspect.FILE, Effect.GAINED, "brings y.so"),), {}, ("undecided",))
-    assert sheet(one).headline.endswith("; 1 change told")
+    assert sheet(one).headline.endswith("; 1 change shown")

@@ -75,7 +75,7 @@ def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
     assert "No known release of torch loads all of them together." in words
     assert "alpha 1.0" in words
     assert "cp311 · loads on 2.8.0" in words
-    assert "its requirement admits torch 2.8.0 - 2.9.0" in words
+    assert "Requires-Dist allows torch 2.8.0 - 2.9.0" in words
     assert "admitted, and does not work there 2.8.0" in words
     assert "one.so and 1 more" in words
     assert "imports nothing of torch: gamma 3.0" in words
@@ -293,12 +293,12 @@ def test_the_runs_of_a_directory_come_in_the_order_of_their_names(tmp_path: Path
 )
 def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(UsageError, match=r"a\.json: no JSON report of abiscan: ") as error:
+    with pytest.raises(UsageError, match=r"a\.json: not a JSON report of abiscan: ") as error:
         read_earlier_runs(str(tmp_path))
     assert "\n" not in str(error.value)
 
 
-def test_windows_and_findings_run_by_run() -> None:
+def test_releases_and_findings_run_by_run() -> None:
     """beta loads on 2.9.0 in the earlier run and everywhere now: one rectangle, then three; one error, then none."""
     report = samples.wheels()
     then = read_run(json_report.render(report).encode(), "2026-01")
@@ -332,7 +332,7 @@ def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> 
     text = html.render(report, together, [then, now])
     (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
     assert beta.count('<rect class="unjudged"') == 1
-    assert "1 of 2 runs not judged on the releases: 2026-01" in beta
+    assert "1 of 2 runs not checked against the releases: 2026-01" in beta
     assert "in the run before" not in beta
     assert "the report of the run was written without <code>--matrix</code>" in text
     assert 'class="unjudged"' not in html.render(report, together, [now, now])

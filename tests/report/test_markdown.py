@@ -99,5 +99,5 @@ def test_the_torch_is_named_where_all_were_judged_on_it() -> None:
     other = replace(samples.an_artifact("", "b.so"), target=TargetEnvironment(torch_build=build))
     assert "against torch 2.13.0 (cpu)" in markdown.render(samples.a_report(one))
     text = markdown.render(samples.a_report(one, other))
-    assert "each against the torch that it is judged on" in text
+    assert "each against its target torch" in text
     assert "against torch 2.13.0" not in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
-from abiscan.report.provenance_text import provenance_lines
+from abiscan.report.provenance_text import provenance_sections
 from abiscan.report.style import Style
 from tests.report import samples
 
@@ -23,5 +23,5 @@ from tests.report import samples
 )
 def test_the_compilers_that_tell_most_are_named(told: tuple[str, ...], shown: str) -> None:
     facts = tuple(ProvenanceFact(Topic.COMPILER, value, ".comment") for value in told)
-    lines = provenance_lines(samples.an_artifact(provenance=Provenance(facts=facts)), Style())
-    assert lines[0] == f"  built: {shown}"
+    built = next(provenance_sections(samples.an_artifact(provenance=Provenance(facts=facts)), Style()))
+    assert built.lines == [f"  built: {shown}"]

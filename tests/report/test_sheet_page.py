@@ -1,4 +1,4 @@
-"""The HTML of `diff`, `env`, `together` and `stable`: the frame, style sheet and content security policy of the page of
+"""The HTML of `diff`, `env`, `compat` and `migrate`: the frame, style sheet and content security policy of the page of
 a scan. The parser is Python's own."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.report import samples
 ROWS = (
     Row(("-", "torch", "no longer works on `torch` 2.6.0"), Tone.BAD, ("- a()", "+ b()")),
     Row(("~", "import", "2 new"), Tone.DOUBT),
-    Row(("+", "torch", "works on torch 2.9.1 now"), Tone.GOOD, minor=True),
+    Row(("+", "torch", "compatible with torch 2.9.1 now"), Tone.GOOD, minor=True),
     Row(("x" * 60, "file", "")),
 )
 SHEET = Sheet(
-    "SHRANK",
-    "a -> b: works on less",
+    "REGRESSED",
+    "a -> b: compatible with less",
     Tone.BAD,
     (Table(("", "what", "change"), ROWS), Table((), (), "none")),
     ("a note",),
@@ -52,7 +52,17 @@ class Reader(HTMLParser):
 
 def test_everything_is_on_the_page() -> None:
     read = Reader(page(SHEET))
-    for text in ("SHRANK", "a -> b: works on less", "what", "change", "2 new", "- a()", "+ b()", "x" * 60, "a note"):
+    for text in (
+        "REGRESSED",
+        "a -> b: compatible with less",
+        "what",
+        "change",
+        "2 new",
+        "- a()",
+        "+ b()",
+        "x" * 60,
+        "a note",
+    ):
         assert text in read.texts
     assert ("tr", {"class": "r-bad"}) in read.tags
     assert [tag for tag, _ in read.tags].count("table") == 1

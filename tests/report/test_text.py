@@ -13,7 +13,6 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.imports import Status
 from abiscan.model.report import (
-    BINDS_ITSELF,
     ArtifactKind,
     ArtifactReport,
     ArtifactVerdict,
@@ -24,7 +23,7 @@ from abiscan.model.report import (
 )
 from abiscan.model.target import TargetEnvironment
 from abiscan.report import text
-from abiscan.report.style import Style, wrap
+from abiscan.report.style import LineGroup, Style, fit_sections, wrap
 from tests.report import samples
 
 # A pipe: lines as long as they are.
@@ -42,7 +41,7 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
         releases=samples.releases(),
     )
     assert lines_of(fine) == [
-        f"loads {NAME}: every torch and Python import binds on torch 2.13.0 (cpu, installed)",
+        f"loads {NAME}: 1 torch or Python symbol resolves on torch 2.13.0 (cpu, installed)",
         "  releases: loads on 2.12.0 - 2.13.0; not on 2.4.0 - 2.8.0 old string ABI",
         "  imports: 2 (1 torch, 1 other)",
     ]
@@ -62,14 +61,14 @@ def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> Non
     # In the order in which they are needed; the fix stands whole on its line, to be pasted.
     wanted = [
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
-        "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
-        "  why: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
+        "1 of 6 symbols is undefined on torch 2.13.0 (cpu, installed)",
+        "  cause: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
         '  fix: CXXFLAGS="-D_GLIBCXX_USE_CXX11_ABI=1" pip install --no-build-isolation .',
         "  because: libc10.so exports the same function with the other std::string",
         "    - the file has 41 names with the old std::string and none with the new",
         "  also: libavcodec.so.58 is not on this machine [library-missing, medium confidence]",
         "  fix: apt-get install libavcodec58",
-        f"  loader says: undefined symbol: {samples.CHECK_FAIL_OLD}",
+        f"  loader error: undefined symbol: {samples.CHECK_FAIL_OLD}",
         "  warning[const-data-ptr]: const_data_ptr<long>() is exported by no build under this name",
         "    at void f(at::Tensor) (file offset 0x11c0)",
         "    at csrc/kernel one.cpp:42 in void g(at::Tensor)",
@@ -108,7 +107,7 @@ def test_the_first_line_of_each_verdict(artifact: ArtifactReport, first: str) ->
 
 def test_without_a_target_no_torch_is_named() -> None:
     report = replace(samples.a_report(samples.an_artifact()), torch_build=None)
-    assert text.render(report, PIPE) == f"loads {NAME}: every torch and Python import binds\n"
+    assert text.render(report, PIPE) == f"loads {NAME}: loads\n"
 
 
 def test_of_several_files_bad_ones_lead_and_good_ones_take_a_line() -> None:
@@ -121,8 +120,8 @@ def test_of_several_files_bad_ones_lead_and_good_ones_take_a_line() -> None:
     )
     assert lines[:2] == [
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
-        "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
-        "  why: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
+        "1 of 6 symbols is undefined on torch 2.13.0 (cpu, installed)",
+        "  cause: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
     ]
     assert lines[-4:] == [
         "",
@@ -149,12 +148,12 @@ def test_of_many_bad_files_the_first_is_told_in_full() -> None:
     bad = [replace(samples.failing(), member=f"example/m{n}.so") for n in range(5)]
     text_of = "\n".join(lines_of(*bad))
     assert text_of.count("fix: CXXFLAGS") == 1
-    assert text_of.count("FAILS ") == text_of.count("why: built with the old std::string") == 5
+    assert text_of.count("FAILS ") == text_of.count("cause: built with the old std::string") == 5
     assert text_of.count("; 1 further cause") == 4
 
 
 def test_verbose_lists_everything() -> None:
-    brief, verbose = lines_of(samples.failing()), lines_of(samples.failing(), style=replace(PIPE, verbose=True))
+    brief, verbose = lines_of(samples.failing()), lines_of(samples.failing(), style=replace(PIPE, verbose=2))
     assert set(brief) <= set(verbose)
     assert "    libavcodec.so.58 -> not found" in verbose
     assert "  missing imports (1):" in verbose
@@ -195,7 +194,7 @@ def test_findings_of_sources_are_shown_by_rule() -> None:
         "  fix: Rebuild with torch 2.13.0",
         "note[half-intrinsic]: half-intrinsic here",
         *(f"  at {n}.cu:7, 9" for n in range(4)),
-        "  ... and in 2 more files: -v shows all",
+        "  ... and in 2 more files: -v",
         "  fix: Rebuild with torch 2.13.0",
     ]
     assert lines_of(*sources, style=replace(PIPE, quiet=True)) == []
@@ -219,7 +218,7 @@ def test_what_is_accepted_takes_a_line() -> None:
     policy = Policy(ignores=(Ignore("abiscan.toml, ignore 1", "known", rule="missing-import"),))
     report = apply(samples.a_report(samples.failing()), policy)
     (line,) = text.render(report, PIPE).splitlines()
-    assert line.startswith("FAILS     dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C")
+    assert line.startswith("accepted  dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C")
     assert line.endswith("; 1 finding accepted)")
 
 
@@ -257,7 +256,23 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     whole = f"loads {path}: 2 of 2 shared objects need torch, and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
-    assert over(loads, members[0], barred) == f"{whole}; 1 has findings that fail the run{asked}"
+    assert over(loads, members[0], barred) == f"FAILS{whole[5:]}; 1 has findings that fail the run{asked}"
+
+
+def test_a_wheel_whose_one_file_is_without_torch_is_named() -> None:
+    paths = [f"dist/{name}-1.0-cp311-cp311-linux_x86_64.whl" for name in ("xgrammar", "torchvision")]
+    files = [
+        samples.an_artifact(path, "x/a.so", verdict=verdict)
+        for path, verdict in zip(paths, (ArtifactVerdict.NOT_TORCH, ArtifactVerdict.LOADS), strict=True)
+    ]
+    containers = tuple(
+        Container(file.path, "wheel", "x", "1.0", (), (), (), (), file.verdict, (file.display,)) for file in files
+    )
+    report = replace(samples.a_report(*files), containers=containers)
+    shown = text.render(report, PIPE)
+    assert f"not torch {paths[0]}: none of 1 shared object needs torch\n" in shown
+    assert paths[1] in shown
+    assert text.render(report, replace(PIPE, quiet=True)) == ""
 
 
 def test_inputs_notes_and_stale_entries_stand_at_the_end() -> None:
@@ -273,11 +288,11 @@ def test_inputs_notes_and_stale_entries_stand_at_the_end() -> None:
     [
         (
             samples.mixed(),
-            "fail: 6 files: 1 loads, 1 fails, 1 undecided, 1 unreadable, 1 not torch, 1 source, 1 error, 2 warnings, "
-            "1 note, 1 suppressed, 1 stale entry, 1 input could not be read",
+            "fail: 6 files checked: 1 loads, 1 fails to load, 1 undecided, 1 unreadable, 1 not torch, 1 source "
+            "(1 error, 2 warnings, 1 note, 1 suppressed, 1 stale entry, 1 input could not be read)",
         ),
-        (samples.empty(), "pass: 0 files"),
-        (replace(samples.a_report(samples.an_artifact()), verdict=Verdict.PASS), "pass: 1 file: 1 loads"),
+        (samples.empty(), "pass: 0 files checked"),
+        (replace(samples.a_report(samples.an_artifact()), verdict=Verdict.PASS), "pass: 1 file checked: 1 loads"),
         (samples.a_report(errors=(InputError("x.whl", "gone"),)), "incomplete: 1 input could not be read"),
     ],
 )
@@ -290,8 +305,42 @@ def test_the_line_at_the_end_of_a_run(report: Report, line: str) -> None:
 def test_lines_keep_to_the_width(width: int, color: bool) -> None:
     long = replace(samples.failing(), notes=("word " * 60, "x" * 500))
     shown = text.render(samples.a_report(long), Style(width, color)).splitlines()
-    # The longest line that is not wrapped is a fix's second line or a count; none is here.
-    assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown) <= width
+    # What is longer is one word on a line of its own. A fix's second line and a count are not wrapped; none is here.
+    wide = [line for line in (re.sub(r"\x1b\[[\d;]*m", "", each) for each in shown) if len(line) > width]
+    assert [line for line in wide if len(line.split()) > 1] == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("label", ["  mangled: ", "- "])
+def test_a_mangled_name_is_not_broken(width: int, label: str) -> None:
+    """A name that does not fit behind its label stands on the next line, so that it can be copied."""
+    name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+    alone = [label.rstrip(), f"    {name}"] if len(label) > 4 else [f"{label}{name}"]
+    assert wrap(name, Style(width), label, "    ") == alone
+    lines = wrap(f"undefined symbol: {name}, version 1", Style(width), label, "    ")
+    assert lines == [f"{label}undefined symbol:", f"    {name},", "    version 1"]
+
+
+def test_sections_are_left_out_by_rank() -> None:
+    sections = [LineGroup(0, ["verdict"]), LineGroup(5, ["x"] * 10), LineGroup(1, ["loader"]), LineGroup(2, ["y"] * 20)]
+    assert fit_sections(sections, PIPE) == ["verdict", "loader", *["y"] * 20, "  ... and 10 more lines: -v"]
+    assert len(fit_sections(sections, replace(PIPE, verbose=1))) == 32
+    assert fit_sections([LineGroup(0, ["z"] * 150)], replace(PIPE, verbose=1))[-1] == "  ... and 51 more lines: -vv"
+    assert len(fit_sections([LineGroup(0, ["z"] * 150)], replace(PIPE, verbose=2))) == 150
+
+
+@pytest.mark.parametrize(("verbose", "most"), [(0, 25), (1, 100)])
+@pytest.mark.parametrize("width", [None, 40, 80])
+def test_a_file_has_no_more_lines_than_its_level_allows(verbose: int, most: int, width: int | None) -> None:
+    bad = samples.failing()
+    bad = replace(
+        bad, causes=bad.causes * 30, findings=bad.findings * 200, imports=bad.imports * 300, notes=("note " * 30,) * 50
+    )
+    style = Style(width, verbose=verbose)
+    lines = lines_of(bad, style=style)
+    assert len(lines) <= most
+    assert lines[-1].endswith(f" more lines: {style.more}")
+    assert len(lines_of(bad, style=replace(style, verbose=2))) > 300
 
 
 def test_colours_are_all_that_they_change() -> None:
@@ -300,9 +349,9 @@ def test_colours_are_all_that_they_change() -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("verbose", [0, 1, 2])
 @pytest.mark.parametrize("width", [None, 40, 80])
-def test_no_name_can_steer_a_terminal(width: int | None, verbose: bool) -> None:
+def test_no_name_can_steer_a_terminal(width: int | None, verbose: int) -> None:
     shown = text.render(samples.hostile(), Style(width, verbose=verbose))
     unsafe = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert {c for c in shown if unicodedata.category(c) in unsafe} == {"\n"}
@@ -329,13 +378,15 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
 
 def test_what_fails_for_another_file_comes_behind_it_and_says_so() -> None:
     """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which lacks a name."""
-    why = f"{BINDS_ITSELF} on 2.15.0+cu132; it does not load there: libneml2.so fails"
-    derived = samples.an_artifact("a/_aoti.so", verdict=ArtifactVerdict.FAILS, notes=("of another kind", why))
+    why = "all its imports resolve on 2.15.0+cu132; , but it does not load there: libneml2.so fails"
+    derived = samples.an_artifact(
+        "a/_aoti.so", verdict=ArtifactVerdict.FAILS, notes=("of another kind", why), failure_reasons=(why,)
+    )
     found = lines_of(derived, replace(samples.failing(), path="b/libneml2.so", member=None))
     heads = [number for number, line in enumerate(found) if line.startswith("FAILS ")]
     assert [found[number].partition(":")[0] for number in heads] == ["FAILS b/libneml2.so", "FAILS a/_aoti.so"]
-    assert found[heads[1] + 1] == f"  why: {why}"
-    assert sum(BINDS_ITSELF in line for line in found) == 1
+    assert found[heads[1] + 1] == f"  cause: {why}"
+    assert sum(why in line for line in found) == 1
     assert "  note: of another kind" in found
 
 

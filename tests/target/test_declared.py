@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
-from abiscan.target.declared import declared_by, release_in_name, unknown_of, unread_requirements
+from abiscan.target.declared import declared_by, release_in_name, unknown_of, unread_requirements, without_build
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 
-def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0") -> ContainerFacts:
-    return ContainerFacts("x.whl", ContainerKind.WHEEL, "x", version, tags, tags, requires)
+def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name: str = "x") -> ContainerFacts:
+    return ContainerFacts("x.whl", ContainerKind.WHEEL, name, version, tags, tags, requires)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,20 @@ def test_a_release_in_a_path(place: str, release: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "cuda", "alike"),
+    [
+        ("x/_C_cuda118.so", "x/_C_cuda121.so", None, True),
+        ("x/_C_cuda12.so", "x/_C_cpu.so", "12", True),
+        ("x_cuda_256.so", "x_cuda_64.so", None, False),
+        ("x_cuda_128.so", "x_cuda_120.so", "11", False),
+        ("x_cuda_128.so", "x_cuda_120.so", "12.8", True),
+    ],
+)
+def test_builds_of_one_module(one: str, other: str, cuda: str | None, alike: bool) -> None:
+    assert (without_build(one, cuda) == without_build(other, cuda)) is alike
+
+
+@pytest.mark.parametrize(
     ("container", "place", "admits", "refuses", "source"),
     [
         (facts("torch==2.8.0"), "x/_C.so", "2.8.0", "2.8.1", TargetSource.REQUIREMENT),
@@ -43,6 +57,11 @@ def test_a_release_in_a_path(place: str, release: str | None) -> None:
         (facts(version="2.1.2+pt24cu121"), "x/_C.so", "2.4.1", "2.5.0", TargetSource.VERSION_LABEL),
         (facts(version="2.7.4+cu12torch2.5cxx11abifalse"), "x/_C.so", "2.5.1", "2.4.0", TargetSource.VERSION_LABEL),
         (facts("torch>=2.1"), "x/torch-2.9/x.so", "2.9.1", "2.8.0", TargetSource.FOLDER),
+        (facts("torch>=2.1", version="2.1.2+pt24cu121"), "x/_C.so", "2.4.1", "2.5.0", TargetSource.VERSION_LABEL),
+        (facts(name="nvfuser_cu121_torch25"), "x/_C.so", "2.5.1", "2.6.0", TargetSource.VERSION_LABEL),
+        # deepmd-kit 3.1.0.
+        (facts('torch==2.7.0.*; extra == "torch"'), "x/_C.so", "2.7.0", "2.7.1", TargetSource.REQUIREMENT),
+        (facts("torch>=2.8", "torch==2.7.0; extra == 'x'"), "x/_C.so", "2.8.0", "2.7.0", TargetSource.REQUIREMENT),
     ],
 )
 def test_the_torch_that_is_declared(
@@ -55,18 +74,51 @@ def test_the_torch_that_is_declared(
     assert not torch.admits(refuses)
 
 
+def test_extras_that_require_different_releases_declare_none() -> None:
+    both = facts("torch==2.1.0; extra == 'cu118'", "torch==2.3.0; extra == 'cu121'")
+    assert declared_by(both, "x.so", "x86_64").torch is None
+
+
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        (facts(name="torchcodec-xpu"), "XPU"),
+        (facts(name="torchcodec_rocm"), "ROCm"),
+        (facts(name="torchcodec-npu"), "NPU"),
+        (facts("torch==2.8.0", name="torch-npu"), None),
+        (facts("torch==2.8.0+xpu"), "XPU"),
+        (facts("torch==2.8.0+rocm6.4"), "ROCm"),
+        (facts("torch==2.8.0+cpu"), None),
+        (facts(version="1.0+rocm6.4"), "ROCm 6"),
+        (facts(name="xpudrivers"), None),
+    ],
+)
+def test_the_accelerator_that_a_wheel_names(container: ContainerFacts, text: str | None) -> None:
+    gpu = declared_by(container, "x.so", "x86_64").gpu
+    assert (None if gpu is None else gpu.text) == text
+
+
+@pytest.mark.parametrize("version", ["1.0+pt24\u0663cu121", "1.0+pt2\u0664", "1.0+torch2.\u0664"])
+def test_digits_of_other_scripts_name_no_release(version: str) -> None:
+    """PEP 440 has ASCII digits; found by fuzzing."""
+    declared = declared_by(facts(version=version), "x.so", "x86_64")
+    assert declared.torch is None or declared.torch.specifiers == ("==2.4.*",)
+
+
 def test_the_variant_of_a_label() -> None:
     assert declared_by(facts(version="2.1.2+pt24cu121"), "x.so", "x86_64").torch.variant == "cu121"  # type: ignore[union-attr]
     assert declared_by(facts("torch==2.6.0+cpu"), "x.so", "x86_64").torch.variant == "cpu"  # type: ignore[union-attr]
 
 
 def test_requirements_that_do_not_count_here() -> None:
-    """Markers are asked about Linux, the file's architecture and its own Python; extras are not installed."""
+    """Markers are asked about Linux, the file's architecture and its own Python."""
     only_arm = facts("torch==2.4.0; platform_machine == 'aarch64'", "torch==2.8.0; platform_machine == 'x86_64'")
     assert declared_by(only_arm, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
     old = facts("torch==2.4.0; python_version < '3.10'", tags=("cp311-cp311-linux_x86_64",))
     assert declared_by(old, "x.so", "x86_64").torch is None
-    assert declared_by(facts("torch==2.4.0; extra == 'gpu'"), "x.so", "x86_64").torch is None
+    extra = facts("torch==2.4.0; extra == 'gpu' and platform_machine == 'aarch64'")
+    assert declared_by(extra, "x.so", "x86_64").torch is None
+    assert declared_by(extra, "x.so", "aarch64").torch is not None
     # For any Python: the newest one that Requires-Python admits, whichever runs this.
     both = facts("torch==2.4.0; python_version < '3.10'", "torch==2.8.0; python_version >= '3.10'")
     assert declared_by(both, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
@@ -79,7 +131,7 @@ def test_requirements_that_do_not_count_here() -> None:
 def test_a_requirement_that_cannot_be_read_is_said() -> None:
     container = facts("torch>=two")
     assert declared_by(container, "x.so", "x86_64").torch is None
-    assert list(unread_requirements(container)) == ["not read, as it is formed wrongly: Requires-Dist: torch>=two"]
+    assert list(unread_requirements(container)) == ["not read, invalid: Requires-Dist: torch>=two"]
     assert not list(unread_requirements(facts("torch>=2", "torchvision>=two")))
     assert len(list(unread_requirements(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
 
@@ -155,7 +207,7 @@ def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known:
     container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
     said = list(unknown_of(container))
     assert len(said) == (not known)
-    assert all(f"the tag {tag} names a Python that the table of CPythons does not know" in each for each in said)
+    assert all(f"the tag {tag} names a Python whose exports are not in the table of CPythons" in each for each in said)
 
 
 def test_a_dotted_version_is_no_tag() -> None:

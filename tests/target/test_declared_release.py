@@ -1,8 +1,9 @@
-"""Which torch a file is judged against: the installed one where it is_for_environment to it, else what it declares."""
+"""Which torch a file is checked against: the installed one where it is_for_environment to it, else what it declares."""
 
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
@@ -22,8 +23,8 @@ TORCH = InstalledTorch(
 )
 
 
-def facts(*requires: str, tags: tuple[str, ...] = CP311, version: str = "1.0") -> ContainerFacts:
-    return ContainerFacts("x.whl", ContainerKind.WHEEL, "x", version, tags, tags, requires)
+def facts(*requires: str, tags: tuple[str, ...] = CP311, version: str = "1.0", name: str = "x") -> ContainerFacts:
+    return ContainerFacts("x.whl", ContainerKind.WHEEL, name, version, tags, tags, requires)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,18 @@ def test_a_variant_that_the_index_does_not_hold_is_named() -> None:
     assert choice.build is not None
     assert choice.build.torch == "2.6.0"
     assert "no 2.6.0+cu118" in choice.note
+
+
+@pytest.mark.parametrize("name", ["torchcodec-xpu", "torchcodec-rocm", "torchcodec-npu"])
+def test_a_build_for_an_accelerator_that_the_index_does_not_hold_is_not_checked(name: str) -> None:
+    """`abiscan releases`: the builds of the shipped index are for CUDA."""
+    declared = declared_by(facts(name=name), "x.so", "x86_64")
+    assert not is_for_environment(declared, TORCH, PYTHON, "x86_64", named=False)
+    choice = find_declared_release(declared, INDEX, "x86_64")
+    assert choice.build is None
+    assert "the release index has none, so it was not checked" in choice.note
+    xpu = replace(TORCH, version="2.13.0+xpu", variant="xpu")
+    assert is_for_environment(declared, xpu, PYTHON, "x86_64", named=False) is name.endswith("xpu")
 
 
 def test_an_architecture_without_builds() -> None:

@@ -1,4 +1,4 @@
-"""Which torch a run is resolved against: a wheel or archive by its path, the newest build of a required range."""
+"""Which torch a run is resolved against: a wheel or archive by its path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from abiscan.errors import UnknownBuild
 from abiscan.model.target import TorchKind
-from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases import ReleaseIndex
 from abiscan.releases.add import read_archive
 from abiscan.target.run_torch import find_run_torch
 
@@ -62,18 +62,3 @@ def test_what_is_no_torch_is_said_so(tmp_path: Path) -> None:
     path.write_bytes(b"no zip")
     with pytest.raises(UnknownBuild, match="neither a wheel"):
         find_run_torch(str(path), None, _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None))
-
-
-@pytest.mark.parametrize(
-    ("within", "torch"), [(">=2.3,<2.12", "2.11.0"), ("==2.4.*", "2.4.1"), (">=2.14,!=2.15.0", "2.14.1")]
-)
-def test_the_newest_build_of_a_required_range(within: str, torch: str) -> None:
-    chosen = find_run_torch(None, None, open_index, "x86_64", within=within)
-    assert chosen.target.version == torch
-    assert within in (chosen.target.note or "")
-
-
-def test_a_range_without_a_known_build_and_a_named_torch_change_nothing() -> None:
-    plain = find_run_torch(None, None, open_index, "x86_64")
-    assert find_run_torch(None, None, open_index, "x86_64", within=">=9").target == plain.target
-    assert find_run_torch("2.4.0", None, open_index, "x86_64", within=">=2.6").target.version == "2.4.0"

@@ -61,7 +61,9 @@ def gpus_are_named(record: FileRecord) -> bool:
 def is_refused(record: FileRecord) -> bool:
     """It does not load on the target, or the loader of this machine refuses the file that the user named."""
     return record.verdict is ArtifactVerdict.FAILS or (
-        record.is_alone and any(finding.rule == "loader-refuses" for finding in record.findings)
+        record.is_alone
+        and not record.loader.torch_fails  # the file is not the cause
+        and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
 
 
@@ -77,17 +79,20 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "resolve_imports",
         reads=("binary", "target", "load_path", "siblings"),
-        writes=("imports", "needed", "absent", "dependents"),
+        writes=("imports", "needed", "absent", "dependents", "late_bound"),
     ),
     Pass(
         "predict_load",
-        reads=("binary", "facts", "target", "load_path", "siblings"),
-        writes=("loader", "problem", "broken_library"),
+        reads=("binary", "target", "load_path", "siblings"),
+        writes=("loader", "problem"),
     ),
     Pass(
         "check_releases",
-        reads=("binary", "target", "imports", "siblings", "absent", "dependents", "problem"),
-        writes=("torch_needs", "concerns_torch", "matrix", "cell"),
+        reads=(
+            "binary", "facts", "target", "imports", "load_path", "siblings", "absent", "dependents", "loader",
+            "problem",
+        ),
+        writes=("torch_needs", "concerns_torch", "matrix", "cell", "broken_library"),
     ),
     Pass(
         "collect_provenance",
@@ -139,14 +144,17 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "compare_drift",
-        reads=("facts", "matrix", "provenance", "derived_classes", "layouts", "verdict", "findings"),
+        reads=("facts", "matrix", "provenance", "derived_classes", "layouts", "verdict", "loader", "findings"),
         writes=("outcomes",),
         when=outcomes_are_asked,
         skipped={"outcomes": None},
     ),
     Pass(
         "find_causes",
-        reads=("facts", "imports", "target", "absent", "concerns_torch", "matrix", "outcomes", "verdict", "findings"),
+        reads=(
+            "facts", "imports", "target", "absent", "concerns_torch", "matrix", "outcomes", "verdict", "loader",
+            "findings",
+        ),
         writes=("causes", "import_causes"),
         when=is_refused,
         skipped={"causes": (), "import_causes": {}},
@@ -154,10 +162,10 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "write_notes",
         reads=(
-            "facts", "imports", "target", "absent", "matrix", "cell", "problem", "verdict", "loader", "concerns_torch",
-            "gpu_check", "unread_calls",
+            "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict", "loader",
+            "concerns_torch", "gpu_check", "unread_calls", "late_bound",
         ),
-        writes=("notes",),
+        writes=("notes", "failure_reasons"),
     ),
 )  # fmt: skip
 

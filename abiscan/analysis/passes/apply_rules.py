@@ -16,7 +16,7 @@ from abiscan.model.provenance import Topic
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import toolkit_of
-from abiscan.releases.matrix import window_of
+from abiscan.releases.matrix import releases_exporting
 from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
 
 
@@ -49,12 +49,13 @@ def _subject(record: FileRecord) -> RuleSubject:
     context, machine = record.context, record.facts.machine
     index = context.index
     builds = index.builds(machine) if record.matrix is not None else ()
+    declared = record.target.declared.torch
 
-    def windows(name: str) -> ReleaseRanges | None:
+    def exported_in(name: str) -> ReleaseRanges | None:
         """The releases that export a name; None where the index does not record such names."""
         history = index.history(name, machine)
         if history is not None:
-            return history.windows
+            return history.exported_in
         return None if index.known_omitted(name) is not None else ReleaseRanges()
 
     def libraries(name: str) -> tuple[str, ...] | None:
@@ -71,9 +72,12 @@ def _subject(record: FileRecord) -> RuleSubject:
         module=record.module,
         parse=parse,
         target=None if record.torch is None else record.torch.target,
-        windows=windows,
+        exported_in=exported_in,
         libraries=libraries,
         span=(builds[0].torch, builds[-1].torch) if builds else None,
+        declared=()
+        if declared is None
+        else tuple(filter(declared.admits_release, dict.fromkeys(build.torch for build in builds))),
         gnu_available=context.demangler.gnu_available,
     )
 
@@ -164,6 +168,8 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
     """The loader of this machine refuses a file that torch and Python do not fail."""
     if record.verdict is ArtifactVerdict.FAILS or record.loader.outcome is not LoaderOutcome.FAILS:
         return
+    if record.loader.torch_fails and not record.concerns_torch:
+        return  # whoever imports it need not import torch
     from abiscan.rules.computed import loader_rules
 
     # Needed libraries in the file's own directory, whether or not a loader would look there.
@@ -176,7 +182,7 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
             record.absent.all,
             record.module,
             path=record.load_path,
-            alone=record.is_alone,
+            alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
             beside=beside,
         )
 
@@ -187,9 +193,9 @@ def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Findin
     rewritable = {each.id for each in context.rules if each.rewrites}
     if record.matrix is None or not any(finding.rule in rewritable for finding in findings):
         return ()
-    from abiscan.rules.what_if import what_if
+    from abiscan.rules.rewrite_effects import predict_rewrites
 
-    def window(names: Iterable[str]) -> ReleaseRanges:
-        return window_of(names, context.index, record.facts.machine, needs.libraries)
+    def releases_of(names: Iterable[str]) -> ReleaseRanges:
+        return releases_exporting(names, context.index, record.facts.machine, needs.libraries)
 
-    return what_if(context.rules, subject, needs.names, window)
+    return predict_rewrites(context.rules, subject, needs.names, releases_of)

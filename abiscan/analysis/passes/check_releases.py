@@ -8,11 +8,15 @@ from abiscan.analysis.file_record import FileRecord
 from abiscan.environment.python_names import exported_by
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.torch_needs import torch_needs
+from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderStop
 from abiscan.model.release import ReleaseVerdict
+from abiscan.ownership.libstdcxx import ADDED
+from abiscan.ownership.names import owner_of
 from abiscan.releases import Build
-from abiscan.releases.matrix import judge
+from abiscan.releases.matrix import build_matrix
+from abiscan.wheel.tags import promise_of, versions_exceed
 
 
 def check_releases(record: FileRecord) -> None:
@@ -26,7 +30,8 @@ def check_releases(record: FileRecord) -> None:
         record.imports,
         record.siblings,
         (*absent.missing, *absent.of_dependents),
-        record.dependents,
+        dependents=record.dependents,
+        newer=_newer_functions(record),
     )
     record.torch_needs = needs
     record.concerns_torch = bool(needs.names or needs.libraries)
@@ -35,8 +40,25 @@ def check_releases(record: FileRecord) -> None:
         # The interpreter of the installed torch serves it; for releases the table of CPythons does.
         on_releases = context.options.matrix or (record.torch is not None and not record.torch.installed)
         otherwise = _other_failure(record) if on_releases else None
-        record.matrix = judge(needs, context.index, reasons=context.options.matrix, otherwise=otherwise)
+        target = None if record.torch is None else record.torch.build
+        record.matrix = build_matrix(
+            needs, context.index, reasons=context.options.matrix, target=target, otherwise=otherwise
+        )
     record.cell = _cell(record)
+    record.broken_library = _broken_library(record)
+
+
+def _newer_functions(record: FileRecord) -> tuple[str, ...]:
+    """The functions of libstdc++ that the file imports without a version and that the oldest system of its wheel's tags
+    does not have: what it is loaded beside must export them."""
+    named = [ADDED[b.name] for b in record.imports if b.name in ADDED and b.symbol.version is None]
+    if not named:
+        return ()
+    facts = record.artifact.group.facts
+    promise = promise_of(facts.file_tags or facts.metadata_tags)
+    needs = [VersionNeed("libstdc++.so.6", version, weak=False) for version in named]
+    beyond = {each.version for each in versions_exceed(promise, needs)}
+    return tuple(name for name, version in ADDED.items() if version in beyond)
 
 
 def _cell(record: FileRecord) -> ReleaseVerdict | None:
@@ -48,6 +70,26 @@ def _cell(record: FileRecord) -> ReleaseVerdict | None:
     if any(each.owner is Owner.TORCH and each.status is Status.UNDECIDED for each in record.imports):
         return None
     return next((verdict for verdict in matrix.verdicts if verdict.build == torch.build), None)
+
+
+def _broken_library(record: FileRecord) -> str | None:
+    """A library that the file needs and that does not load on the installed torch, for an undefined torch or Python
+    symbol, so that the file, whose own symbols resolve, does not either: the one at which the loader stops; else one of
+    its package, whatever else the loader does not find here."""
+    stop, torch = record.loader.stop, record.torch
+    if stop is not None and stop.symbol is not None and stop.object != record.load_path:
+        owner = owner_of(stop.symbol)
+        if owner in (Owner.TORCH, Owner.PYTHON) or record.context.index.history(stop.symbol, record.facts.machine):
+            return stop.object
+    if torch is None or not torch.installed:
+        return None  # of a release the cell has it
+    exports = torch.exports
+    scope = exports.in_scope(record.torch_needs.scope)
+    for each in record.torch_needs.siblings:
+        lacks = any(map(torch.lacks, each.libraries))
+        if lacks or any(exports.library_in(name, scope) is None for name in filter(exports.knows, each.names)):
+            return each.library
+    return None
 
 
 def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:

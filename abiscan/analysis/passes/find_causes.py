@@ -11,6 +11,7 @@ from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases.pythons import installable
 
 
 def find_causes(record: FileRecord) -> None:
@@ -35,9 +36,7 @@ def find_causes(record: FileRecord) -> None:
             context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
             loads_on=_installable_releases(record),
             pythons=target.pythons or target.possible,
-            pythons_because=python.detected_from
-            if python is not None
-            else "it declares none, and an installer has these",
+            pythons_because=python.detected_from if python is not None else "none is declared; installers use these",
         ),
         libraries=lacking,
         here=True,
@@ -55,23 +54,25 @@ def _loads_on(verdicts: tuple[ReleaseVerdict, ...], release: str) -> bool:
 
 def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
     """The releases that an advice to install another torch may name: those on which the file loads with the layouts
-    that it was made with, else others than this one that have its names; of these the ones that its package admits,
-    and that have the names of its other files where some have them all. None where they are not known."""
+    that it was made with and the CUDA that their builds ship, that have wheels for its Python and that its package
+    admits; of these the ones that have the names of its other files where some have them all. None where they are not
+    known."""
     matrix, torch = record.matrix, record.torch
     if matrix is None or matrix.unknown:
         # Where no release exports all of the names that are recorded, none has the others besides.
         return ReleaseRanges() if matrix is not None and not matrix.exporting else None
-    declared = record.target.declared.torch
+    declared = record.target.declared
     verdicts = record.outcomes or ()
     loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
-    target = None if loading or torch is None else torch.target.version
     known = tuple(dict.fromkeys(each.torch for each in verdicts))
+    python = record.context.options.environment.version if record.context.options.environment is not None else None
+    pythons = [each.oldest for each in declared.pythons if not each.later]
+    if not pythons and python is not None and torch is not None and torch.installed:
+        pythons = [python]
     fitting = {
         release
-        for release in known
-        if (release in loading if loading else matrix.exporting.contains(release))
-        and release != target
-        and (declared is None or declared.admits_release(release))
+        for release in (known if not pythons else {each for python in pythons for each in installable(known, python)})
+        if release in loading and (declared.torch is None or declared.torch.admits_release(release))
     }
     of_all = (
         fitting.intersection(exported_to_all(record.artifact.group, record.context.index, record.facts.machine))

@@ -15,6 +15,7 @@ from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.target import TargetSource
 from abiscan.ownership.gpu_libraries import fits_gpu
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases import Build
 
 
@@ -31,6 +32,8 @@ def resolve_imports(record: FileRecord) -> None:
             settle_python_names(resolution, pythons)
     else:
         resolution = _on_release(record, pythons)
+    _settle_by_package(record, resolution)
+    record.late_bound = _leave_open_what_is_called_late(record, resolution)
     record.dependents, of_dependents = _settle_by_dependents(record, resolution)
     demangle = record.context.demangler.demangle
     record.imports = tuple(
@@ -49,7 +52,7 @@ def resolve_imports(record: FileRecord) -> None:
 
 def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolution:
     """Resolve against a release by the index alone."""
-    from abiscan.loader.resolve_on_release import resolve_on_release, settle_by_package
+    from abiscan.loader.resolve_on_release import resolve_on_release
 
     artifact, binary, torch = record.artifact, record.binary, record.torch
     # Where an environment here would have them is nothing of the release's: members are called by their place.
@@ -58,15 +61,49 @@ def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolut
     exports = None if torch is None else torch.exports
     resolution = resolve_on_release(binary, members, exports, pythons, one_of=not record.target.pythons)
     _leave_open_for_other_string(resolution, record, record.context.target.index_around(torch).builds(binary.machine))
-    if artifact.member is not None:
-        own = [
-            each.name
-            for each in resolution.imports
-            if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
-        ]
-        if own:
-            settle_by_package(resolution, exported_beside(artifact, own))
     return resolution
+
+
+def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
+    """Resolve what no library in scope exports by other files of the package, which may load them first. What is left
+    of a plugin, which imports nothing of torch and Python, may be the names of the program that loads it."""
+    artifact = record.artifact
+    own = [
+        each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
+    ]
+    if artifact.member is None or not own:
+        return
+    from abiscan.loader.resolve_on_release import settle_by_package
+
+    settle_by_package(resolution, exported_beside(artifact, [each.name for each in own]))
+    hosts = (Owner.TORCH, Owner.PYTHON)
+    binary = record.binary
+    if (
+        not any(each.owner in hosts for each in resolution.imports)
+        and not any(map(is_torch_library, binary.needed))
+        and not binary.names_with_prefix("PyInit_", 1)
+    ):
+        for each in own:
+            if each.status is Status.MISSING:
+                each.settle(Status.UNDECIDED)
+
+
+def _leave_open_what_is_called_late(record: FileRecord, resolution: Resolution) -> tuple[str, ...]:
+    """Leave undecided what a package that opens the file lazily need not have until it is called."""
+    missing = [
+        each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
+    ]
+    if record.is_alone or not missing:
+        return ()
+    if not record.binary.is_bound_when_called({each.symbol.index for each in missing}):
+        return ()
+    from abiscan.provenance.lazy_loading import is_opened_lazily
+
+    if not is_opened_lazily(record.artifact, record.context.options.settings.files):
+        return ()
+    for each in missing:
+        each.settle(Status.UNDECIDED)
+    return tuple(each.name for each in missing)
 
 
 def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -110,7 +147,7 @@ def _unfit_libraries(resolution: Resolution, record: FileRecord) -> tuple[str, .
         return ()
     if not torch.installed:
         return resolution.unfit_libraries
-    return tuple(name for name in resolution.missing_libraries if not fits_gpu(name, torch.exports.brings))
+    return tuple(name for name in resolution.missing_libraries if not fits_gpu(name, torch.exports.provided_libraries))
 
 
 def _with_shipped(needed: Sequence[NeededLibrary], record: FileRecord) -> tuple[NeededLibrary, ...]:

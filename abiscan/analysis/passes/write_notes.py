@@ -7,19 +7,22 @@ from collections.abc import Iterator
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.imports import Owner, Status
-from abiscan.model.loading import LoaderOutcome, LoaderStop, StopKind
+from abiscan.model.loading import LoaderOutcome, LoaderStop
 from abiscan.model.release import ReleaseState
-from abiscan.model.report import BINDS_ITSELF, ArtifactVerdict
+from abiscan.model.report import ArtifactVerdict
 from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.torch_names import is_torch_library
-from abiscan.ownership.vendors import brought_otherwise
+from abiscan.ownership.vendors import other_version_provided
+from abiscan.rules.texts import shortened
 
 
 def write_notes(record: FileRecord) -> None:
     """One sentence each, for a person."""
+    record.failure_reasons = reasons = tuple(_failure_reasons(record))
     record.notes = (
         *record.gpu_check.notes,
-        *_notes(record),
+        *_notes(record, reasons),
         *([] if record.unread_calls is None else [record.unread_calls]),
     )
 
@@ -31,56 +34,76 @@ def _choice(record: FileRecord) -> str:
     if note or not undecided or torch is None or torch.build is None:
         return note
     if not all(map(torch.exports.knows, undecided)):
-        return f"of torch {torch.target.version} the release index has only the names that are spelt as torch's own"
+        return f"the release index has only torch's own symbols of torch {torch.target.version}"
     return f"the release index has no build of torch {torch.target.version} with the std::string of this file"
 
 
-def _notes(record: FileRecord) -> Iterator[str]:
-    torch, matrix, problem, cell = record.torch, record.matrix, record.problem, record.cell
+def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str]:
+    torch, matrix, problem = record.torch, record.matrix, record.problem
     unfit, choice, loader = record.unfit_libraries, _choice(record), record.loader
     if isinstance(problem, LoaderStop):
-        yield f"no glibc loads this file, whatever torch is there: {problem.message}"
+        yield f"glibc refuses this file, with any torch: {problem.message}"
     elif problem is not None:
-        yield f"whether a loader loads this file cannot be known: {problem}"
+        yield f"unknown whether the loader accepts this file: {problem}"
     if unfit and torch is not None:
-        brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
-        says = ", ".join(f"{soname} ({other} is brought)" if other else soname for soname, other in brought.items())
-        yield f"needs {says}: torch {torch.target.version}+{torch.target.variant} is no build for the CUDA of this file"
+        others = {soname: other_version_provided(soname, torch.exports.provided_libraries) for soname in unfit}
+        says = ", ".join(f"{soname} ({other} is provided)" if other else soname for soname, other in others.items())
+        yield f"needs {says}: torch {torch.target.version}+{torch.target.variant} ships another CUDA"
     if choice:
         yield choice
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
-        yield f"no torch build for {record.facts.machine} is known: nothing can be said about its torch imports"
+        yield f"no torch build for {record.facts.machine} is known: its torch imports were not checked"
     elif torch is not None and torch.note is not None:
         yield torch.note
     if matrix is not None and matrix.unknown:
         yield (
-            f"{len(matrix.unknown)} imports are of a kind that the release index does not record; releases are judged "
-            "without them"
+            f"{len(matrix.unknown)} imports are not recorded in the release index; releases are checked without them"
         )
     absent = [soname for soname in record.absent.missing if not is_torch_library(soname) and soname not in unfit]
     undecided = sum(b.status is Status.UNDECIDED for b in record.imports)
     if absent:
-        tail = f": {undecided} imports that they may provide are undecided" if undecided else ""
+        tail = f": {undecided} imports may come from there and are undecided" if undecided else ""
         here = torch is not None and torch.installed
-        where = "not on this machine" if here else "brought by neither its package nor torch, and not judged"
+        where = "not on this machine" if here else "not checked, provided neither by the package nor by torch"
         yield f"{where}: {', '.join(absent)}{tail}"
-    open_ones = sum(b.status is Status.UNDECIDED and b.owner is Owner.OTHER for b in record.imports)
+    late = set(record.late_bound)
+    if late:
+        called = [each.demangled or each.name for each in record.imports if each.name in late]
+        yield f"loads lazily: {len(late)} symbol{'s' * (len(late) > 1)} unresolved until called: {shortened(called)}"
+    own = [
+        b.name
+        for b in record.imports
+        if b.status is Status.UNDECIDED and b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late
+    ]
+    open_ones = len(own)
+    if own and not absent and not record.absent.of_dependents and not record.concerns_torch:
+        yield f"not exported by its package, maybe by the program that loads it: {shortened(own)}"
     if record.absent.of_dependents and not absent and open_ones:
         names = ", ".join(record.absent.of_dependents)
         yield (
-            f"files of its package that need this one bring {names}, which are not here: "
-            f"{open_ones} imports that they may provide are undecided"
+            f"files of its package that need this one also need {names}, not found here: "
+            f"{open_ones} imports may come from there and are undecided"
         )
     if loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
-        yield f"the loader would stop here for want of the GPU's driver alone: {loader.error}"
-    decisive = any(b.status.is_unresolved for b in record.imports)
-    if record.verdict is ArtifactVerdict.FAILS and loader.outcome is LoaderOutcome.FAILS and not decisive:
-        stop = loader.stop
-        if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
-            name = os.path.basename(stop.object)
-            yield f"{BINDS_ITSELF}; {name}, which it needs, does not load: scan it for why"
-    if cell is not None and cell.state is ReleaseState.FAILS and not decisive and not cell.missing and cell.reason:
-        where = f"{cell.torch}+{cell.variant}"
-        yield f"{BINDS_ITSELF} on {where}; it does not load there: {cell.reason}"
+        yield f"the loader would stop here only because the GPU driver is missing: {loader.error}"
+    yield from failure_reasons
     if record.verdict is ArtifactVerdict.FAILS and loader.outcome is LoaderOutcome.LOADS:
-        yield "the loader would load it here all the same: what is missing for the target is provided by this machine"
+        yield "the loader would load it here: this machine provides what the target lacks"
+
+
+def _failure_reasons(record: FileRecord) -> Iterator[str]:
+    """Why a file fails although all its own imports resolve."""
+    if any(b.status.is_unresolved for b in record.imports):
+        return
+    cell = record.cell
+    if record.broken_library is not None:
+        name = os.path.basename(record.broken_library)
+        yield f"all its imports resolve, but {name}, which it needs, does not load: run abiscan on that file"
+    newer = [] if cell is None else [name for name in cell.missing if name in ADDED]
+    if cell is not None and newer:
+        wanted = ", ".join(f"{name} ({ADDED[name]})" for name in newer)
+        where = f"{cell.torch}+{cell.variant}"
+        yield f"exported neither by torch {where} nor by libstdc++ on the oldest system of its wheel's tags: {wanted}"
+    if cell is not None and cell.state is ReleaseState.FAILS and not cell.missing and cell.reason:
+        where = f"{cell.torch}+{cell.variant}"
+        yield f"all its imports resolve on {where}, but it does not load there: {cell.reason}"

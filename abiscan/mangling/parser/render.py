@@ -155,7 +155,7 @@ class Renderer:
             memo[node] = text
             self.budget -= len(text) + 4
             if self.budget < 0:
-                raise NameTooComplex("stands for too much text")
+                raise NameTooComplex("expands to too much text")
         return text
 
     def left(self, node: Node) -> str:
@@ -183,7 +183,7 @@ class Renderer:
         self._depth -= 1
         self.budget -= len(text) + 4
         if self.budget < 0:
-            raise NameTooComplex("stands for too much text")
+            raise NameTooComplex("expands to too much text")
         return text
 
     def joined(self, nodes: tuple[Node, ...]) -> str:

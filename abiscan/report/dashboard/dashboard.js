@@ -11,7 +11,7 @@
   const rows = matrix ? [...matrix.tBodies[0].rows].slice(1) : [];
   const order = $("order");
   if (matrix) {
-    const words = { loads: "all work", fails: "none works", unknown: "not judged" };
+    const words = { loads: "all work", fails: "none works", unknown: "not checked" };
     keepStop = walk(matrix, (cell) => {
       const row = cell.parentElement;
       const column = cell.cellIndex - 1;

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
+from abiscan.model.outcome import BAD, outcome_of
 from abiscan.model.provenance import Provenance, Topic
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
@@ -20,18 +21,6 @@ STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, S
 STRINGS = {True: "new (C++11)", False: "old (pre-C++11)", None: None}
 # Operators that a panel lists at the most.
 _OPERATORS = 300
-_BAD = (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
-
-
-def is_bad(report: Report, artifact: ArtifactReport) -> bool:
-    """Whether the file is why the run does not pass: it, or a finding of it, fails, and nothing accepts that."""
-    if any(report.failing(finding) for finding in artifact.findings):
-        return True
-    if artifact.replaced_by is not None or artifact.verdict not in _BAD:
-        return False
-    # Where no error stands for a failure (a build for another CUDA), accepting a warning accepts it only with the rest.
-    errors = [f for f in artifact.findings if f.severity is Severity.ERROR] or artifact.findings
-    return not errors or any(not f.suppressed for f in errors)
 
 
 def file_view(report: Report, number: int, artifact: ArtifactReport, label: str) -> FileView:
@@ -50,7 +39,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         display=display,
         verdict=artifact.verdict.value,
         word=verdict_words(artifact.verdict),
-        bad=is_bad(report, artifact),
+        bad=outcome_of(artifact, report.fail_on, report.accepted) in BAD,
         loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
         needed=tuple(
             (printable(n.soname), printable(n.found) if n.found is not None else None) for n in artifact.needed
@@ -83,9 +72,9 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
     )
 
 
-def ranges_words(windows: ReleaseRanges | None) -> str:
+def ranges_words(ranges: ReleaseRanges | None) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty where it was not looked up."""
-    return "" if windows is None else printable(windows.text(last=", ")) or "no known release"
+    return "" if ranges is None else printable(ranges.text(last=", ")) or "no known release"
 
 
 def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
@@ -121,17 +110,17 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     built = (
         made.built_for + (f" ({made.built_for_source})" if made.built_for_source else "") if made.built_for else None
     )
-    windows = None
+    ranges = None
     if artifact.releases is not None:
         versions: dict[str, bool] = {}
         for release in artifact.releases:
             versions[release.torch] = versions.get(release.torch, False) or release.fits
-        windows = known_ranges(ReleaseRanges.of_known(versions, versions.__getitem__))
+        ranges = known_ranges(ReleaseRanges.of_known(versions, versions.__getitem__))
     facts = [
-        ("loads on torch", windows),
+        ("loads on torch", ranges),
         *_setting(artifact.target),
         ("built for torch", built),
-        ("torch releases with all its imports", ranges_words(made.torch_releases) if windows is None else None),
+        ("torch releases with all its imports", ranges_words(made.torch_releases) if ranges is None else None),
         ("std::string", STRINGS[made.cxx11_abi]),
         ("torch interface", made.abi),
         ("GPU code", " ".join(made.gpu_archs)),
@@ -149,4 +138,6 @@ def _setting(setting: TargetEnvironment | None) -> list[tuple[str, str | None]]:
     if setting is None:
         return []
     parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
-    return [(f"judged in: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated]
+    return [
+        (f"target environment: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated
+    ]

@@ -215,7 +215,7 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-# --- windows ----------------------------------------------------------------------------------------------------
+# --- release ranges ---------------------------------------------------------------------------------------------
 
 
 def loads_on(builds: Sequence[BuildOfTorch]) -> ReleaseRanges:

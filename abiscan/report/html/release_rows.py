@@ -105,7 +105,7 @@ class _Rows:
                 first.verdict,
                 any(self.files[n].bad for n in same),
                 cells,
-                (wheel.path, *_named(container), members, first.word, "", self._window(cells)),
+                (wheel.path, *_named(container), members, first.word, "", self._compatible_with(cells)),
                 files=tuple(same),
             )
         )
@@ -147,7 +147,7 @@ class _Rows:
         names = [self.files[n].label for n, cells in members.items() if cells[place].mark not in good]
         return replace(cell, count=len(names), names=tuple(names[:_NAMES_SHOWN]))
 
-    def _window(self, cells: Sequence[Cell]) -> str:
+    def _compatible_with(self, cells: Sequence[Cell]) -> str:
         versions: dict[str, bool] = {}
         for cell, column in zip(cells, self.columns, strict=True):
             loads = cell.mark in (Mark.LOADS, Mark.DRIFT)

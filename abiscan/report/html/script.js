@@ -54,7 +54,8 @@
   if (matrix) {
     matrix.closest("section").querySelectorAll(".legend li").forEach((item) => {
       const kind = (item.firstElementChild.className.match(/c-([\w-]+)/) || [])[1];
-      if (kind) marks[kind] = item.textContent.trim();
+      // An alarm's sample has the colour of another entry.
+      if (kind && !item.firstElementChild.classList.contains("alarm")) marks[kind] = item.textContent.trim();
     });
     const buttons = [...matrix.querySelectorAll("[data-open]")];
     const folding = $("fold");
@@ -100,9 +101,9 @@
         names.forEach((text) => said.push(make("code", "", data.texts[text])));
         if (count > names.length) said.push(make("code", "", "and " + (count - names.length) + " more"));
       }
-      if (cell.classList.contains("target")) said.push(make("div", "", "What it was judged on."));
+      if (cell.classList.contains("target")) said.push(make("div", "", "Target environment: the verdict is for this build."));
       if (matrix.querySelector("td.range") && row.querySelector("td.range")) {
-        said.push(make("div", "", cell.classList.contains("range") ? "Its requirement admits this release." : "Its requirement does not admit this release."));
+        said.push(make("div", "", cell.classList.contains("range") ? "Requires-Dist allows this release." : "Requires-Dist does not allow this release."));
       }
       return said;
     });

@@ -11,7 +11,7 @@ from abiscan.report.sheet import DETAILS, Row, Sheet, Table, Tone
 
 _VERDICTS = {Tone.BAD: "fail", Tone.GOOD: "pass", Tone.DOUBT: "incomplete", Tone.PLAIN: "plain"}
 # What the colour of a row says, for who does not see it.
-_WORDS = {Tone.BAD: "stands against it", Tone.GOOD: "in order", Tone.DOUBT: "to be looked at", Tone.PLAIN: ""}
+_WORDS = {Tone.BAD: "fails", Tone.GOOD: "passes", Tone.DOUBT: "undecided", Tone.PLAIN: ""}
 # Characters of a title that a browser's tab and history show.
 _TITLE = 100
 

@@ -1,4 +1,4 @@
-"""Small multiples: for each project the window of releases and the findings, run by run.
+"""Small multiples: for each project the releases that load it and the findings, run by run.
 
 Drawn as SVG whose shapes have classes for the style sheet and no style of their own, so that the page's content
 security policy holds for them too.
@@ -17,7 +17,7 @@ from abiscan.model.versions import order
 from abiscan.report.escape import printable
 from abiscan.report.wording import ranges_words
 
-UNJUDGED = "not judged on the releases"
+UNJUDGED = "not checked against the releases"
 # Units of the drawing: a column a run, a row a release; below them the findings.
 _WIDE, _HIGH, _BARS = 14, 6, 40
 
@@ -36,7 +36,7 @@ class Trend(Struct, frozen=True):
     """One project over the runs.
 
     Attributes:
-        shapes: the windows, then the findings; `floor`: y of the line below the windows.
+        shapes: the ranges of releases, then the findings; `floor`: y of the line below the ranges.
         newest, oldest: releases at the top and the bottom; most: findings of the highest bar.
         rows: (run, version, loads on, errors, warnings, notes) for a table.
         change: what is different from the run before, in a sentence; empty where nothing is.

@@ -9,6 +9,7 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, ranges_of
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
+from abiscan.model.outcome import GateOutcome
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
@@ -60,7 +61,7 @@ def page_view(
         trends=trends_of(history),
         notes=tuple(
             # The page has no -v: each file's panel tells its setting.
-            printable(n.removesuffix(" (-v says why)"))
+            printable(n.removesuffix(" (details: -v)"))
             for n in (report.torch_build.note if report.torch_build else None, *report.notes)
             if n
         ),
@@ -84,7 +85,7 @@ def _title(report: Report, files: tuple[FileView, ...]) -> str:
         return printable(containers[0].rsplit("/", 1)[-1])
     if len(report.containers) > 1:
         return counted(len(report.containers), "wheel") if _all_wheels(report) else f"{len(report.containers)} packages"
-    return f"{len(files)} files" if files else "nothing to judge"
+    return f"{len(files)} files" if files else "nothing to check"
 
 
 def _all_wheels(report: Report) -> bool:
@@ -95,11 +96,11 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
     whole, fails, standing = counts.artifacts, counts.verdicts[ArtifactVerdict.FAILS], counts.failing
     on = f" on torch {printable(target.version)} ({printable(target.variant)})" if target else ""
     if target is None and report.torch_build is not None:
-        on = " on the torch that each is judged on"
+        on = ", each on its target torch"
     many = [w for w in wheels if w.title]
     match report.verdict:
         case Verdict.FAIL:
-            bad = [w for w in many if w.bad]
+            bad = [w for w in many if w.verdict == GateOutcome.FAILS.value]
             if len(many) > 1 and bad:
                 noun = "wheels" if _all_wheels(report) else "packages"
                 return f"{len(bad)} of {len(many)} {noun} {'fails' if len(bad) == 1 else 'fail'}{on}."
@@ -108,7 +109,7 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
                 return f"{'The file' if whole == 1 else fails} {rest}{on}."
             if standing:
                 return f"{counted(standing, 'finding')} {'fails' if standing == 1 else 'fail'} the gate{on}."
-            return f"{counted(sum(e.fails for e in report.stale), 'baseline entry', 'baseline entries')} went stale."
+            return f"{counted(sum(e.fails for e in report.stale), 'baseline entry', 'baseline entries')} unused."
         case Verdict.INCOMPLETE:
             return f"Nothing failed, but not everything could be read or decided{on}."
         case _:
@@ -140,7 +141,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
         text = f"Loads on torch {ranges_words(loads_on(builds or ()))}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
-            text += f" Its requirement on torch also admits {ranges_words(refused)}, where it does not work."
+            text += f" Its requirement on torch also admits {ranges_words(refused)}, where it fails."
         return text
     versions: dict[str | None, set[str | None]] = {}
     for unit in judged:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Compared, ranges_of
+from abiscan.model.outcome import BAD, container_outcome, outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
@@ -56,25 +57,29 @@ def wheel_view(
 ) -> WheelView:
     inside = [files[n] for n in unit.files]
     container = unit.container
+    outcomes = {artifacts[n].display: outcome_of(artifacts[n], report.fail_on, report.accepted) for n in unit.files}
     if container is None:
         (only,) = inside
+        (outcome,) = outcomes.values()
         reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
         return WheelView(
-            number, "", only.display, only.verdict, only.word, only.bad, reason, "", (), (), (only,), 0, ()
+            *(number, "", only.display, outcome.value, verdict_words(outcome), only.bad, reason),
+            *("", (), (), (only,), 0, ()),
         )
     unread = tuple(
         (printable(e.path), printable(e.message))
         for e in report.errors
         if e.path == container.path or e.path.startswith(f"{container.path}!")
     )
-    bad = any(f.bad for f in inside) or bool(unread)
+    outcome = container_outcome(container, report, outcomes)
+    bad = outcome in BAD
     concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
     return WheelView(
         number=number,
         title=printable(_name(container)),
         path=printable(container.path),
-        verdict=container.verdict.value,
-        word=verdict_words(container.verdict),
+        verdict=outcome.value,
+        word=verdict_words(outcome),
         bad=bad,
         reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
         line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
@@ -117,7 +122,7 @@ def _wheel_facts(unit: WheelUnit, container: Container) -> list[tuple[str, str]]
         loads, declared = loads_on(builds), declared_of(builds)
         facts.append(("loads on torch", ranges_words(loads)))
         if declared is not None:
-            facts.append(("its requirement admits torch", ranges_words(declared)))
+            facts.append(("Requires-Dist allows torch", ranges_words(declared)))
             facts.append(
                 ("admitted, and does not work there", ranges_words(refused_by(unit)) if refused_by(unit) else "")
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.analysis.plan_stable import _of_headers
+from abiscan.analysis.plan_migration import _is_used_by_headers_alone
 from abiscan.model.facts import CallSite
 
 # c10::cuda::impl::CUDAGuardImpl::getDevice() const, and vision::ops::f(at::Tensor) (c++filt).
@@ -24,4 +24,4 @@ OF_TORCH, OWN = "_ZNK3c104cuda4impl13CUDAGuardImpl9getDeviceEv", "_ZN6vision3ops
 )
 def test_only_functions_of_torch_make_it_go(functions: tuple[str | None, ...], expected: bool) -> None:
     sites = [CallSite(0, 0, function, None, True) for function in functions]
-    assert _of_headers(sites) is expected
+    assert _is_used_by_headers_alone(sites) is expected

@@ -12,7 +12,7 @@ import pytest
 from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
-from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_batch, scan_items
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
@@ -29,7 +29,7 @@ def context(torch: str) -> AnalysisContext:
 
 def scanned(path: Path, torch: str) -> Report:
     found = context(torch)
-    return merge(judged(scan_batch(Batch((str(path),)), found), found.known_versions), ())
+    return merge(finish_containers(scan_batch(Batch((str(path),)), found), found.known_versions), ())
 
 
 def stored(path: Path, torch: str) -> bytes | None:
@@ -48,7 +48,7 @@ def judged_again(facts: bytes | None, torch: str) -> Report:
     containers = msgspec.msgpack.decode(facts, type=tuple[StoredContainer, ...])
     artifacts = [each for number, box in enumerate(containers) for each in artifacts_of(box, f"{number}")]
     found = context(torch)
-    return merge(judged(scan_items(artifacts, Batch(()), found), found.known_versions), ())
+    return merge(finish_containers(scan_items(artifacts, Batch(()), found), found.known_versions), ())
 
 
 @pytest.mark.parametrize("fixture", OBJECTS)

@@ -35,7 +35,7 @@ _STABLE_WORDS = (
     "STD_CUDA_",
     "THO_",
 )
-_INLINED = Counterpart((), CounterpartKind.GOES, "nothing: inline functions of torch's headers alone call it")
+_INLINED = Counterpart((), CounterpartKind.GOES, "nothing: only inline functions of torch's headers call it")
 _NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
 
 
@@ -48,7 +48,7 @@ class _Use(Struct, frozen=True):
     sites: tuple[Location, ...]
 
 
-def stable_plan(target: str, context: AnalysisContext) -> MigrationPlan:
+def plan_migration(target: str, context: AnalysisContext) -> MigrationPlan:
     """The plan for everything that a target holds: shared objects and sources.
 
     Raises:
@@ -66,7 +66,7 @@ def stable_plan(target: str, context: AnalysisContext) -> MigrationPlan:
             errors.append(f"{item.path}: {item.message}")
         elif isinstance(item, Artifact):
             try:
-                found, own = _of_artifact(item, context)
+                found, own = _artifact_uses(item, context)
             except AbiscanError as error:
                 errors.append(str(error))
                 continue
@@ -88,35 +88,35 @@ def stable_plan(target: str, context: AnalysisContext) -> MigrationPlan:
     )
 
 
-def _of_artifact(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+def _artifact_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
     """What one file uses of torch: names that are not stable, and C shims with the first release of each."""
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
-        return _of_binary(artifact, context)
+        return _binary_uses(artifact, context)
     if artifact.kind is ArtifactKind.SOURCE:
-        return _of_source(artifact, context)
+        return _source_uses(artifact, context)
     return [], {}
 
 
-def _of_binary(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+def _binary_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
     binary = artifact.open()
     names = [i.name for i in binary.imports if i.binding is not SymbolBinding.WEAK and owner_of(i.name) is Owner.TORCH]
     stable = {name for name in names if name.startswith(SHIM_PREFIXES)}
     histories = context.index.lookup(stable, binary.machine)
-    shims = {name: histories[name].windows[0][0] if name in histories else "" for name in sorted(stable)}
+    shims = {name: histories[name].exported_in.first if name in histories else "" for name in sorted(stable)}
     rows = {name: _row(name) for name in names if name not in stable}
     wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.GOES]
     found = binary.call_sites(wanted, lines=artifact.disk_path is not None) if wanted else {}
     sites = locations_of(found, context)
     uses = []
     for name, row in sorted(rows.items()):
-        if row.inlined and _of_headers(found.get(name, ())):
+        if row.inlined and _is_used_by_headers_alone(found.get(name, ())):
             uses.append(_Use(name, _INLINED, artifact.display, ()))
         else:
             uses.append(_Use(name, row, artifact.display, sites.get(name, ())))
     return uses, shims
 
 
-def _of_headers(sites: Sequence[CallSite]) -> bool:
+def _is_used_by_headers_alone(sites: Sequence[CallSite]) -> bool:
     """Whether nothing but functions of torch's own, which its headers left in the file, use a name."""
     return bool(sites) and all(site.function is not None and owner_of(site.function) is Owner.TORCH for site in sites)
 
@@ -128,7 +128,7 @@ def _row(name: str) -> Counterpart:
     return _NOTHING if found is None else found
 
 
-def _of_source(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+def _source_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
     from abiscan.source.qualified_words import places_of
 
     uses: list[_Use] = []
@@ -144,7 +144,7 @@ def _of_source(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use]
             row = source_words().get(word) or counterpart_of(word) or _NOTHING
             uses.append(_Use(word, row, artifact.display, sites))
     # A function of the project's own may be called as a shim would be.
-    stable |= {name: history.windows[0][0] for name, history in sorted(context.index.lookup(shims).items())}
+    stable |= {name: history.exported_in.first for name, history in sorted(context.index.lookup(shims).items())}
     return uses, stable
 
 

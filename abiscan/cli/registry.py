@@ -1,0 +1,165 @@
+"""`abiscan registry scan|recheck|dashboard`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from abiscan.cli.command_line import CommandLine
+from abiscan.cli.parameters import CommandGroup, take
+from abiscan.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from abiscan.registry.unit import Unit
+
+# What both scans take; a run is of releases and not of this machine, and of many wheels.
+_SHARED = ("gpu", "driver", "fail_on", "select", "ignore", "require_torch", "config", "quiet")
+_TORCH = "Check against: a release, or declared (default: declared)."
+_ENGINE = click.Option(["--engine"], metavar="ENGINE", default="local", help="local (default), ray, or ray:ADDRESS.")
+_DIRECTORY = click.Argument(["directory"], metavar="DIR", type=click.Path(exists=True, file_okay=False))
+
+
+@click.group(cls=CommandGroup)
+def registry() -> None:
+    """Scan, recheck and chart all wheels of a package index."""
+
+
+@registry.command(
+    params=[
+        click.Argument(["targets"], nargs=-1, metavar="PATH|URL..."),
+        click.Option(["-o", "--output"], metavar="DIR", help="Write tables to DIR; scan every wheel."),
+        click.Option(["--resume"], metavar="DIR", help="Continue the tables in DIR; skip the wheels that are done."),
+        *take("targets_from", torch=_TORCH, jobs="Processes (default: 1)."),
+        _ENGINE,
+        click.Option(
+            ["--time-limit", "seconds"], metavar="SECONDS", type=click.FloatRange(min=1), help="For each wheel."
+        ),
+        click.Option(
+            ["--memory-limit", "mebibytes"], metavar="MIB", type=click.IntRange(min=256), help="For each wheel."
+        ),
+        *take(*_SHARED, "require_stable_abi", "hash"),
+    ]
+)
+@click.pass_context
+def scan(
+    ctx: click.Context,
+    /,
+    *,
+    output: str | None,
+    resume: str | None,
+    engine: str,
+    seconds: float | None,
+    mebibytes: int | None,
+    **given: Any,
+) -> None:
+    """Scan wheels into tables.
+
+    PATH|URL is a wheel, a directory of wheels, a package index (https://HOST/simple/) or a folder of an object store.
+    """
+    from msgspec.structs import replace
+
+    from abiscan.cli.registry_run import needs, run_registry, work_of
+    from abiscan.inputs import read_target_list
+
+    needs("pyarrow")
+    from abiscan.registry.stored_facts import FactsOf
+    from abiscan.registry.unit import units_of
+
+    line, cwd = CommandLine(**given), os.getcwd()
+    listed = [target for name in line.targets_from for target in read_target_list(name, cwd=cwd)]
+    if not line.targets and not listed:
+        raise UsageError("name at least one wheel, directory or index (see abiscan registry scan --help)")
+    directory = _directory(output, resume)
+    work = work_of(line)
+    if seconds is not None:
+        work = replace(work, seconds=seconds)
+    if mebibytes is not None:
+        work = replace(work, memory=mebibytes << 20)
+    facts = FactsOf(directory) if resume is not None else None
+    ctx.exit(run_registry(directory, units_of(line.targets, cwd, listed), work, line, engine=engine, facts=facts))
+
+
+def _directory(output: str | None, resume: str | None) -> str:
+    from abiscan.registry.run_folder import runs_of
+
+    directory = output or resume
+    if directory is None or (output or resume) != (resume or output):
+        raise UsageError("name one directory for the tables: -o DIR, or --resume DIR to continue")
+    if "://" in directory:
+        raise UsageError(
+            f"{directory}: tables need a directory of this machine; copy it to the store when the run ends"
+        )
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise UsageError(f"{directory}: not a directory")
+    if output is None and not runs_of(directory):
+        raise UsageError(f"--resume {directory}: no run in it; begin one with -o {directory}")
+    return directory
+
+
+@registry.command(params=[_DIRECTORY, *take(torch=_TORCH, jobs="Processes (default: 1)."), _ENGINE, *take(*_SHARED)])
+@click.pass_context
+def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) -> None:
+    """Check the wheels in DIR against another release.
+
+    The facts that DIR stores are used; no wheel is read.
+    """
+    from abiscan.cli.registry_run import needs, run_registry, work_of
+
+    needs("pyarrow")
+    from abiscan.registry.run_folder import all_wheels, runs_of, runs_with_tables
+    from abiscan.registry.run_units import asked_of
+    from abiscan.registry.stored_facts import FactsOf
+    from abiscan.registry.unit import Unit
+
+    line = CommandLine(**given)
+    work = work_of(line)
+    asked = asked_of(work)
+    runs_with_tables(directory)
+    if any(run.ended is None and run.asked != asked for run in runs_of(directory)):
+        click.echo(
+            f"abiscan: a run in {directory} has not ended; wheels that it has no tables of are not checked: "
+            f"continue it with abiscan registry scan PATH... --resume {directory}",
+            err=True,
+        )
+    facts, paths = FactsOf(directory), all_wheels(directory)
+
+    def units() -> Iterator[Unit]:
+        stored = set()
+        for path, identity in facts.paths():
+            stored.add(path)
+            yield Unit(path, identity)
+        # Of the others nothing is known, which is no reason to leave them out.
+        for path in paths:
+            if path not in stored:
+                yield Unit(path, None)
+
+    ctx.exit(run_registry(directory, units(), work, line, engine=engine, facts=facts))
+
+
+@registry.command(
+    params=[
+        _DIRECTORY,
+        click.Option(["--run"], metavar="ID", help="The run in detail (default: the newest that has ended)."),
+        click.Option(["-o", "--output"], metavar="FILE", help="The page (default: DIR/dashboard.html)."),
+    ]
+)
+def dashboard(directory: str, run: str | None, output: str | None) -> None:
+    """Write one HTML page over the runs in DIR.
+
+    The SQL views behind it are written to DIR/dashboard.sql.
+    """
+    from abiscan.cli.output import write
+    from abiscan.cli.registry_run import needs
+
+    needs("duckdb")
+    from abiscan.registry.dashboard_view import dashboard_view, sql
+    from abiscan.report.dashboard import render
+
+    page = output or os.path.join(directory, "dashboard.html")
+    write(page, render(dashboard_view(directory, run)))
+    write(os.path.join(directory, "dashboard.sql"), sql())
+    click.echo(f"abiscan: wrote {page}", err=True)

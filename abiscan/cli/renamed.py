@@ -1,0 +1,44 @@
+"""Command lines with the names that commands and options had: read as what they are called now, which is printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from abiscan.cli.output import tell
+
+FORMER_COMMANDS = {
+    "together": "compat",
+    "stable": "migrate",
+    "rejudge": "registry recheck",
+    "dashboard": "registry dashboard",
+}
+_OPTIONS = {"--no-stale": "--allow-stale"}
+_TABLES = re.compile(r"(?:-f|--format=)?parquet:(.*)", re.DOTALL)
+
+
+def rename_words(words: Sequence[str], commands: Sequence[str]) -> list[str]:
+    """The command line in present names.
+
+    Args:
+        commands: those that are not `scan`.
+    """
+    found = list(words)
+    renamed: list[tuple[str, str]] = []
+    if words[:1] and words[0] in FORMER_COMMANDS:
+        renamed.append((words[0], FORMER_COMMANDS[words[0]]))
+        found[:1] = FORMER_COMMANDS[words[0]].split()
+    elif words[:1] and words[0] not in commands:
+        options = words[: words.index("--")] if "--" in words else words
+        renamed += [each for each in _OPTIONS.items() if each[0] in options]
+        found[: len(options)] = [_OPTIONS.get(word, word) for word in options]
+        places = [number for number, word in enumerate(options) if _TABLES.fullmatch(word)]
+        if places or any(word.partition("=")[0] == "--resume" for word in options):
+            renamed.append(("scan -f parquet:DIR", "registry scan -o DIR"))
+            for place in reversed(places):
+                bare = found[place].startswith("parquet:")
+                found[place - bare : place + 1] = ["-o", found[place].partition(":")[2]]
+            found = ["registry", "scan", *found[found[:1] == ["scan"] :]]
+    for old, new in renamed:
+        tell(f"abiscan: `{old}` is now `{new}`")
+    return found

@@ -1,0 +1,93 @@
+"""The packages of an environment, scanned: with the torch that is installed, and with another one."""
+
+from __future__ import annotations
+
+import functools
+
+from msgspec.structs import replace
+
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.installed_packages import scan_packages
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.compare.environment import InspectedEnvironment
+from abiscan.compare.environment_problems import (
+    editable,
+    failing_torch,
+    missing_requirements,
+    no_wheels,
+    pip_command,
+    torch_problems,
+)
+from abiscan.compare.file_outcome import FileOutcome, find_file_outcome
+from abiscan.compare.runtime_copies import several_runtimes, shadowed
+from abiscan.errors import UsageError
+from abiscan.inputs.distributions import distributions
+from abiscan.releases.pythons import installable
+from abiscan.target.run_torch import FALLBACK_MACHINE
+from abiscan.wheel.markers import marker_environment
+
+
+def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvironment:
+    """What `environment_report` is made of.
+
+    Args:
+        torch: the torch to upgrade to; None for no upgrade.
+        jobs: processes.
+
+    Raises:
+        UsageError: there is no environment, or no such torch.
+    """
+    environment = options.environment
+    files = options.settings.files
+    if environment is None:
+        where = f"below --root {files.shown} in the usual places" if files.root else "here"
+        raise UsageError(f"there is no Python environment {where}: name one with --python")
+    options = replace(options, python_named=True, matrix=True)
+    context = AnalysisContext(options)
+    every = distributions(environment.site_packages, files)
+    native = tuple(package for package in every if package.shared_objects)
+    others = tuple(package for package in native if package.name.lower() != "torch")
+    installed = context.target.of_run().installed
+    found = installed.machine if installed is not None else None
+    after = None
+    later: dict[str, list[FileOutcome]] = {}
+    if torch is not None:
+        upgraded = replace(options, torch=torch, matrix=False)
+        machine = installed.machine if installed is not None else FALLBACK_MACHINE
+        target = AnalysisContext(upgraded).target.of_run(machine or FALLBACK_MACHINE).target
+        after = f"{target.version}+{target.variant}"
+    here = functools.partial(find_file_outcome, installed=installed is not None)
+    now, errors = scan_packages(others, options, here, jobs)
+    version, pip = environment.version, pip_command(environment, every)
+    problems = [
+        *(failing_torch(context.loader.torch_failure, installed.version, pip) if installed is not None else ()),
+        *(missing_requirements(every, installed.version, pip) if installed is not None else ()),
+        *torch_problems(environment, every, None if installed is None else installed.version),
+        *several_runtimes(native),
+    ]
+    problems += editable(every, files)
+    problems += shadowed(options.settings.library_path, native, now)
+    if torch is not None and after is not None:
+        users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
+        later, more = scan_packages(users, upgraded, functools.partial(find_file_outcome, installed=False), jobs)
+        errors = tuple(dict.fromkeys((*errors, *more)))
+        problems += no_wheels(environment, after.partition("+")[0], context.known_versions(machine))
+    return InspectedEnvironment(
+        python=environment.label,
+        root=files.shown or None,
+        torch=None if installed is None else installed.version,
+        after=after,
+        packages=others,
+        pure=len(every) - len(native),
+        now=now,
+        later=later,
+        problems=tuple(problems),
+        errors=(
+            *(f"{error.path}: {error.message}" for error in errors),
+            # Of the others it is an error that was found where their files were looked at.
+            *(sentence for package in every if package.name not in now for sentence in package.unread),
+        ),
+        markers=marker_environment(found or FALLBACK_MACHINE, version) if version else {},
+        pip=pip,
+        installable=installable(context.known_versions(found or FALLBACK_MACHINE), version) if version else (),
+    )

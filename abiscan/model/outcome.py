@@ -1,0 +1,77 @@
+"""What a file and a container come to once the policy was applied: what every format shows and counts."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Mapping
+
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
+
+
+class GateOutcome(enum.StrEnum):
+    """Worst first: a container comes to the worst of its files."""
+
+    FAILS = "fails"
+    """It does not load, or a finding of it fails the run, and nothing accepts that."""
+    UNREADABLE = "unreadable"
+    UNDECIDED = "undecided"
+    ACCEPTED = "accepted"
+    """A baseline or ignores accept why it would be one of the above."""
+    LOADS = "loads"
+    NOT_TORCH = "not-torch"
+    REPLACED = "replaced"
+    """Its package loads another build of the module: it does not count."""
+
+
+BAD = frozenset({GateOutcome.FAILS, GateOutcome.UNREADABLE, GateOutcome.UNDECIDED})
+"""Why a run does not pass."""
+
+_OPEN = {ArtifactVerdict.UNREADABLE: GateOutcome.UNREADABLE, ArtifactVerdict.UNDECIDED: GateOutcome.UNDECIDED}
+
+
+def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Collection[str] = ()) -> GateOutcome:
+    """What a file comes to.
+
+    Args:
+        fail_on, accepted: as in `Report`.
+    """
+    if any(not f.suppressed and f.severity.at_least(fail_on) for f in artifact.findings):
+        return GateOutcome.FAILS
+    if artifact.replaced_by is not None:
+        return GateOutcome.REPLACED
+    if artifact.verdict in _OPEN:
+        return GateOutcome.ACCEPTED if artifact.display in accepted else _OPEN[artifact.verdict]
+    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
+    if artifact.verdict is ArtifactVerdict.FAILS:
+        # Where no error stands for a failure, accepting a warning accepts it only with the rest.
+        told = errors or artifact.findings
+        return GateOutcome.ACCEPTED if told and all(f.suppressed for f in told) else GateOutcome.FAILS
+    if errors and all(f.suppressed for f in errors):
+        return GateOutcome.ACCEPTED
+    return GateOutcome(artifact.verdict.value)
+
+
+def outcomes_of(report: Report) -> dict[str, GateOutcome]:
+    """What each file comes to, by `ArtifactReport.display`."""
+    return {a.display: outcome_of(a, report.fail_on, report.accepted) for a in report.artifacts}
+
+
+def container_outcome(container: Container, report: Report, outcomes: Mapping[str, GateOutcome]) -> GateOutcome:
+    """What a wheel, package or archive comes to: the worst of its files and of what of it could not be read.
+
+    Args:
+        report: the run, whose artifacts are not looked at.
+        outcomes: of its files, by `ArtifactReport.display`.
+    """
+    found = {outcomes[display] for display in container.artifacts if display in outcomes} - {GateOutcome.REPLACED}
+    for error in report.errors:
+        if error.path == container.path or error.path.startswith(f"{container.path}!"):
+            found.add(GateOutcome.ACCEPTED if error.path in report.accepted else GateOutcome.UNREADABLE)
+    return min(found, key=tuple(GateOutcome).index, default=GateOutcome.NOT_TORCH)
+
+
+def container_outcomes(report: Report) -> dict[str, GateOutcome]:
+    """What each container comes to, by its path."""
+    outcomes = outcomes_of(report)
+    return {each.path: container_outcome(each, report, outcomes) for each in report.containers}

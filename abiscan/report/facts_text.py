@@ -1,0 +1,147 @@
+"""The facts of one file in the text report: releases, target environment, imports, notes; the lists of -v."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from abiscan.model.imports import Owner, Status
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.target import TargetEnvironment
+from abiscan.model.versions import ReleaseRanges
+from abiscan.report.escape import printable
+from abiscan.report.provenance_text import provenance_sections
+from abiscan.report.style import LineGroup, Style, wrap
+from abiscan.report.summary import status_counts
+from abiscan.report.wording import counted, ranges_words
+
+# Notes, and lines of a list, without -v and with one.
+_NOTES, _LISTED = (2, 10), (0, 12)
+# -vv.
+_EVERYTHING = 2
+
+
+def matrix_line(artifact: ArtifactReport) -> str:
+    """The releases as ranges: where it loads, then every other run of releases with its reason."""
+    if artifact.releases is None:
+        return ""
+    answers: dict[str, str | None] = {}
+    open_: dict[str, list[str]] = {}
+    for release in artifact.releases:
+        if release.fits:
+            answers[release.torch] = None
+            if release.reason:
+                open_.setdefault(release.reason, []).append(release.torch)
+        else:
+            answers.setdefault(release.torch, release.reason or "fails")
+    runs: list[tuple[str | None, str, str]] = []
+    for torch, reason in answers.items():
+        if runs and runs[-1][0] == reason:
+            runs[-1] = (reason, runs[-1][1], torch)
+        else:
+            runs.append((reason, torch, torch))
+    loads = ranges_words(ReleaseRanges((first, last) for reason, first, last in runs if reason is None))
+    others = [f"{ReleaseRanges([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
+    tail = f"; not on {', '.join(others)}" if others else ""
+    for reason, unknown in open_.items():
+        tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"
+    return f"loads on {loads}{tail}"
+
+
+def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
+    """The releases, the target environment, imports, provenance and notes."""
+    matrix = matrix_line(artifact)
+    if matrix:
+        yield LineGroup(3, wrap(matrix, style, "  releases: ", "    "))
+    for what_if in artifact.what_if:
+        calls = counted(len(what_if.symbols), "call")
+        words = f"with {calls} of {what_if.rule} rewritten: {ranges_words(what_if.compatible_with)} ({what_if.assumes})"
+        yield LineGroup(5, wrap(words, style, "  what if: ", "    "))
+    if style.verbose and artifact.target is not None:
+        yield LineGroup(3, wrap(_target_words(artifact.target), style, "  target environment: ", "    "))
+    if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
+        yield LineGroup(5, wrap(_import_counts(artifact), style, "  imports: ", "    "))
+    yield from provenance_sections(artifact, style)
+    rest = [note for note in artifact.notes if artifact.causes or note not in artifact.failure_reasons]
+    notes = rest[: style.most(*_NOTES)]
+    for note in notes:
+        yield LineGroup(4, wrap(note, style, "  note: ", "    "))
+    if len(rest) > len(notes):
+        yield LineGroup(4, [style.dim(f"  {counted(len(rest) - len(notes), 'more note')}: {style.more}")])
+
+
+def _target_words(target: TargetEnvironment) -> str:
+    """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (the wheel's tag cp311-cp311), ...`."""
+    parts = (("torch", target.torch), ("Python", target.python), ("GPU", target.gpu), ("system", target.platform))
+    return ", ".join(f"{name} {stated.value} ({stated.detected_from})" for name, stated in parts if stated is not None)
+
+
+def _import_counts(artifact: ArtifactReport) -> str:
+    owners = {Owner.TORCH: "torch", Owner.PYTHON: "Python"}
+    counts: dict[str, int] = {"torch": 0, "Python": 0, "other": 0}
+    for bound in artifact.imports:
+        counts[owners.get(bound.owner, "other")] += 1
+    parts = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    statuses = status_counts(artifact.imports)
+    states = [
+        f"{statuses[status]} {status.value}"
+        for status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK)
+        if statuses[status]
+    ]
+    return f"{len(artifact.imports)} ({parts})" + (f"; {', '.join(states)}" if states else "")
+
+
+def detail_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
+    """What -v adds: needed libraries and imports; with -vv each release too."""
+    yield LineGroup(6, _needed_lines(artifact, style))
+    yield from _import_sections(artifact, style)
+    if style.verbose >= _EVERYTHING:
+        yield LineGroup(6, _release_lines(artifact, style))
+
+
+def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    lines = ["  needed libraries:"] if artifact.needed else []
+    shown = artifact.needed[: style.most(*_LISTED)]
+    for library in shown:
+        found = printable(library.found) if library.found is not None else style.paint("not found", "31")
+        lines.append(f"    {printable(library.soname)} -> {found}")
+    if len(artifact.needed) > len(shown):
+        lines.append(style.dim(f"    ... and {len(artifact.needed) - len(shown)} more: {style.more}"))
+    return lines
+
+
+def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
+    for status in Status:
+        found = [b for b in artifact.imports if b.status is status]
+        if not found:
+            continue
+        if status is Status.RESOLVED and style.verbose < _EVERYTHING:
+            yield LineGroup(5, [style.dim(f"  {status.value} imports ({len(found)}): {style.more}")])
+            continue
+        lines = [f"  {status.value} imports ({len(found)}):"]
+        found.sort(key=lambda b: (b.owner.value, b.demangled or b.name))
+        shown = found[: style.most(*_LISTED)]
+        for bound in shown:
+            provider = f"  <- {printable(bound.provider)}" if bound.provider else ""
+            exported_in = artifact.exported_in.get(bound.name)
+            releases = f"  [{ranges_words(exported_in)}]" if exported_in is not None else ""
+            lines.append(f"    {printable(bound.demangled or bound.name)}{style.dim(provider + releases)}")
+            if bound.demangled is not None:
+                lines.append(style.dim(f"      {printable(bound.name)} ({bound.demangled_by})"))
+        if len(found) > len(shown):
+            lines.append(style.dim(f"    ... and {len(found) - len(shown)} more: {style.more}"))
+        yield LineGroup(6, lines)
+
+
+def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    if not artifact.releases:
+        return []
+    lines = ["  releases:"]
+    for release in artifact.releases:
+        word = style.paint("loads", "32") if release.fits else style.paint("binds" if release.loads else "fails", "31")
+        tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
+        if release.reason and release.loads:
+            tail = f"  {printable(release.reason)}"
+        if release.drift:
+            tail += f"  drift: {', '.join(printable(d) for d in release.drift)}"
+        lines.append(f"    {word}  {printable(release.build):<28}{tail}")
+    return lines

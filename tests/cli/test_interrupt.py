@@ -1,0 +1,74 @@
+"""Ctrl-C in the middle of a run over many wheels."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+# In seconds, between Ctrl-C and the end.
+_AT_ONCE = 0.5
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """48 wheels, which take several seconds."""
+    folder = tmp_path_factory.mktemp("wheels")
+    contents = [(FIXTURES / name).read_bytes() for name in ("good-extension.so", "old-string-extension.so")]
+    for number in range(48):
+        with zipfile.ZipFile(folder / f"w{number}-1.0-cp311-cp311-linux_x86_64.whl", "w") as archive:
+            for place in range(10):
+                # Another file each time: what is known of one is not known of the next.
+                archive.writestr(f"w{number}/m{place}.so", contents[place % 2] + bytes((number, place)))
+            archive.writestr(
+                f"w{number}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: w{number}\nVersion: 1.0\n"
+            )
+            archive.writestr(f"w{number}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
+    return folder
+
+
+def _running(group: int) -> list[str]:
+    """The processes of a group that do not merely wait for their status to be read (proc(5))."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _parent, its_group, *_ = place.read_text().rpartition(")")[2].split()
+            found += [place.parent.name] if int(its_group) == group and state != "Z" else []
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_it_ends_at_once_with_what_was_found(wheels: Path, tmp_path: Path, jobs: str) -> None:
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "abiscan", str(wheels), "-j", jobs, "-f", f"json:{report}"]
+    took = []
+    for delay in (1.5, 3, 4.5):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        time.sleep(delay)
+        assert process.poll() is None, "too soon through to be interrupted"
+        begun = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        shown, told = process.communicate(timeout=60)
+        took.append(time.monotonic() - begun)
+        assert process.returncode == 130
+        (line,) = told.splitlines()
+        assert re.match("abiscan: interrupted, and no report written; so far [0-9]+ files? checked", line)
+        assert shown == ""
+        assert list(tmp_path.iterdir()) == []
+        assert _running(process.pid) == []
+        if took[-1] < _AT_ONCE:
+            return
+    # A machine with much else to do may be late; not three times.
+    assert min(took) < _AT_ONCE, took
