@@ -16,8 +16,8 @@ from abiscan.binary.formats import (
     read_binary,
 )
 from abiscan.binary.protocol import Binary, PayloadFinder
-from abiscan.elf.image import Sparse
 from abiscan.elf.sniff import describe_other, other_system
+from abiscan.file_buffer import Sparse
 
 __all__ = [
     "FORMATS",

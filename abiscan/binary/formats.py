@@ -9,12 +9,12 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from abiscan.binary.protocol import Binary, PayloadFinder
-from abiscan.elf.image import Sparse
 from abiscan.elf.opening import map_file, read_elf
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.elf.sniff import PEEK_SIZE as ELF_PEEK_SIZE
 from abiscan.elf.sniff import peek as peek_elf
 from abiscan.errors import UnreadableFile
+from abiscan.file_buffer import Sparse
 from abiscan.model.facts import BinaryKind
 
 

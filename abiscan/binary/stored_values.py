@@ -30,6 +30,7 @@ class _Form(Struct, frozen=True, array_like=True):
     visibility: Visibility
     version: VersionNeed | None
     relocated: bool
+    library: str | None = None
 
 
 class StoredImports(Struct, frozen=True, array_like=True):
@@ -53,7 +54,8 @@ class StoredImports(Struct, frozen=True, array_like=True):
             (
                 each.name,
                 kinds.setdefault(
-                    _Form(each.binding, each.type, each.visibility, each.version, each.relocated), len(kinds)
+                    _Form(each.binding, each.type, each.visibility, each.version, each.relocated, each.library),
+                    len(kinds),
                 ),
                 each.index,
             )
@@ -66,7 +68,7 @@ class StoredImports(Struct, frozen=True, array_like=True):
         """The imports, in their order."""
         kinds = self.kinds
         return tuple(
-            Import(name, k.binding, k.type, k.visibility, k.version, k.relocated, place)
+            Import(name, k.binding, k.type, k.visibility, k.version, k.relocated, place, k.library)
             for name, k, place in zip(self.names, map(kinds.__getitem__, self.forms), self.places, strict=True)
         )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.hashing import gnu_hashes
-from abiscan.elf.image import Image, Sparse
+from abiscan.elf.image import Image
 from abiscan.elf.relocations import (
     JUMP_SLOT,
     PackedRelocations,
@@ -35,6 +35,7 @@ from abiscan.elf.symbols import (
     SymbolTable,
 )
 from abiscan.errors import UnreadableFile
+from abiscan.file_buffer import Sparse
 from abiscan.model.facts import (
     Export,
     Import,

@@ -1,30 +1,20 @@
-"""A file as a bounded buffer: ELF header, program headers, and addresses turned into offsets.
-
-Every read is checked against the end of the file, because no offset in it can be trusted; a read beyond raises
-`UnreadableFile` and never returns short data.
-"""
+"""A file as a bounded buffer: ELF header, program headers, and addresses turned into offsets."""
 
 from __future__ import annotations
 
 import struct
-import sys
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, ClassVar
 
 from abiscan.elf.mapping import Area, map_segments
 from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_NAMES, MAX_SEGMENTS, MAX_STRING
+from abiscan.file_buffer import FileBuffer
+from abiscan.model.limits import MAX_SEGMENTS
 
 if TYPE_CHECKING:
-    import mmap
-
-    Buffer = bytes | mmap.mmap
+    from abiscan.file_buffer import Buffer, Sparse
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 
@@ -46,29 +36,7 @@ MACHINES = {
 }
 
 
-class Sparse(Struct, frozen=True):
-    """The contents of a file of which parts were left out.
-
-    Attributes:
-        buffer: as long as the file, with zeros where something was left out.
-        left_out: (start, end), sorted and disjoint.
-        whole: makes all of it; raises UnreadableFile.
-        sha256: of all of it, in hexadecimal digits; None where nobody computed it.
-    """
-
-    buffer: Buffer
-    left_out: Sequence[tuple[int, int]]
-    whole: Callable[[], Buffer]
-    sha256: str | None = None
-
-    def lacks(self, start: int, end: int) -> bool:
-        """Whether one of the bytes from `start` to `end` was left out."""
-        at = bisect_left(self.left_out, (start, start))
-        following = at < len(self.left_out) and self.left_out[at][0] < end
-        return start < end and (following or (at > 0 and self.left_out[at - 1][1] > start))
-
-
-class Image:
+class Image(FileBuffer):
     """The mapped file with its headers read.
 
     Args:
@@ -78,11 +46,10 @@ class Image:
         UnreadableFile: no ELF file, or its header or program headers lie outside of it.
     """
 
+    format_name: ClassVar = "ELF"
+
     def __init__(self, buffer: Buffer, path: str, sparse: Sparse | None = None) -> None:
-        self.buffer = buffer
-        self._sparse = sparse
-        self.path = path
-        self.size = len(buffer)
+        super().__init__(buffer, path, sparse)
         head = buffer[:64]
         if not head.startswith(ELF_MAGIC):
             raise UnreadableFile(path, describe_other(bytes(buffer[:512])))
@@ -93,7 +60,6 @@ class Image:
         self.is64 = head[4] == 2
         self.little_endian = head[5] == 1
         self.endian = "<" if self.little_endian else ">"
-        self.native = self.little_endian == (sys.byteorder == "little")
         layout = struct.Struct(self.endian + ("HHIQQQIHHHHHH" if self.is64 else "HHIIIIIHHHHHH"))
         if len(head) < 16 + layout.size:
             raise UnreadableFile(path, f"truncated ELF file: {self.size} bytes, less than its header")
@@ -126,42 +92,6 @@ class Image:
         self.segments = self._read_segments(phoff, phentsize, phnum)
         self.header_table = (phoff, phoff + phnum * phentsize)
         self.loads = [s for s in self.segments if s.type == PT_LOAD]
-
-    def need(self, start: int, end: int) -> None:
-        """These bytes of the file will be read from `buffer`: see to it that they are there.
-
-        Raises:
-            UnreadableFile: they were left out, and cannot be unpacked.
-        """
-        if self._sparse is not None and self._sparse.lacks(start, end):
-            self.buffer = self._sparse.whole()
-            self._sparse = None
-
-    def release(self, start: int, end: int) -> None:
-        """Let go of what was read of the file between two offsets: it comes again from there if it is asked for.
-
-        Only a map that cannot be written is of a file; others have nothing to come from.
-        """
-        if isinstance(self.buffer, bytes) or not memoryview(self.buffer).readonly:
-            return
-        import mmap
-
-        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
-        if first < end and hasattr(mmap, "MADV_DONTNEED"):
-            self.buffer.madvise(mmap.MADV_DONTNEED, first, end - first)
-
-    def __getitem__(self, part: slice) -> bytes:
-        """Bytes of the file, as slicing its buffer gives them."""
-        if self._sparse is not None:
-            start, stop, _ = part.indices(self.size)
-            self.need(start, stop)
-        return self.buffer[part]
-
-    def unpack(self, layout: struct.Struct, offset: int) -> tuple[Any, ...]:
-        """The fields that stand at an offset; the caller has seen that they end in the file."""
-        if self._sparse is not None:
-            self.need(offset, offset + layout.size)
-        return layout.unpack_from(self.buffer, offset)
 
     @cached_property
     def areas(self) -> tuple[Area, ...]:
@@ -218,7 +148,7 @@ class Image:
                         break
                     area, end = following, end + following.end - following.start
                 return offset, min(end, self.size)
-        raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} at {address:#x} is outside of the file")
+        raise self.corrupt(f"{what} at {address:#x} is outside of the file")
 
     def offset_of(self, address: int, what: str, size: int = 1) -> int:
         """The file offset of `size` bytes at a virtual address.
@@ -228,62 +158,6 @@ class Image:
         """
         offset, end = self.extent_of(address, what)
         if size < 0 or offset + size > end:
-            raise UnreadableFile(
-                self.path, f"corrupt or truncated ELF file: {what} at {address:#x} ends outside of what is mapped there"
-            )
+            raise self.corrupt(f"{what} at {address:#x} ends outside of what is mapped there")
         self.need(offset, offset + size)
         return offset
-
-    def slice(self, offset: int, size: int, what: str) -> bytes:
-        """Copy `size` bytes at `offset`.
-
-        Raises:
-            UnreadableFile: they are not all there.
-        """
-        if offset < 0 or size < 0 or offset + size > self.size:
-            raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
-        self.need(offset, offset + size)
-        return self.buffer[offset : offset + size]
-
-    def words(self, offset: int, count: int, code: Literal["H", "I", "Q"], what: str) -> memoryview[int]:
-        """`count` integers of struct code `code` (H, I or Q) at `offset`, as a view that copies nothing where the
-        byte order is this machine's."""
-        size = struct.calcsize("=" + code) * count
-        if offset < 0 or count < 0 or offset + size > self.size:
-            raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
-        self.need(offset, offset + size)
-        if self.native:
-            return memoryview(self.buffer)[offset : offset + size].cast(code)
-        import array
-
-        swapped: array.array[int] = array.array(code, self.buffer[offset : offset + size])
-        swapped.byteswap()
-        return memoryview(swapped)
-
-    def string(self, offset: int, end: int) -> bytes:
-        """The zero-terminated string at `offset` of a table that ends at `end`; empty if it lies outside of it."""
-        return self.terminated(offset, end) or b""
-
-    def strings(self, offsets: Sequence[int], end: int) -> list[bytes]:
-        """`string` of each offset.
-
-        Raises:
-            UnreadableFile: they have more than MAX_NAMES bytes together.
-        """
-        buffer, find, size = self.buffer, self.buffer.find, MAX_STRING
-        # Two calls of the interpreter for a name instead of six: 0.4 us and 0.9.
-        stops = [find(b"\0", offset, offset + size) for offset in offsets]
-        if stops and (min(offsets) < 0 or min(stops) < 0 or max(stops) >= min(end, self.size)):
-            stops = [offset + len(self.string(offset, end)) for offset in offsets]
-        if sum(stops) - sum(offsets) > MAX_NAMES:
-            raise UnreadableFile(self.path, f"names of more than {MAX_NAMES} bytes together, which are not read")
-        return [buffer[offset:stop] for offset, stop in zip(offsets, stops, strict=True)]
-
-    def terminated(self, offset: int, end: int) -> bytes | None:
-        """The same; None where it lies outside, is longer than MAX_STRING, or its zero byte is not in the table."""
-        limit = min(end, self.size, offset + MAX_STRING)
-        stop = self.buffer.find(b"\0", offset, limit) if 0 <= offset < limit else -1
-        if self._sparse is not None and self._sparse.lacks(offset, stop + 1):
-            self.need(offset, stop + 1)
-            return self.terminated(offset, end)
-        return self.buffer[offset:stop] if stop >= 0 else None

@@ -17,7 +17,8 @@ from abiscan.model.gpu_architecture import SPIRV
 from abiscan.model.limits import MAX_DEVICE_IMAGES
 
 if TYPE_CHECKING:
-    from abiscan.elf.image import Buffer, Image
+    from abiscan.elf.image import Image
+    from abiscan.file_buffer import Buffer
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"

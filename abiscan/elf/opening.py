@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from abiscan.elf.elf_file import ElfFile
-from abiscan.elf.image import Sparse
 from abiscan.elf.sniff import describe_other
 from abiscan.errors import UnreadableFile
+from abiscan.file_buffer import Sparse
 from abiscan.filesystem import file_type
 
 if TYPE_CHECKING:

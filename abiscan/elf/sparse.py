@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from abiscan.elf.device_images import SECTIONS
 from abiscan.elf.dynamic_file import DynamicFile
-from abiscan.elf.image import Sparse
 from abiscan.elf.sections import named_sections
 from abiscan.elf.segment import PT_LOAD
+from abiscan.file_buffer import Sparse
 
 PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
 # Segments of whose bytes nothing is read for the segment's sake.

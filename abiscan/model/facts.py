@@ -20,6 +20,14 @@ class BinaryKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
+class FileFormat(enum.StrEnum):
+    """The format of a shared object, which tells the system whose loader opens it: Linux, Windows, macOS."""
+
+    ELF = "elf"
+    PE = "pe"
+    MACHO = "macho"
+
+
 class SymbolBinding(enum.StrEnum):
     """ELF symbol binding (gABI, "Symbol Table"; STB_GNU_UNIQUE is a GNU extension)."""
 
@@ -83,13 +91,17 @@ def _numbered(version: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An undefined entry of the dynamic symbol table.
+    """A symbol that a file takes from other libraries: an undefined entry of the dynamic symbol table (ELF), an entry
+    of the import tables (PE), a symbol that dyld binds (Mach-O).
 
     Attributes:
-        name: the mangled name, decoded as UTF-8 with `surrogateescape`.
+        name: the mangled name, decoded as UTF-8 with `surrogateescape`; of a Mach-O file without the underscore that
+            its linker puts before each name; `#12` for ordinal 12 of a DLL.
         version: the version asked for, where the reference is versioned.
         relocated: whether some relocation refers to it; the loader never looks up one that none refers to.
-        index: its place in the dynamic symbol table.
+        index: its place in the table.
+        library: the library that it is asked of, as the file spells it; None where the loader searches all (ELF, flat
+            lookup of Mach-O).
     """
 
     name: str
@@ -99,6 +111,7 @@ class Import(Struct, frozen=True, gc=False):
     version: VersionNeed | None
     relocated: bool
     index: int
+    library: str | None = None
 
     @property
     def may_stay_unbound(self) -> bool:
@@ -132,7 +145,7 @@ class Export(Struct, frozen=True, gc=False):
 
 
 class SharedObject(Struct, frozen=True):
-    """What one ELF shared object says of itself.
+    """What one shared object says of itself.
 
     Attributes:
         path: as the user would write it.
@@ -145,6 +158,7 @@ class SharedObject(Struct, frozen=True):
         version_needs, version_definitions: from .gnu.version_r and .gnu.version_d.
         compilers: the distinct strings of .comment ("GCC: (GNU) 13.2.1", "clang version 19..."), where it was kept.
         has_sections: whether a usable section header table is there.
+        format: of the file.
     """
 
     path: str
@@ -162,6 +176,7 @@ class SharedObject(Struct, frozen=True):
     version_definitions: tuple[str, ...]
     compilers: tuple[str, ...]
     has_sections: bool
+    format: FileFormat = FileFormat.ELF
 
 
 class BuildMarks(Struct, frozen=True):

@@ -13,9 +13,9 @@ import pytest
 from abiscan.binary import payload_finder, read_binary
 from abiscan.elf import ElfFile, payloads, read_elf
 from abiscan.elf.device_images import SECTIONS
-from abiscan.elf.image import Sparse
 from abiscan.elf.offload_bundle import read_bundles
 from abiscan.elf.sections import named_sections, section
+from abiscan.file_buffer import Sparse
 
 GPU = ("gpu-cuda.so", "gpu-cuda-compressed.so", "gpu-cuda-relocatable.so", "gpu-hip.so")
 

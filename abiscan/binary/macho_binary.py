@@ -1,0 +1,134 @@
+"""A Mach-O file behind the protocol of `Binary`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from abiscan.binary.symbols_only import SymbolsOnly
+from abiscan.macho.macho_file import MachoFile
+from abiscan.model.device_code import DeviceImages
+from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.macho_facts import LibraryLink, linker_name, source_name
+
+if TYPE_CHECKING:
+    import mmap
+
+    from abiscan.model.macho_facts import MachoExport
+
+
+class MachoBinary(SymbolsOnly):
+    """A macOS library or bundle. Names are those of the source, without the underscore of the symbol table
+    (`macho_facts.source_name`).
+
+    Attributes:
+        macho: the file itself, with what `Binary` has no words for: kinds of links and lookups, re-exports, slices.
+    """
+
+    def __init__(self, macho: MachoFile) -> None:
+        self.macho = macho
+        self.path = macho.path
+        self.size = macho.size
+        self.machine = macho.machine
+        self.version_definitions: tuple[str, ...] = ()
+
+    @property
+    def buffer(self) -> bytes | mmap.mmap:
+        """The whole file, all slices."""
+        return self.macho.buffer
+
+    def sha256(self) -> str:
+        """Of the whole file, in hexadecimal digits."""
+        return sha256(self.buffer).hexdigest()
+
+    @property
+    def soname(self) -> str | None:
+        """Its install name."""
+        return self.macho.install_name
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """The install names of the libraries without which it does not load."""
+        return tuple(each.name for each in self.macho.libraries if each.link is not LibraryLink.WEAK)
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """What dyld looks up."""
+        return tuple(
+            Import(
+                name=source_name(each.name),
+                binding=SymbolBinding.WEAK if each.weak else SymbolBinding.GLOBAL,
+                type=SymbolType.NOTYPE,
+                visibility=Visibility.DEFAULT,
+                version=None,
+                relocated=True,
+                index=index,
+                library=each.library,
+            )
+            for index, each in enumerate(self.macho.imports)
+        )
+
+    def facts(self) -> SharedObject:
+        """What a file of every format has; `macho.facts()` has the rest."""
+        macho = self.macho.facts()
+        return SharedObject(
+            path=self.path,
+            size=self.size,
+            machine=self.machine,
+            bits=macho.bits,
+            little_endian=True,
+            soname=self.soname,
+            needed=self.needed,
+            rpath=None,
+            runpath=":".join(macho.rpaths) or None,
+            build_id=macho.uuid,
+            imports=self.imports,
+            version_needs=(),
+            version_definitions=(),
+            compilers=(),
+            has_sections=True,
+            format=FileFormat.MACHO,
+        )
+
+    def exports_name(self, name: str) -> bool:
+        """Whether it exports a name, re-exported symbols included."""
+        return self.macho.exports_name(linker_name(name))
+
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those of the names for which `exports_name` is true."""
+        found = self.macho.exported_among(tuple(map(linker_name, names)))
+        return frozenset(map(source_name, found))
+
+    def export(self, name: str) -> Export | None:
+        """The export of this name."""
+        found = self.macho.export(linker_name(name))
+        return None if found is None else _export(found)
+
+    def exports(self) -> Iterator[Export]:
+        """Every export, in the order of the export trie."""
+        return map(_export, self.macho.exports())
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        return tuple(map(source_name, self.macho.names_with_prefix(linker_name(prefix), limit)))
+
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        return self.macho.strings_with(part, gap)
+
+    def device_images(self) -> DeviceImages:
+        """There are none for macOS."""
+        return DeviceImages()
+
+
+def _export(found: MachoExport) -> Export:
+    kind = SymbolType.FUNC if found.is_code else SymbolType.OBJECT
+    if found.thread_local:
+        kind = SymbolType.TLS
+    elif found.reexport is not None:
+        kind = SymbolType.NOTYPE
+    binding = SymbolBinding.WEAK if found.weak else SymbolBinding.GLOBAL
+    name = source_name(found.name)
+    return Export(name, binding, kind, Visibility.DEFAULT, found.address, 0, None, False)

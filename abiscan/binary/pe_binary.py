@@ -1,0 +1,126 @@
+"""A PE file behind the protocol of `Binary`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from abiscan.binary.symbols_only import SymbolsOnly
+from abiscan.model.device_code import DeviceImages
+from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.pe.pe_file import PeFile
+
+if TYPE_CHECKING:
+    import mmap
+
+    from abiscan.model.pe_facts import PeExport
+
+
+class PeBinary(SymbolsOnly):
+    """A Windows library.
+
+    Attributes:
+        pe: the file itself, with what `Binary` has no words for: forwarders, ordinals, delayed imports, the version
+            resource.
+    """
+
+    def __init__(self, pe: PeFile) -> None:
+        self.pe = pe
+        self.path = pe.path
+        self.size = pe.size
+        self.machine = pe.machine
+        self.version_definitions: tuple[str, ...] = ()
+
+    @property
+    def buffer(self) -> bytes | mmap.mmap:
+        """The whole file."""
+        return self.pe.buffer
+
+    def sha256(self) -> str:
+        """Of the whole file, in hexadecimal digits."""
+        return sha256(self.buffer).hexdigest()
+
+    @property
+    def soname(self) -> str | None:
+        """What its export table calls it."""
+        return self.pe.name
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """The DLLs of its import table; without those that are loaded with the first call."""
+        return self.pe.libraries
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """Of its import tables; a delayed one may stay unbound, as a weak symbol may."""
+        return tuple(
+            Import(
+                name=each.symbol,
+                binding=SymbolBinding.WEAK if each.delayed else SymbolBinding.GLOBAL,
+                type=SymbolType.NOTYPE,
+                visibility=Visibility.DEFAULT,
+                version=None,
+                relocated=True,
+                index=index,
+                library=each.library,
+            )
+            for index, each in enumerate(self.pe.imports)
+        )
+
+    def facts(self) -> SharedObject:
+        """What a file of every format has; `pe.facts()` has the rest."""
+        pe = self.pe.facts()
+        return SharedObject(
+            path=self.path,
+            size=self.size,
+            machine=self.machine,
+            bits=pe.bits,
+            little_endian=True,
+            soname=self.soname,
+            needed=self.needed,
+            rpath=None,
+            runpath=None,
+            build_id=pe.debug_id,
+            imports=self.imports,
+            version_needs=(),
+            version_definitions=(),
+            compilers=(),
+            has_sections=True,
+            format=FileFormat.PE,
+        )
+
+    def exports_name(self, name: str) -> bool:
+        """Whether it exports a name, forwarders included."""
+        return self.pe.exports_name(name)
+
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those of the names that it exports, forwarders included."""
+        return self.pe.exported_among(names)
+
+    def export(self, name: str) -> Export | None:
+        """The export of this name."""
+        found = self.pe.export(name)
+        return None if found is None else _export(found, name)
+
+    def exports(self) -> Iterator[Export]:
+        """Every export that has a name, in table order."""
+        return (_export(each, each.name) for each in self.pe.exports() if each.name is not None)
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        return self.pe.names_with_prefix(prefix, limit)
+
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        return self.pe.strings_with(part, gap)
+
+    def device_images(self) -> DeviceImages:
+        """None is read."""
+        return DeviceImages()
+
+
+def _export(found: PeExport, name: str) -> Export:
+    kind = SymbolType.NOTYPE if found.forwarder else SymbolType.FUNC if found.is_code else SymbolType.OBJECT
+    return Export(name, SymbolBinding.GLOBAL, kind, Visibility.DEFAULT, found.address, 0, None, False)

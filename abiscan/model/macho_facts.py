@@ -1,0 +1,171 @@
+"""What one Mach-O file (macOS .dylib, .so, bundle) says of itself (made by `macho`).
+
+Terms are those of <mach-o/loader.h>, <mach-o/fat.h>, <mach-o/nlist.h> and <mach-o/fixup-chains.h>.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+# How LLVM marks a name that has no underscore to take away ("Mangler"); assembly can make such (`dyld_stub_binder`).
+_UNCHANGED = "\x01"
+
+
+def source_name(name: str) -> str:
+    """A name of the symbol table as C and the C++ ABI have it, without the underscore that Mach-O puts before each."""
+    return name[1:] if name.startswith("_") else _UNCHANGED + name
+
+
+def linker_name(name: str) -> str:
+    """The reverse of `source_name`."""
+    return name[1:] if name.startswith(_UNCHANGED) else f"_{name}"
+
+
+class LibraryLink(enum.StrEnum):
+    """How a library is named by a load command: LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB (may be absent), LC_REEXPORT_DYLIB
+    (its exports count as the file's), LC_LOAD_UPWARD_DYLIB (a circle), LC_LAZY_LOAD_DYLIB."""
+
+    NORMAL = "normal"
+    WEAK = "weak"
+    REEXPORT = "reexport"
+    UPWARD = "upward"
+    LAZY = "lazy"
+
+
+class LookupScope(enum.StrEnum):
+    """Where dyld looks for an import.
+
+    LIBRARY: in one library of the load commands, and what that re-exports (two-level namespace). FLAT: in every loaded
+    image (BIND_SPECIAL_DYLIB_FLAT_LOOKUP, `-undefined dynamic_lookup`; or a file without MH_TWOLEVEL). WEAK_DEFINITION:
+    in every loaded image, the file included, a strong definition before weak ones (BIND_SPECIAL_DYLIB_WEAK_LOOKUP).
+    MAIN_EXECUTABLE, SELF: in that image.
+    """
+
+    LIBRARY = "library"
+    FLAT = "flat"
+    WEAK_DEFINITION = "weak-definition"
+    MAIN_EXECUTABLE = "main-executable"
+    SELF = "self"
+
+
+class LinkedLibrary(Struct, frozen=True, gc=False):
+    """A library that a load command names.
+
+    Attributes:
+        name: the install name that it had at link time, unexpanded (`@rpath/libtorch_cpu.dylib`).
+        current_version, compatibility_version: `X.Y.Z`.
+    """
+
+    name: str
+    link: LibraryLink
+    current_version: str
+    compatibility_version: str
+
+
+class MachoImport(Struct, frozen=True, gc=False):
+    """A symbol that dyld looks up for the file.
+
+    Attributes:
+        name: as in the symbol table, with the underscore that Mach-O puts before each C name (`__ZN2at5emptyEv`,
+            `_PyList_New`), decoded as UTF-8 with `surrogateescape`.
+        lookup: where it is looked for.
+        library: the install name of the library, where `lookup` is LIBRARY; else None.
+        weak: a weak import: stays zero where it is not found.
+    """
+
+    name: str
+    lookup: LookupScope
+    library: str | None
+    weak: bool
+
+
+class MachoReexport(Struct, frozen=True, gc=False):
+    """The symbol of another library that an export stands for.
+
+    Attributes:
+        library: its install name; None where the ordinal is none of the load commands'.
+        name: there, with the underscore.
+    """
+
+    library: str | None
+    name: str
+
+
+class MachoExport(Struct, frozen=True, gc=False):
+    """An exported symbol.
+
+    Attributes:
+        name: with the underscore.
+        address: relative to the Mach-O header, an absolute value for an absolute symbol; 0 for a re-export.
+        weak: a weak definition, which dyld coalesces with others of its name.
+        thread_local: EXPORT_SYMBOL_FLAGS_KIND_THREAD_LOCAL.
+        is_code: whether it lies in a segment that is executable.
+        reexport: the symbol that it stands for.
+    """
+
+    name: str
+    address: int
+    weak: bool
+    thread_local: bool
+    is_code: bool
+    reexport: MachoReexport | None = None
+
+
+class MachoSlice(Struct, frozen=True, gc=False):
+    """One file of a universal file, or a whole thin file.
+
+    Attributes:
+        machine: `x86_64`, `arm64`, `arm64e`, ... or `CPU_TYPE_<number>`.
+        offset, size: in bytes.
+    """
+
+    machine: str
+    offset: int
+    size: int
+
+
+class MachoFacts(Struct, frozen=True):
+    """What a Mach-O file (or one slice of a universal file) says of itself.
+
+    Attributes:
+        path: as the user would write it.
+        size: of the slice, in bytes.
+        machine: of the slice; `slices` has all that the file has.
+        bits: 64 or 32.
+        file_type: `dylib`, `bundle`, `execute`, `dylib-stub`, ... or `MH_<number>`.
+        install_name: LC_ID_DYLIB, unexpanded; None for a bundle.
+        libraries: in the order of the load commands; an ordinal n is the n-th of them.
+        rpaths: LC_RPATH, in order, unexpanded.
+        platform: `macos`, `ios`, ...; None where no load command tells.
+        minimum_os, sdk: `11.0`; None where no load command tells.
+        two_level: MH_TWOLEVEL is set; without it every import is looked up flat.
+        imports: what dyld looks up when it loads the file, each name once a library.
+        coalesced: weak definitions that dyld replaces where another image has a strong one, and that may be absent
+            elsewhere: the file has its own.
+        imports_from: the table that they were read from: `chained-fixups`, `dyld-info` or `symtab`.
+        uuid: LC_UUID, lower-case hexadecimal.
+        tools: of LC_BUILD_VERSION, (`clang` | `swift` | `ld` | `lld` | number, version).
+        encrypted: LC_ENCRYPTION_INFO with a cryptid: its contents are not readable.
+    """
+
+    path: str
+    size: int
+    machine: str
+    bits: int
+    slices: tuple[MachoSlice, ...]
+    file_type: str
+    install_name: str | None
+    libraries: tuple[LinkedLibrary, ...]
+    rpaths: tuple[str, ...]
+    platform: str | None
+    minimum_os: str | None
+    sdk: str | None
+    two_level: bool
+    imports: tuple[MachoImport, ...]
+    coalesced: tuple[str, ...]
+    imports_from: str
+    uuid: str | None
+    tools: tuple[tuple[str, str], ...]
+    encrypted: bool = False
