@@ -33,10 +33,10 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 )
 @click.pass_context
 def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
-    """Run COMMAND and explain its import errors.
+    """Run COMMAND and explain its errors.
 
-    Output and exit status are those of COMMAND. At its end, import errors and undefined symbols in the last MiB of its
-    output are explained on standard error, as by `abiscan explain`.
+    Output and exit status are those of COMMAND. At its end, errors in the last MiB of its output (of imports, linkers,
+    compilers and torch.compile) are explained on standard error, as by `abiscan explain`.
     """
     from abiscan.cli.child_process import pass_through
 
@@ -51,24 +51,17 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
 
 
 def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
-    """Explain what stopped a load, if that is what the text tells. An explanation that fails costs a line, never the
-    command's own status."""
-    import re
+    """Explain the errors that the text has. An explanation that fails costs a line, never the command's own status."""
+    from abiscan.diagnosis.messages.read_text import read_text
 
-    # The loader's words (glibc, dl-lookup.c and dl-load.c; dyld), Python's and a linker's.
-    if not re.search(
-        rb"ImportError|undefined symbol|undefined reference|symbol not found|cannot open shared object|DLL load failed",
-        tail,
-        re.IGNORECASE,
-    ):
-        return
+    text = tail.decode("utf-8", "replace")
+    if not read_text(text).found:
+        return  # names that stand in it by themselves are no errors
     from abiscan.analysis.explanation import explain
     from abiscan.errors import AbiscanError
     from abiscan.report import explain_text
     from abiscan.report.escape import safe_text
 
-    # Colours and cursor movements (ECMA-48, 5.4) that a program wrote for the terminal.
-    text = re.sub(rb"\x1b\[[0-?]*[ -/]*[@-~]", b"", tail).decode("utf-8", "replace")
     line = replace(line, python=line.python or _python_of(command[0]))
     try:
         subjects = explain(text, scan_options(replace(line, quiet=True)))

@@ -56,6 +56,34 @@ def test_an_import_error_is_explained_behind_the_output(stream: str) -> None:
     assert "  fix: " in added
 
 
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (("a.hip:3:5: error: no matching function for call to '__ldg'",), "half-intrinsic"),
+        (
+            (
+                "Attempted to call function marked as skipped",
+                "  Developer debug context: module: lltm, qualname: PyCapsule.f, skip reason: <missing reason>",
+            ),
+            "op-not-registered",
+        ),
+        (
+            ('  File "/tmp/torchinductor_me/ab/cab.py", line 9, in <module>', "NameError: name 's2' is not defined"),
+            "generated-kernel",
+        ),
+    ],
+)
+def test_errors_of_compilers_and_of_torch_compile_are_explained(lines: tuple[str, ...], cause: str) -> None:
+    _, run = alone_and_run("import sys; print({!r}); sys.exit(1)".format("\n".join(lines)))
+    assert run.returncode == 1
+    assert f"[{cause}, ".encode() in run.stderr
+
+
+def test_a_name_alone_is_no_error() -> None:
+    alone, run = alone_and_run("print('_ZN3c106detail14torchCheckFailEPKcS2_jRKSs')")
+    assert run.stderr == alone.stderr
+
+
 def test_a_colored_error_is_read_too() -> None:
     _, run = alone_and_run(f"print('\\x1b[31;1mE   ' + {MESSAGE!r} + '\\x1b[0m')")
     assert b"[cxx11-abi-mismatch, " in run.stderr

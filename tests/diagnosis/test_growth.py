@@ -94,6 +94,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "declarations of MSVC": lambda n: "lld-link: undefined symbol: __cdecl " + "a::" * (n // 3) + "(",
     "releases of CUDA": lambda n: "torch.version.cuda\n11.1 torch 1 cu11" * (n // 36),
     "members of std": lambda n: "'optional' is not a member of 'std' torch\n" * (n // 42),
+    "strings of JSON": lambda n: '{"a": "' * (n // 14) + "\\n" * (n // 4),
+    "escapes of JSON": lambda n: '"' + '\\"a": "' * (n // 8),
+    "a list of JSON": lambda n: '["a\\n"\n' * (n // 8),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

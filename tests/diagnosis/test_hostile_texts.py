@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -52,6 +54,22 @@ def test_a_name_matches_itself_alone() -> None:
     (of_it,) = read_text(text.format("a+", "a+")).found
     assert of_it.values["for_python"] == "3.8"
     assert not read_text(text.format("a+", "aa")).found
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda message: {"level": "error", "stderr": f"{message}\n", "rc": 1},
+        lambda message: {"log": json.dumps({"msg": f"first line\n{message}"}), "stream": "stderr"},
+        lambda message: {"outputs": [{"traceback": ["\x1b[0;31mone\x1b[0m\n", f"\x1b[1m{message}\x1b[0m\n"]}]},
+    ],
+)
+def test_a_message_in_json_is_read_as_it_was_printed(record: Callable[[str], object], nothing: Knowledge) -> None:
+    """Logs of Docker, of structured loggers and notebooks; Python's own encoder writes them."""
+    message = "src/\u6838/a_cuda.hip:33:20: error: no matching function for call to '__ldg' of \"p\""
+    (subject,) = explain(json.dumps(record(message), indent=1), nothing)
+    assert subject.location is not None
+    assert (subject.location.file, subject.location.line) == ("src/\u6838/a_cuda.hip", 33)
 
 
 def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:

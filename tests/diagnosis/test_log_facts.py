@@ -51,6 +51,12 @@ from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
         ("It works with torch 2.3.0. With torch 2.6.0:", "2.6.0"),
         ("libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip", "2.0.1+cpu"),
         ("libtorch-shared-with-deps-1.13.1+cu117.zip, PyTorch version: 2.0.1", "2.0.1"),
+        # Text without blanks between words ends a version where ASCII ends.
+        ("PyTorch 2.12.1\u7248\u672c\u62a5\u9519", "2.12.1"),
+        ("\u4f7f\u7528PyTorch 2.12.1\u548cCUDA 13.0\u65f6", "2.12.1"),
+        ("\u5728torch 2.12.1\u4e0a:", "2.12.1"),
+        # tools/generate_torch_version.py of pytorch, where the source has no git.
+        ("torch is 2.1.0a0+gitUnknown here", "2.1.0a0+gitUnknown"),
         ("", None),
     ],
 )

@@ -169,5 +169,5 @@ def _take(match: re.Match[str], values: dict[str, str]) -> None:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled once."""
-    return re.compile(pattern)
+    """The pattern, compiled once: names and versions end where ASCII ends, as in `\u5728PyTorch 2.8.0\u4e0a`."""
+    return re.compile(pattern, re.ASCII)

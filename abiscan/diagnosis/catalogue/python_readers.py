@@ -26,11 +26,11 @@ _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256})
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK = 30, 60, 40
 # Where Dynamo names the function, the surest first; each reads a bounded run of a name's characters.
 _SKIPPED = (
-    re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})"),
-    re.compile(r"builtin [`'\"]?([\w.<>]{1,256})"),
-    re.compile(r"the function [`'\"]([\w.<>]{1,256})"),
-    re.compile(r"[`'\"]([\w.]{0,256}PyCapsule[\w.]{1,256})"),
-    re.compile(r"(?<![\w.])([\w.]{1,256}\.PyCapsule\.\w{1,256})"),
+    re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
+    re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
+    re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
+    re.compile(r"[`'\"]([\w.]{0,256}PyCapsule[\w.]{1,256})", re.ASCII),
+    re.compile(r"(?<![\w.])([\w.]{1,256}\.PyCapsule\.\w{1,256})", re.ASCII),
 )
 _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
 # Tags that a wheel's evidence lists.

@@ -39,24 +39,29 @@ _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
 # What is no symbol by its form, and its subject, or a message about it to answer: Python's first function of a module,
 # an operator of torch, TorchInductor's name of a size, an intrinsic of CUDA, a Python name of torch, a compiled module.
 _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"PyInit_\w{1,128}"), "does not define module export function ({})"),
+    (re.compile(r"PyInit_\w{1,128}", re.ASCII), "does not define module export function ({})"),
     # Of the namespaces that are seen: a C++ function is written so as well.
     (
-        re.compile(r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}"),
+        re.compile(
+            r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}", re.ASCII
+        ),
         "operator {} does not exist",
     ),
     (re.compile(r"(?:s|u|ks)\d{1,3}"), "name '{}' is not defined"),
     (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), "error: no matching function for call to '{}'"),
     (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), "error: no matching function for call to '{}'"),
-    (re.compile(r"(?:\w{1,64}\.){0,8}PyCapsule\.\w{1,128}"), "Dynamo does not know how to trace the builtin `{}`"),
-    (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), "No module named '{}'"),
-    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), "No module named '{}'"),
+    (
+        re.compile(r"(?:\w{1,64}\.){0,8}PyCapsule\.\w{1,128}", re.ASCII),
+        "Dynamo does not know how to trace the builtin `{}`",
+    ),
+    (re.compile(r"torch\.\w{1,64}\.\w{1,64}", re.ASCII), "No module named '{}'"),
+    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))", re.ASCII), "No module named '{}'"),
 )
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
 # A word that no language has: with capitals or underscores inside of it. It is a symbol's where something failed.
-_PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])")
+_PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])", re.ASCII)
 # A compiler's error is about names of the source.
 _OF_COMPILER = re.compile(r"(?::\d{1,7}|\(\d{1,7}(?:,\d{1,5})?\)) ?: (?:fatal )?error\b")
 _FAILURE = re.compile(
@@ -67,7 +72,7 @@ _FAILURE = re.compile(
 # Words of Chinese and Japanese stand right before a name and behind it, without a blank.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
 # In prose: "numpy does not find GLIBCXX_3.4.30".
-_SYMBOL_VERSION = re.compile(r"(?<!\w)(?:GLIBCXX|CXXABI|GLIBC)_\d(?:\.\d{1,3}){1,2}(?![\w.]\w)")
+_SYMBOL_VERSION = re.compile(r"(?<!\w)(?:GLIBCXX|CXXABI|GLIBC)_\d(?:\.\d{1,3}){1,2}(?![\w.]\w)", re.ASCII)
 # What stands in a line of a program and in no demangled name.
 _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))

@@ -18,8 +18,8 @@ from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
 
 _VERSION = (
-    r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
-    r"(?![\w+-]|\.\d)"
+    r"(?a:v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
+    r"(?![\w+-]|\.\d))"
 )
 # Marks of Markdown, JSON and quotations that stand around a name or a version.
 _MARK = r"[*`'\"]{0,3}"
@@ -66,8 +66,9 @@ _ARCHIVE = re.compile(
 _VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
 # What refuses a torch names the one that it found.
 _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
-# What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit.
-_CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git[0-9a-f]{6,40})\b")
+# What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit, or
+# `gitUnknown` where there was no git (tools/generate_torch_version.py of pytorch).
+_CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown))\b", re.ASCII)
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 # torch.version.cuda at a prompt; the build string of conda's package; a label in words: `1.9.0 (cu111)`.
@@ -76,18 +77,21 @@ _CUDA_SAID: Final = (
         rf"orch\.version\.cuda\)?['\"]?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}){_PRINTED}(\d{{1,2}}\.\d)(?![.\d])"
     ),
     re.compile(r"orch[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}py3\.\d{1,2}_cuda(\d{1,2}\.\d)(?:\.\d{1,3})?_cudnn"),
-    re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2,3})\b"),
+    re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2,3})\b", re.ASCII),
 )
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|\d{2,3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
-_PYTHON = re.compile(r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
+_PYTHON = re.compile(
+    r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?![\w+-]|\.\d)", re.ASCII
+)
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
 # A prompt or `python -c` that asked torch how it was built; not the flag of a compiler's command line.
 _CXX11_ABI = re.compile(
     r"(?:(?<!-D)_GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)[)'\"`*]{0,4}"
     r"(?:[\s:=>\uff1a-]{1,8}| {0,2}(?:returns?|is|was|gives|prints|[\u662f\u4e3a]|\u8fd4\u56de)[ :\uff1a]{0,4})"
     r"(?:Out\[\d{1,4}\]: )?[`'\"*]{0,3}"
-    r"(True|False|TRUE|FALSE)\b"
+    r"(True|False|TRUE|FALSE)\b",
+    re.ASCII,
 )
 # print(torch.__version__, torch.compiled_with_cxx11_abi())
 _CXX11_ABI_BESIDE = re.compile(

@@ -29,12 +29,26 @@ _BROKEN = re.compile(
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
 # A mangled name whose underscores Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
+# Blanks of web pages and of East Asian text: a message has an ASCII one there.
+_WIDE_BLANKS: Final = ("\xa0", "\u202f", "\u3000")
+# A string of JSON with an escape in it (RFC 8259, 7): a value, or an element of a list on a line of its own.
+_JSON_STRING = re.compile(
+    r'(?P<before>(?:[{,]|^)[ \t]{0,64}"[\w.@-]{1,64}"[ \t]{0,4}:[ \t]{0,4}\[?[ \t]{0,4}|'
+    r'^[ \t]{0,64}(?:\[[ \t]{0,4})?(?!"[A-Za-z]:\\))'
+    r'"(?P<string>[^"\\\n]*+\\.(?:[^"\\\n]|\\.)*+)"(?=[ \t]{0,4}(?:[,}\]]|$))',
+    re.ASCII | re.MULTILINE,
+)
+_JSON_DEPTH: Final = 3  # of JSON as a string in JSON
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
     """The text without terminal colours and links, URL and HTML escapes decoded, a broken `undefined symbol` mended."""
+    if "\\" in text and '"' in text:
+        text = _without_json(text)
+    for blank in _WIDE_BLANKS:
+        text = text.replace(blank, " ")
     if "\x1b" in text or "\r" in text:
         text = _ANSI.sub("", text)
     if _ESCAPE.search(text) is not None:
@@ -54,6 +68,26 @@ def clean(text: str) -> str:
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     return text
+
+
+def _without_json(text: str) -> str:
+    """The text with strings of JSON decoded, each on lines of its own."""
+    for _ in range(_JSON_DEPTH):
+        decoded = _JSON_STRING.sub(_json_decoded, text)
+        if decoded == text:
+            break
+        text = decoded
+    return text
+
+
+def _json_decoded(found: re.Match[str]) -> str:
+    import json
+
+    try:
+        decoded: str = json.loads(f'"{found["string"]}"', strict=False)
+    except ValueError:
+        return found[0]
+    return f"{found['before']}\n{decoded}\n"
 
 
 # The end of a mangled name; mail of many programs is pasted without its headers.
