@@ -1,4 +1,4 @@
-"""The frozen values that one stage hands to the next; each module imports only those before it.
+"""Frozen values that the stages of a run exchange.
 
-The JSON report has the same names; `report/json_report.py` lists the fields that it shows, with a version of its own.
+The JSON report uses the same names. `report/json_report.py` lists the fields of the report and has its schema version.
 """

@@ -1,4 +1,4 @@
-"""Why an import is missing or an error is raised, with evidence and a fix (made by `diagnosis`)."""
+"""Causes of unresolved imports and of error messages, with evidence and fix (made by `diagnosis`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import Struct
 
 
 class Confidence(enum.StrEnum):
-    """How sure a cause or finding is. HIGH: facts leave no other reading. MEDIUM: facts fit, others could. LOW: a guess
-    worth saying."""
+    """Confidence of a cause or finding. HIGH: no other explanation fits the facts. MEDIUM: the facts fit, other
+    explanations are possible. LOW: a plausible guess."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -17,9 +17,9 @@ class Confidence(enum.StrEnum):
 
 
 class CauseId(enum.StrEnum):
-    """Why an import is missing or an error is raised (CONTRACT).
+    """Ids of causes (CONTRACT).
 
-    Of two causes with the same score the member that stands first wins.
+    The order breaks ties between equal scores: earlier members rank higher.
     """
 
     LIBSTDCXX_TOO_OLD = "libstdcxx-too-old"
@@ -52,11 +52,11 @@ class CauseId(enum.StrEnum):
 
 
 class Cause(Struct, frozen=True):
-    """One answer to "why": ranked among others, with what it rests on and what to do.
+    """A ranked cause with its evidence and fix.
 
     Attributes:
-        evidence: sentences, each a fact that was looked up (what, where, found or not).
-        fix: a command, flag, version or line to change, as something to paste where that can be.
+        evidence: sentences; each states one fact that was looked up.
+        fix: a command, compiler flag, version or code change; pasteable where possible.
     """
 
     cause: CauseId
@@ -66,7 +66,7 @@ class Cause(Struct, frozen=True):
 
 
 class CauseGroup(Struct, frozen=True):
-    """One cause of a file, with every import that it explains."""
+    """A cause of a file with all imports that it explains."""
 
     cause: CauseId
     confidence: Confidence

@@ -1,4 +1,4 @@
-"""What is known of a cause whatever the file: its explanation, and what to do in each situation."""
+"""Long-form pages of causes: explanation, confirmation, and a fix for each situation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.cause import CauseId
 
 
 class Situation(enum.StrEnum):
-    """How a user got the extension, which decides what can be done about a cause."""
+    """How the extension was installed. It decides which fix applies."""
 
     WHEEL = "wheel"
     SOURCE = "source"
@@ -20,14 +20,14 @@ class Situation(enum.StrEnum):
 
 
 class Check(Struct, frozen=True):
-    """A way to confirm a cause by hand: what the commands show, and the commands."""
+    """A manual check that confirms a cause: the commands and what they show."""
 
     text: str
     commands: str
 
 
 class Remedy(Struct, frozen=True):
-    """What to do in one situation; `commands` is empty where there is none to run."""
+    """The fix in one situation; `commands` is empty if there is nothing to run."""
 
     situation: Situation
     text: str
@@ -35,13 +35,13 @@ class Remedy(Struct, frozen=True):
 
 
 class CausePage(Struct, frozen=True):
-    """What is known of a cause whatever the file: a TOML file of `diagnosis/catalogue/causes`.
+    """The page of a cause, from a TOML file in `diagnosis/catalogue/causes`.
 
     Attributes:
-        title: a sentence on what is wrong; `{torch}` stands for the target.
-        explanation, prevention: prose, paragraphs divided by an empty line.
-        detection: the facts from which abiscan concludes it.
-        references: https addresses.
+        title: one sentence that states the problem; `{torch}` is replaced by the target.
+        explanation, prevention: prose; an empty line separates paragraphs.
+        detection: the facts from which the cause is concluded.
+        references: HTTPS URLs.
     """
 
     id: CauseId
@@ -54,6 +54,6 @@ class CausePage(Struct, frozen=True):
     references: tuple[str, ...]
 
     def title_for(self, torch: str | None = None) -> str:
-        """The title with the target in it (`torch 2.6.0 (cu124)`)."""
+        """The title with `torch` (such as `torch 2.6.0 (cu124)`) as the target."""
         text = self.title.replace("{torch}", torch or "the installed torch")
         return text[0].upper() + text[1:] if self.title.startswith("{") else text

@@ -1,4 +1,4 @@
-"""What several files, wheels or packages all work on."""
+"""Result of `compat`: environments with which several files, wheels or packages are all compatible."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from abiscan.model.compatibility import Aspect, Compared, Compatibility
 
 
 class Exclusion(Struct, frozen=True):
-    """What one of them does not work on and every other one does.
+    """Environments that one input excludes and all others are compatible with.
 
     Attributes:
-        input: `Compared.path` of the one.
-        excluded: builds of torch, CPythons, GPUs or the system's versions, as `Compatibility` has them.
-        text: the same for a person, with why.
+        input: `Compared.path` of the input that excludes them.
+        excluded: torch builds, CPythons, GPUs or system versions, in the notation of `Compatibility`.
+        text: sentence for the text report, with the reason.
     """
 
     input: str
@@ -23,13 +23,13 @@ class Exclusion(Struct, frozen=True):
 
 
 class CompatReport(Struct, frozen=True):
-    """What all of them work on.
+    """Environments with which all inputs are compatible.
 
     Attributes:
-        common: the same of all of them; of the floors the highest, with who asks for it.
-        exclusions: in the order of the aspects, then of the targets.
-        conflicts: the aspects in which nothing is left that all work on.
-        notes: what else comes of putting them together, in sentences.
+        common: the intersection over all inputs; of minimum versions the highest, with the input that requires it.
+        exclusions: ordered by aspect, then by input.
+        conflicts: aspects whose intersection is empty.
+        notes: further consequences of installing the inputs together, as sentences.
     """
 
     version: str
@@ -41,5 +41,5 @@ class CompatReport(Struct, frozen=True):
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Why the answer is not whole; empty where it is."""
+        """Reasons why the answer is incomplete; empty if it is complete."""
         return self.common.undecided

@@ -1,4 +1,4 @@
-"""What a file, wheel or package works on: the builds of torch, the Pythons, the GPUs and the systems."""
+"""Environments with which a file, wheel or package is compatible: torch builds, Pythons, GPUs and systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abiscan.model.versions import ReleaseRanges
 
 
 class Aspect(enum.StrEnum):
-    """What a file works on, and what else can change between two of them, the most important first."""
+    """Aspects in which two files or environments are compared, the most important first."""
 
     TORCH = "torch"
     PYTHON = "python"
@@ -33,12 +33,11 @@ class BuildOfTorch(Struct, frozen=True):
     """A released build of torch.
 
     Attributes:
-        torch: public version; `variant`: as that of a `ReleaseVerdict`.
-        compatible: whether all that must load does, and no requirement stands against it.
-        reason: in a word why it does not work; empty where it does.
-        state: how its files fare on the build, whatever its requirements say of it; of several files that of the one
-            that fares worst.
-        admitted: whether its requirements on torch let an installer put it beside the build; None where it has none.
+        torch: public version; `variant`: as in `ReleaseVerdict`.
+        compatible: whether every required file loads and every requirement admits the build.
+        reason: short reason for an incompatible build; empty for a compatible one.
+        state: worst outcome of the files on the build, whatever the requirements admit.
+        admitted: whether the requirements on torch admit the build; None if there are none.
     """
 
     torch: str
@@ -55,7 +54,7 @@ class BuildOfTorch(Struct, frozen=True):
 
 
 def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch], bool]) -> ReleaseRanges:
-    """The releases with a build that is selected."""
+    """Ranges of the releases that have a selected build."""
     versions: dict[str, bool] = {}
     for build in builds:
         versions[build.torch] = versions.get(build.torch, False) or selected(build)
@@ -63,12 +62,12 @@ def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch],
 
 
 class Floor(Struct, frozen=True):
-    """The oldest version of a part of the system that something works with.
+    """The minimum version of a system component.
 
     Attributes:
         part: `glibc`, `GLIBCXX`, `CXXABI`, `musl`.
-        version: the numbers of it (2, 28).
-        required_by: what asks for it, for a person.
+        version: (2, 28) for 2.28.
+        required_by: the file or tag that requires it, for the text report.
     """
 
     part: str
@@ -82,18 +81,18 @@ class Floor(Struct, frozen=True):
 
 
 class Compatibility(Struct, frozen=True):
-    """What something works on. None stands for any: nothing in it depends on that.
+    """Environments with which something is compatible. None means any: nothing depends on that aspect.
 
     Attributes:
         machines: architectures of its shared objects, sorted.
-        torch: every known build of torch for the architecture, oldest first.
-        pythons: the CPythons that import all of its modules (`3.11`, `3.13t`), oldest first.
-        gpus: the known GPUs on which some of its device code may run (`sm_90`, `gfx942`).
-        device_code: what the images of that are made for (`sm_90`, `compute_90`, `gfx942`), sorted.
-        floors: of the system's libraries, by part.
-        cuda: major releases of CUDA whose libraries it needs from elsewhere, sorted; none where it brings a build for
+        torch: every known torch build of the architecture, oldest first.
+        pythons: CPythons that import all of its modules (`3.11`, `3.13t`), oldest first.
+        gpus: known GPUs on which some of its device code may run (`sm_90`, `gfx942`).
+        device_code: architectures of the device images (`sm_90`, `compute_90`, `gfx942`), sorted.
+        floors: minimum versions of system libraries, by part.
+        cuda: major CUDA releases whose libraries it needs and does not bundle, sorted; empty if it ships a build for
             each of several.
-        undecided: why some of this is not known, in sentences.
+        undecided: reasons why some of this is unknown, as sentences.
     """
 
     machines: tuple[str, ...]
@@ -107,12 +106,12 @@ class Compatibility(Struct, frozen=True):
 
 
 class Compared(Struct, frozen=True):
-    """One of the things that are compared.
+    """An input of a comparison.
 
     Attributes:
-        path: as the user would write it.
+        path: as given on the command line.
         name, version: of the distribution; None for a file.
-        files: how many shared objects it has.
+        files: number of its shared objects.
     """
 
     path: str
@@ -123,5 +122,5 @@ class Compared(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """`torchvision 0.28.0`, else its path."""
+        """`torchvision 0.28.0`, or the path of a file."""
         return f"{self.name} {self.version}" if self.name and self.version else self.path

@@ -1,4 +1,4 @@
-"""What a release of NVIDIA's driver takes: the PTX that it compiles, and the CUDA runtimes that it serves.
+"""Compatibility of NVIDIA driver branches: PTX versions that they compile and CUDA runtimes that they support.
 
 Which CUDA release, and which branch of the driver, came with a version of PTX: PTX ISA, "Release Notes", table "PTX
 Release History" (https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes), read up to PTX ISA
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import bisect
 
-# PTX ISA -> the CUDA releases whose compiler writes it, the first branch of the driver that compiles it.
+# PTX ISA -> CUDA releases whose compiler writes it, first driver branch that compiles it.
 _PTX: dict[tuple[int, ...], tuple[str, int]] = {
     (6, 0): ("9.0", 384),
     (6, 1): ("9.1", 387),
@@ -46,40 +46,40 @@ _PTX: dict[tuple[int, ...], tuple[str, int]] = {
     (9, 4): ("13.4", 615),
 }
 _BRANCHES = [branch for _, branch in _PTX.values()]
-# Major release of CUDA -> the first branch that serves its runtime. Before 11 each minor release had its own.
+# Major CUDA release -> first driver branch that supports its runtime. Before 11 each minor release has a row.
 _RUNTIMES = {11: 450, 12: 525, 13: 580}
 _MOST_DIGITS = 4
 
 
 def driver_branch(version: str) -> int | None:
-    """535 of `535`, `535.104` and `535.104.05`, which is all that counts; None for what is no version of a driver."""
+    """The branch of a driver version, such as 535 for `535.104.05`; None if the text is not a driver version."""
     parts = version.split(".")
     numbers = all(part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS for part in parts)
     return int(parts[0]) if numbers and len(parts) <= 3 and len(parts[0]) == 3 else None
 
 
 def toolkit_of_ptx(version: str) -> str | None:
-    """`13.0`, `12.5 or 12.6`: the CUDA toolkit that writes a version of PTX (`9.0`); None for one that is not known."""
+    """CUDA toolkits that write a PTX version (`9.0`), such as `13.0` or `12.5 or 12.6`; None if it is unknown."""
     found = _PTX.get(_numbers(version))
     return None if found is None else found[0]
 
 
 def branch_for_ptx(version: str) -> int | None:
-    """The first branch of the driver that compiles a version of PTX; None for one that is not known."""
+    """The first driver branch that compiles a PTX version; None if the PTX version is unknown."""
     found = _PTX.get(_numbers(version))
     return None if found is None else found[1]
 
 
 def newest_ptx(branch: int) -> str:
-    """The newest version of PTX that a branch is known to compile, as the end of a sentence: `at 8.2`, `before 6.0`."""
+    """The newest PTX version that a branch is known to compile, as the end of a sentence: `at 8.2`, `before 6.0`."""
     at = bisect.bisect_right(_BRANCHES, branch)
     known = list(_PTX)
     return f"at {_text(known[at - 1])}" if at else f"before {_text(known[0])}"
 
 
 def compiles(version: str, branch: int) -> bool | None:
-    """Whether a driver of this branch compiles a version of PTX; None where the table does not tell: both are newer
-    than all that it has, or both are older."""
+    """Whether a driver branch compiles a PTX version; None if the table does not contain the answer, because both are
+    newer than its last row or both are older than its first."""
     asked, known = _numbers(version), list(_PTX)
     if asked in _PTX:
         return _PTX[asked][1] <= branch
@@ -89,8 +89,7 @@ def compiles(version: str, branch: int) -> bool | None:
 
 
 def branch_for_runtime(cuda: str) -> int | None:
-    """The first branch of the driver that serves the runtime of a CUDA release (`12`, `12.4`); None where no table
-    says."""
+    """The first driver branch that supports the runtime of a CUDA release (`12`, `12.4`); None if it is unknown."""
     return _RUNTIMES.get(_numbers(cuda)[0])
 
 

@@ -1,5 +1,5 @@
-"""Dependency text (dependency specifiers specification, version specifiers specification): the one place where text of
-a file, of the command line or of a configuration becomes values of `packaging`.
+"""Parsing of requirements, version specifiers and markers with `packaging` (dependency specifiers specification,
+version specifiers specification). All such text of files, command line and configuration is parsed here.
 
 `packaging` follows nested parentheses by recursion and converts numbers of any length, and its time grows with the
 number of comparisons. Every text is checked against the limits of `abiscan.model.limits` before it is given to it.
@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-# What separates the comparisons of a version specifier and of a marker.
+# Separators between the comparisons of a version specifier and of a marker.
 _BETWEEN_COMPARISONS = r",|\b(?:and|or)\b"
 _TORCH = r"\s*(?:py)?torch\b(?![-_.]\w)"
 
 
 class InvalidDependency(ValueError):  # noqa: N818 - as `InvalidRequirement` of packaging
-    """A text is no requirement, specifier or marker, or exceeds the limits; the message says which."""
+    """A text is not a valid requirement, specifier or marker, or exceeds a limit; the message says which."""
 
 
 def find_excess(text: str) -> str:
-    """Which limit a requirement, version, tag or marker exceeds, for a sentence about it; empty for none."""
+    """The limit that a requirement, version, tag or marker exceeds, for an error message; empty if none."""
     if len(text) > MAX_FIELD:
         return f"{len(text)} characters; no more than {MAX_FIELD} are read"
     if re.search(rf"\d{{{MAX_DIGITS + 1}}}", text):
@@ -57,7 +57,7 @@ def find_excess(text: str) -> str:
 
 
 def find_excess_of_requirements(lines: Sequence[str]) -> str:
-    """The same of all requirements of a package."""
+    """The limit that the requirements of a package exceed together; empty if none."""
     if len(lines) > MAX_REQUIREMENTS:
         return f"{len(lines)} requirements; no more than {MAX_REQUIREMENTS} are read"
     for line in lines:
@@ -74,16 +74,16 @@ def _comparisons(text: str) -> int:
 
 
 def concerns_torch(line: str) -> bool:
-    """Whether a requirement of a wheel, or of a conda package (`pytorch`), is on torch."""
+    """Whether a requirement of a wheel or conda package (`pytorch`) names torch."""
     return re.match(_TORCH, line, re.IGNORECASE) is not None
 
 
 @functools.lru_cache(maxsize=1024)
 def read_requirement(text: str) -> Requirement:
-    """`torch>=2.4; python_version < "3.12"`.
+    """Parse a requirement such as `torch>=2.4; python_version < "3.12"`.
 
     Raises:
-        InvalidDependency: it is none, or exceeds the limits.
+        InvalidDependency: the text is not a requirement, or exceeds a limit.
     """
     from packaging.requirements import Requirement
 
@@ -92,10 +92,10 @@ def read_requirement(text: str) -> Requirement:
 
 @functools.lru_cache(maxsize=1024)
 def read_specifiers(text: str) -> SpecifierSet:
-    """`>=2.4,<2.9`.
+    """Parse a version specifier such as `>=2.4,<2.9`.
 
     Raises:
-        InvalidDependency: it is none, or exceeds the limits.
+        InvalidDependency: the text is not a specifier, or exceeds a limit.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -120,8 +120,8 @@ def _read(make: Callable[[str], _T], text: str) -> _T:
 
 
 def admits(specifiers: str, versions: Iterable[str]) -> bool:
-    """Whether a version specifier admits one of the versions, pre-releases included; what is no version is not
-    admitted but by `===`.
+    """Whether a version specifier admits at least one of the versions, pre-releases included. Text that is not a
+    version is admitted only by `===`.
 
     Raises:
         InvalidDependency: as `read_specifiers`.
@@ -131,7 +131,7 @@ def admits(specifiers: str, versions: Iterable[str]) -> bool:
 
 
 def is_specifier(text: str) -> bool:
-    """Whether `read_specifiers` reads it."""
+    """Whether the text is a valid version specifier."""
     try:
         read_specifiers(text)
     except InvalidDependency:
@@ -140,8 +140,8 @@ def is_specifier(text: str) -> bool:
 
 
 def holds(marker: str, environment: Mapping[str, str]) -> bool:
-    """Whether a requirement with this marker (empty for none) counts there; one whose marker is formed wrongly, or asks
-    what is not known, does."""
+    """Whether a requirement with this marker (empty: none) applies in an environment. An invalid marker, or one that
+    uses an unknown variable, applies."""
     if not marker:
         return True
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName

@@ -1,4 +1,4 @@
-"""The device code that a file carries: images for GPUs, and the modules that they are the alternatives of."""
+"""Device code of a file: GPU images, and the modules whose alternatives they are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from msgspec import Struct
 
 
 class DeviceCode(enum.StrEnum):
-    """What an image is in."""
+    """Form of a GPU image."""
 
     MACHINE_CODE = "machine-code"
     PTX = "ptx"
-    """NVIDIA's virtual instruction set, which the driver compiles for the GPU that it finds."""
+    """NVIDIA's virtual instruction set, which the driver compiles for the present GPU."""
     LTO_IR = "lto-ir"
-    """What NVIDIA's linker for device code takes; no driver runs it as it stands."""
+    """Input of NVIDIA's device linker (LTO IR); no driver runs it directly."""
 
 
 class GpuImage(Struct, frozen=True):
@@ -22,10 +22,10 @@ class GpuImage(Struct, frozen=True):
 
     Attributes:
         architecture: `sm_90`, `sm_90a`, `sm_100f`; `compute_90` for PTX; `lto_90` for LTO IR; `gfx90a:xnack+` for AMD.
-        images: how many there are; compressed: how many of them are compressed.
-        relocatable: they are for NVIDIA's linker (`nvcc -rdc=true`), which has made other images of them; where none
-            of those serves, the driver links these anew.
-        ptx_version: the newest PTX ISA version among them (`8.4`); None where they are no PTX.
+        images: number of images; compressed: number of compressed ones among them.
+        relocatable: whether they are input of NVIDIA's device linker (`nvcc -rdc=true`). The driver links them again if
+            no linked image fits the GPU.
+        ptx_version: the newest PTX ISA version among them (`8.4`); None if they are not PTX.
     """
 
     architecture: str
@@ -37,14 +37,14 @@ class GpuImage(Struct, frozen=True):
 
 
 class GpuModule(Struct, frozen=True):
-    """The modules with one set of images: a module is what the runtime loads as a whole, out of one image of it (a
-    container of .nv_fatbin, a bundle of .hip_fatbin).
+    """Modules with the same set of images. The runtime loads a module (a container in .nv_fatbin, a bundle in
+    .hip_fatbin) as a whole, from one of its images.
 
     Attributes:
-        architectures: of its images, as `GpuImage.architecture` has them, each once.
-        count: how many modules of the file have exactly these.
-        relocatable: see `GpuImage`; such a module is part of one that was linked.
-        ptx_version: the newest PTX ISA version among its images; None where none of them is PTX.
+        architectures: distinct `GpuImage.architecture` of its images.
+        count: number of modules of the file with exactly these images.
+        relocatable: see `GpuImage`; such a module is part of a linked one.
+        ptx_version: the newest PTX ISA version among its images; None if none of them is PTX.
     """
 
     architectures: tuple[str, ...]
@@ -57,8 +57,8 @@ class DeviceImages(Struct, frozen=True):
     """All device code of a file.
 
     Attributes:
-        images, modules: in the order of `architecture`; empty where there is none.
-        unread: why what is told here may not be all; None where it is.
+        images, modules: ordered by architecture; empty if there are none.
+        unread: the reason why the lists may be incomplete; None if they are complete.
     """
 
     images: tuple[GpuImage, ...] = ()

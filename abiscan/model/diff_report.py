@@ -1,4 +1,4 @@
-"""What changed between two builds of one thing."""
+"""Result of `diff`: the changes between two files, wheels or packages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.compatibility import Aspect, Compared
 
 
 class Effect(enum.StrEnum):
-    """What became of it."""
+    """Effect of a change on compatibility."""
 
     LOST = "lost"
     GAINED = "gained"
@@ -18,13 +18,13 @@ class Effect(enum.StrEnum):
 
 
 class Change(Struct, frozen=True):
-    """One change: a line of the report.
+    """One change, a line of the report.
 
     Attributes:
-        regresses: it no longer works on something that the old one worked on.
-        text: a sentence without a full stop, for a person.
-        files: the shared objects that it is about, by their place in the package; empty for all of it.
-        removed, added: what is gone and what is new, each as it stands (mangled names, requirements, builds), sorted.
+        regresses: whether the new input is incompatible with something that the old one was compatible with.
+        text: sentence for the text report, without a full stop.
+        files: affected shared objects, by their path in the package; empty for the whole package.
+        removed, added: removed and added items, verbatim (mangled names, requirements, builds), sorted.
     """
 
     aspect: Aspect
@@ -37,12 +37,12 @@ class Change(Struct, frozen=True):
 
 
 class DiffReport(Struct, frozen=True):
-    """Everything that changed from `old` to `new`.
+    """All changes from `old` to `new`.
 
     Attributes:
         changes: the most important first.
-        names: mangled name of the changes' imports and exports -> its text, where a demangler reads it.
-        errors: what could not be read, in sentences.
+        names: mangled name of each changed import or export -> its demangled text, if a demangler accepts it.
+        errors: read errors, as sentences.
     """
 
     version: str
@@ -54,12 +54,12 @@ class DiffReport(Struct, frozen=True):
 
     @property
     def regressed(self) -> bool:
-        """Whether the new one works on less than the old one."""
+        """Whether the new input is compatible with less than the old one."""
         return any(change.regresses for change in self.changes)
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Why the answer is not whole; empty where it is."""
+        """Reasons why the answer is incomplete; empty if it is complete."""
         return tuple(
             dict.fromkeys((*self.errors, *self.old.compatibility.undecided, *self.new.compatibility.undecided))
         )

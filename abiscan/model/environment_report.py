@@ -1,4 +1,4 @@
-"""What becomes of the packages of an environment: which load now, and which would with another torch."""
+"""Result of `env`: which packages of an environment load now, and which load after a change of torch."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ NO_RELEASE = "no known release"
 
 
 def on_releases(releases: str) -> str:
-    """`torch 2.6.0`, `no known release of torch`: a list of releases behind a preposition."""
+    """Text for a list of releases after a preposition: `torch 2.6.0`, or `no known release of torch` if it is empty."""
     return f"{NO_RELEASE} of torch" if releases == NO_RELEASE else f"torch {releases}"
 
 
 class PackageState(enum.StrEnum):
-    """How the shared objects of a package fare."""
+    """Outcome of the shared objects of a package."""
 
     LOADS = "loads"
     PARTLY = "partly"
-    """Some do; others need what is not there."""
+    """Some load; others need a library that is not installed."""
     FAILS = "fails"
     UNDECIDED = "undecided"
     NOT_TORCH = "not-torch"
-    """They load, and import nothing of torch."""
+    """They load and import nothing of torch."""
 
 
 class Action(enum.StrEnum):
-    """What is to be done with a package."""
+    """What to do with a package."""
 
     KEEP = "keep"
     REPLACE = "replace"
-    """By a release that is made for the other torch."""
+    """Replace it with a release made for the other torch."""
     REBUILD = "rebuild"
-    """It was installed from a directory or a repository."""
+    """Rebuild it: it was installed from a directory or a repository."""
     CHECK = "check"
-    """Whether it goes on working is not known."""
+    """Unknown whether it still loads."""
     INSTALL = "install"
-    """It stays, and wants what is not installed: a library that no torch brings, or torch itself."""
+    """Keep it, and install what it needs: a library that no torch build bundles, or torch itself."""
 
 
 class PackageOutcome(Struct, frozen=True):
-    """How a package fares with one torch.
+    """Outcome of a package with one torch.
 
     Attributes:
-        failing: how many of its shared objects don't load.
-        reason: in a sentence, of the first that fails; empty where none does.
+        failing: number of its shared objects that do not load.
+        reason: reason of the first failure, as a sentence; empty if none fails.
         allowed: whether its requirements admit that torch.
-        for_another: how many are made for another torch, CUDA or ROCm by their names, and are not judged.
-        without_driver: how many don't load for want of the GPU's driver alone, which says nothing of the package.
-        absent: the libraries that are not here and no torch brings, where nothing else is wrong with what fails.
+        for_another: number of files that are named for another torch, CUDA or ROCm and are not checked.
+        without_driver: number of files that do not load only because this machine has no GPU driver.
+        absent: missing libraries that no torch build bundles, if they are the only reason of the failures.
     """
 
     state: PackageState
@@ -66,12 +66,12 @@ class PackageReport(Struct, frozen=True):
     """An installed distribution with shared objects.
 
     Attributes:
-        files: how many shared objects it has; torch_files: how many of them import torch.
-        now: with the torch that is installed; after: with the other one, where one is named.
-        step: when its turn is, from 1 on; packages of one step don't need each other. None for one that is kept.
-        requires_torch: its requirement on torch; empty for none.
-        loads_on: the releases of torch on which all its files load; empty where it imports nothing of torch.
-        command: what installs what it wants, where a package has that; else empty.
+        files: number of its shared objects; torch_files: number of those that import torch.
+        now: outcome with the installed torch; after: outcome with the other torch, if one is given.
+        step: position in the upgrade order, from 1; packages of one step do not need each other. None if it is kept.
+        requires_torch: its requirement on torch; empty if none.
+        loads_on: torch releases on which all its files load; empty if it imports nothing of torch.
+        command: command that installs what it needs, if a package provides that; else empty.
     """
 
     name: str
@@ -88,26 +88,26 @@ class PackageReport(Struct, frozen=True):
 
 
 class ProblemKind(enum.StrEnum):
-    """What is wrong with an environment as a whole."""
+    """Problems of an environment as a whole."""
 
     SEVERAL_TORCHES = "several-torches"
     DAMAGED_TORCH = "damaged-torch"
     SEVERAL_RUNTIMES = "several-runtimes"
-    """Copies of a library of which a process should have one."""
+    """Several copies of a library that a process should load once."""
     SHADOWED = "shadowed"
     """LD_LIBRARY_PATH puts another copy of a library before the environment's."""
     EDITABLE = "editable"
-    """A package whose shared objects lie in its source tree, which is not looked at."""
+    """A package whose shared objects are in its source tree, which is not checked."""
     TORCH_FAILS = "torch-fails"
     """`import torch` itself fails."""
     MISSING_REQUIREMENTS = "missing-requirements"
-    """What torch requires is not installed."""
+    """A requirement of torch is not installed."""
     NO_WHEELS = "no-wheels"
     """The other torch has no wheels for the environment's Python."""
 
 
 class Problem(Struct, frozen=True):
-    """Something about the environment as a whole; `command` mends it, where one is known."""
+    """A problem of the environment as a whole; `command` fixes it, if one is known."""
 
     kind: ProblemKind
     text: str
@@ -115,15 +115,14 @@ class Problem(Struct, frozen=True):
 
 
 class EnvironmentReport(Struct, frozen=True):
-    """An environment with its packages, those that need something done first.
+    """An environment with its packages; packages that need an action come first.
 
     Attributes:
-        python: which environment, for a person (`Python 3.11 at /opt/venv`).
-        torch: the installed torch (`2.13.0+cpu`), None where there is none; after: the other one, None where none is
-            named.
-        pure_python: how many distributions have no shared object and are left out.
-        errors: what could not be read, in sentences.
-        root: the directory that holds its file system (`--root`), as the user wrote it.
+        python: description of the environment (`Python 3.11 at /opt/venv`).
+        torch: the installed torch (`2.13.0+cpu`), None if there is none; after: the other torch, None if none is given.
+        pure_python: number of distributions without shared objects, which are left out.
+        errors: read errors, as sentences.
+        root: the directory of `--root`, as given on the command line.
     """
 
     version: str
@@ -138,13 +137,13 @@ class EnvironmentReport(Struct, frozen=True):
 
     @property
     def torch_failure(self) -> Problem | None:
-        """Why the torch that is installed, and is not to be replaced, cannot be imported."""
+        """The reason why the installed torch cannot be imported, unless it is to be replaced."""
         found = (each for each in self.problems if each.kind is ProblemKind.TORCH_FAILS)
         return next(found, None) if self.after is None else None
 
     @property
     def fails(self) -> bool:
-        """Whether torch or a package does not load, now or (where another torch is named) after the upgrade."""
+        """Whether torch or a package does not load: now, or after the upgrade if another torch is given."""
         return self.torch_failure is not None or any(
             outcome.state is PackageState.FAILS or not outcome.allowed for outcome in self.outcomes
         )
@@ -157,5 +156,5 @@ class EnvironmentReport(Struct, frozen=True):
 
     @property
     def outcomes(self) -> tuple[PackageOutcome, ...]:
-        """Of each package, with the torch that counts."""
+        """Outcome of each package with the other torch if one is given, else with the installed one."""
         return tuple(p.now if p.after is None else p.after for p in self.packages)

@@ -1,5 +1,4 @@
-"""What one shared object says of itself: its imports and exports, the classes it derives, the places that use an import
-(made by `elf`)."""
+"""Facts of one shared object: imports, exports, derived classes and call sites (made by `elf`)."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 
 class BinaryKind(enum.Enum):
-    """What a binary is, as far as its first bytes tell."""
+    """Kind of a binary file, detected from its first bytes."""
 
     SHARED_OBJECT = "shared object"
     EXECUTABLE = "executable"
@@ -61,13 +60,13 @@ class Visibility(enum.StrEnum):
     PROTECTED = "protected"
 
 
-# Versions that count up: of the C library, the C++ library, the C++ ABI's runtime, and libgcc.
+# Families of increasing versions: C library, C++ library, C++ ABI runtime, libgcc.
 _FAMILIES = ("GLIBC", "GLIBCXX", "CXXABI", "GCC")
 _LONGEST_NUMBER = 32
 
 
 class VersionNeed(Struct, frozen=True, gc=False):
-    """One version that a file asks of one library (an Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
+    """A symbol version that a file requires of a library (Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
 
     library: str
     name: str
@@ -75,12 +74,12 @@ class VersionNeed(Struct, frozen=True, gc=False):
 
     @property
     def numbered(self) -> tuple[str, tuple[int, ...]] | None:
-        """Family and number of a version of the system's libraries, `GLIBC_2.17` as ("GLIBC", (2, 17)); None for any
-        other (`GLIBC_PRIVATE`, `CXXABI_FLOAT128`, a project's own)."""
+        """Family and number of a system library version: ("GLIBC", (2, 17)) for `GLIBC_2.17`; None for any other
+        (`GLIBC_PRIVATE`, `CXXABI_FLOAT128`, versions of a project)."""
         return _numbered(self.name)
 
 
-# Each import of a file repeats one of few.
+# The imports of a file repeat few versions.
 @functools.lru_cache(maxsize=1024)
 def _numbered(version: str) -> tuple[str, tuple[int, ...]] | None:
     family, _, number = version.rpartition("_")
@@ -91,17 +90,17 @@ def _numbered(version: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 class Import(Struct, frozen=True, gc=False):
-    """A symbol that a file takes from other libraries: an undefined entry of the dynamic symbol table (ELF), an entry
-    of the import tables (PE), a symbol that dyld binds (Mach-O).
+    """An imported symbol: an undefined entry of the dynamic symbol table (ELF), an entry of the import tables (PE), or a
+    symbol that dyld binds (Mach-O).
 
     Attributes:
-        name: the mangled name, decoded as UTF-8 with `surrogateescape`; of a Mach-O file without the underscore that
-            its linker puts before each name; `#12` for ordinal 12 of a DLL.
-        version: the version asked for, where the reference is versioned.
-        relocated: whether some relocation refers to it; the loader never looks up one that none refers to.
-        index: its place in the table.
-        library: the library that it is asked of, as the file spells it; None where the loader searches all (ELF, flat
-            lookup of Mach-O).
+        name: the mangled name, decoded as UTF-8 with `surrogateescape`; for Mach-O without the leading underscore; `#12`
+            for ordinal 12 of a DLL.
+        version: the required version, if the reference is versioned.
+        relocated: whether a relocation refers to it; otherwise the loader never looks it up.
+        index: its index in the symbol table.
+        library: the library that must export it, as written in the file; None if the loader searches all libraries (ELF,
+            flat lookup of Mach-O).
     """
 
     name: str
@@ -115,7 +114,7 @@ class Import(Struct, frozen=True, gc=False):
 
     @property
     def may_stay_unbound(self) -> bool:
-        """The loader leaves a weak import at zero, and never looks up one that no relocation refers to or that binds in
+        """Whether the file loads if the import is undefined: it is weak, no relocation refers to it, or it resolves in
         the file itself."""
         return (
             self.binding is SymbolBinding.WEAK
@@ -125,13 +124,13 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Export(Struct, frozen=True, gc=False):
-    """A defined entry of the dynamic symbol table that other objects can bind to.
+    """A defined entry of the dynamic symbol table that imports of other files can resolve to.
 
     Attributes:
         value: `st_value`, an address relative to the load base (or an offset in the TLS block).
-        size: `st_size`, in bytes; 0 where the compiler did not say.
-        version: the version it is defined with, if any.
-        hidden_version: True for `name@VERSION`, which only a reference to that version finds.
+        size: `st_size`, in bytes; 0 if unknown.
+        version: the version of its definition, if any.
+        hidden_version: True for `name@VERSION`, which only references to that version resolve to.
     """
 
     name: str
@@ -145,20 +144,20 @@ class Export(Struct, frozen=True, gc=False):
 
 
 class SharedObject(Struct, frozen=True):
-    """What one shared object says of itself.
+    """Facts of one shared object.
 
     Attributes:
-        path: as the user would write it.
+        path: as given on the command line.
         size: in bytes.
         machine: `x86_64`, `aarch64`, `i386`, ... or `EM_<number>`.
         bits, little_endian: the ELF class and data encoding.
-        soname, needed, rpath, runpath: from the dynamic section, undivided and unexpanded.
+        soname, needed, rpath, runpath: from the dynamic section, neither split nor expanded.
         build_id: lower-case hexadecimal, from NT_GNU_BUILD_ID.
-        imports: every undefined entry of .dynsym but the null entry, in table order.
+        imports: undefined entries of .dynsym without the null entry, in table order.
         version_needs, version_definitions: from .gnu.version_r and .gnu.version_d.
-        compilers: the distinct strings of .comment ("GCC: (GNU) 13.2.1", "clang version 19..."), where it was kept.
-        has_sections: whether a usable section header table is there.
-        format: of the file.
+        compilers: distinct strings of .comment ("GCC: (GNU) 13.2.1", "clang version 19..."), if it was not stripped.
+        has_sections: whether there is a usable section header table.
+        format: object file format.
     """
 
     path: str
@@ -180,12 +179,12 @@ class SharedObject(Struct, frozen=True):
 
 
 class BuildMarks(Struct, frozen=True):
-    """Marks of how a file was built.
+    """Traces of the build.
 
     Attributes:
-        executable_stack: it asks the loader for an executable stack.
-        x86_isa_needed: a bit for each level of x86-64 that it is marked as needing (1 baseline, 2 v2, 4 v3, 8 v4).
-        producers: what its debug information begins DW_AT_producer with, a few of each compiler.
+        executable_stack: whether it requires an executable stack.
+        x86_isa_needed: bit set of required x86-64 levels (1 baseline, 2 v2, 4 v3, 8 v4).
+        producers: beginnings of DW_AT_producer in the debug information, a few of each compiler.
     """
 
     executable_stack: bool
@@ -193,19 +192,19 @@ class BuildMarks(Struct, frozen=True):
     producers: tuple[str, ...]
 
 
-# A word of a vtable: the mangled name that it points to; a number that is no address (offset to top, or 0); None where
-# no name is known for the address.
+# A word of a vtable: the mangled name that it points to; a number that is not an address (offset to top, or 0); None
+# for an address without a known name.
 VtableWord = str | int | None
 
 
 class DerivedClass(Struct, frozen=True):
-    """A class of the file with a base whose type information another library exports.
+    """A class of the file that derives from a class of another library.
 
     Attributes:
-        base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
-        name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
-        vtable_size: bytes of the derived class's vtable, where it is exported.
-        slots: its words, where the base is its only one, so that they begin with the base's.
+        base: mangled name of the type information of the base (`_ZTIN5torch8autograd4NodeE`).
+        name: mangled name of the type information of the derived class; None if the file has no symbol for it.
+        vtable_size: size of the vtable of the derived class in bytes, if the vtable is exported.
+        slots: words of the vtable, if there is only one base, so that they begin with its slots.
     """
 
     base: str
@@ -215,14 +214,14 @@ class DerivedClass(Struct, frozen=True):
 
 
 class CallSite(Struct, frozen=True):
-    """One place that uses an import.
+    """A place that uses an import.
 
     Attributes:
-        address: of the instruction, relative to the load base; `offset`: of it in the file.
-        function: mangled name of the function around it; None where the file keeps no name for it.
-        function_start: its first address, from the symbol or from .eh_frame_hdr; None where neither tells.
-        called: False where only the address is taken.
-        file, line: from DWARF, where it is there and was asked for.
+        address: address of the instruction, relative to the load base; offset: its offset in the file.
+        function: mangled name of the enclosing function; None if the file has no symbol for it.
+        function_start: first address of that function, from the symbol or .eh_frame_hdr; None if unknown.
+        called: False if only the address is taken.
+        file, line: source position from DWARF, if present and requested.
     """
 
     address: int

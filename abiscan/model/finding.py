@@ -1,4 +1,4 @@
-"""A hit of a rule, and what a report needs to know of the rule (made by `rules` and `source`)."""
+"""Findings of rules, and descriptions of rules for reports (made by `rules` and `source`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.model.versions import ReleaseRanges
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is, worst first."""
+    """Severity of a finding, the most severe first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -19,11 +19,11 @@ class Severity(enum.StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst. Compare ranks: members are texts, and `<` on them is the order of the alphabet."""
+        """0 for the most severe. Compare ranks: members are strings, which `<` compares alphabetically."""
         return _RANKS[self]
 
     def at_least(self, other: Severity | None) -> bool:
-        """Whether it is as bad as `other` or worse; nothing is as bad as None."""
+        """Whether it is at least as severe as `other`; False for None."""
         return other is not None and self.rank <= other.rank
 
 
@@ -31,7 +31,7 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class Location(Struct, frozen=True):
-    """Where a finding stands: a function of the binary (demangled), a source line, or a file offset in bytes."""
+    """Location of a finding: a function of the binary (demangled), a source line, or a file offset in bytes."""
 
     function: str | None = None
     file: str | None = None
@@ -40,22 +40,22 @@ class Location(Struct, frozen=True):
 
 
 DOES_NOT_LOAD = "does-not-load"
-"""The rule of a file that fails although no other rule says so as an error."""
+"""Rule for a file that fails without an error of another rule."""
 EXPLAINED_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-library"})
-"""The rules that report of each import what the causes of the file explain."""
+"""Rules that report for each import what the causes of the file explain."""
 
 
 class Finding(Struct, frozen=True):
-    """A hit of one rule.
+    """One result of a rule.
 
     Attributes:
-        rule: the rule's id.
-        symbol: the mangled name it is about, if it is about one.
-        symbols: all mangled names, where one finding speaks for several (a missing library).
-        fingerprint: survives rebuilds, moved offsets and another checkout path.
-        suppressed: accepted by a baseline or an ignore; it stays in the report.
-        suppression: why, where `suppressed`.
-        in_baseline: suppressed by a baseline and not by an ignore.
+        rule: id of the rule.
+        symbol: mangled name of the symbol concerned, if there is one.
+        symbols: mangled names, if the finding concerns several (a missing library).
+        fingerprint: stable across rebuilds, moved offsets and checkout paths.
+        suppressed: whether a baseline or an ignore accepts it; it stays in the report.
+        suppression: the reason, if `suppressed`.
+        in_baseline: whether a baseline accepts it, and no ignore.
     """
 
     rule: str
@@ -73,12 +73,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def all_symbols(self) -> tuple[str, ...]:
-        """Every mangled name it is about, be it one or several."""
+        """All mangled names concerned."""
         return self.symbols or ((self.symbol,) if self.symbol is not None else ())
 
 
 class RuleInfo(Struct, frozen=True):
-    """What a report needs to know of a rule to describe it (SARIF, HTML, docs)."""
+    """Description of a rule for reports (SARIF, HTML, docs)."""
 
     id: str
     summary: str
@@ -92,7 +92,7 @@ class RuleInfo(Struct, frozen=True):
 
 
 class WhatIf(Struct, frozen=True):
-    """The releases that a file would be compatible with if the calls that a rule advises against were rewritten."""
+    """The releases with which a file would be compatible after the rewrites that a rule advises."""
 
     rule: str
     symbols: tuple[str, ...]

@@ -1,10 +1,10 @@
-"""Names for findings and modules that survive what should not matter.
+"""Stable identities of findings and modules.
 
-A fingerprint is what a baseline and a code-scanning service remember. It must be the same after a rebuild, after code
-moved inside the file, in another checkout, for another Python version's build of the same module, and whether a wheel
-was scanned packed or unpacked. So it is made of the rule, the mangled name and the *module's name alone*, never of an
-offset, a line, a size or a directory. Two modules of one name in different packages then share fingerprints; a
-baseline tells them apart by `module_key` and by count (`gate/baseline.py`).
+Baselines and code-scanning services store fingerprints. A fingerprint must be the same after a rebuild, after code
+moved inside the file, in another checkout, in the build for another Python, and for a packed or unpacked wheel. So it
+is made of the rule, the mangled name and the name of the module alone, never of an offset, line, size or directory.
+Modules of one name in different packages share fingerprints; a baseline distinguishes them by `module_key` and by count
+(`gate/baseline.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Digest(Protocol):
 _VENDOR_HASH = r"[-.][0-9a-f]{8}(?=\.so\b)"
 _SO_VERSION = r"(?<=\.so)(?:\.\d+)+$"
 _PACKAGES = r"(?:^|.*/)(?:site-packages|dist-packages)/"
-# setuptools' build directory, and the `purelib`/`platlib` part of a wheel's data directory (PEP 427).
+# Build directory of setuptools, and `purelib`/`platlib` in the data directory of a wheel (PEP 427).
 _BUILD_LIB = r"(?:^|.*/)build/lib(?:\.[^/]+)?/"
 _WHEEL_DATA = r"^[^/]+\.data/(?:purelib|platlib|data)/"
 _SDIST_ROOT = r"^[^/]+-\d[^/]*/"
@@ -34,7 +34,7 @@ _ARCHIVE = r"(?i)^(?P<name>.+?)-v?\d[^/]*\.(?:whl|conda|zip|tar(?:\.\w+)?|tgz|tb
 
 
 def bare_name(path: str) -> str:
-    """The file's name without what a rebuild changes: Python tags, a vendored library's hash, a soname's version.
+    """The file name without the parts that a rebuild changes: Python tags, hash of a vendored library, soname version.
 
     `pkg/_C.cpython-311-x86_64-linux-gnu.so` and `_C.abi3.so` are both `_C.so`; `libjpeg.ceea7512.so.62` is
     `libjpeg.so`.
@@ -48,14 +48,14 @@ def bare_name(path: str) -> str:
 
 
 def module_key(path: str, member: str | None = None) -> str:
-    """The module's place in its package where that is known, else its bare `bare_name`.
+    """The path of a module in its package, if known; else its `bare_name`.
 
-    A member of an archive and a file below `site-packages` or `build/lib...` have a place that no checkout changes
-    (`torchvision/_C.so`); of any other file only the name is taken (`_C.so`).
+    Members of archives and files below `site-packages` or `build/lib...` have a path that does not depend on the
+    checkout (`torchvision/_C.so`); other files have only a name (`_C.so`).
     """
     inside: str | None = None
     if member is not None:
-        # The innermost member of archives in archives is the one whose layout is a package's.
+        # In nested archives, the innermost member has the layout of a package.
         inside = member.rsplit("!", 1)[-1].replace("\\", "/").lstrip("/")
         inside = re.sub(_SDIST_ROOT, "", re.sub(_WHEEL_DATA, "", inside))
     whole = inside if inside is not None else path.replace("\\", "/")
@@ -70,7 +70,7 @@ def module_key(path: str, member: str | None = None) -> str:
 
 
 def container_key(path: str) -> str:
-    """The distribution that an archive's file name stands for, normalized as PEP 503 says; of others the file name.
+    """The distribution name in the file name of an archive, normalized (PEP 503); of other files the file name.
 
     `dist/TorchVision-0.19.0-cp311-cp311-manylinux1_x86_64.whl` is `torchvision`.
     """
@@ -80,22 +80,23 @@ def container_key(path: str) -> str:
 
 
 def fingerprint(rule: str, module: str, *details: str) -> str:
-    """32 hexadecimal digits that name a finding.
+    """The identity of a finding: 32 hexadecimal digits.
 
     Args:
-        rule: the rule's id.
-        module: the file's path, member name or `module_key`; only its `bare_name` counts.
-        details: what else tells two findings of one rule and module apart and survives a rebuild: the mangled name, a
-            needed library's soname, a function's name. Never an offset or a line.
+        rule: id of the rule.
+        module: path, member name or `module_key` of the file; only its `bare_name` is used.
+        details: further parts that distinguish findings of one rule and module and survive a rebuild: the mangled name,
+            the soname of a needed library, a function name. Never an offset or a line.
     """
-    # Length prefixes, so that no two different tuples read the same.
+    # Length prefixes make the encoding injective.
     text = "".join(f"{len(part)}:{part}" for part in (rule, bare_name(module), *details))
     return _sha256()(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @cache
 def _sha256() -> Callable[[bytes], _Digest]:
-    """SHA-256 of the interpreter's own module where it has one: `hashlib` loads OpenSSL, which takes milliseconds."""
+    """SHA-256 from the interpreter's built-in module, if there is one: `hashlib` loads OpenSSL, which takes
+    milliseconds."""
     for module in ("_sha2", "_sha256"):
         try:
             made: Callable[[bytes], _Digest] = importlib.import_module(module).sha256

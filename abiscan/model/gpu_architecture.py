@@ -1,22 +1,22 @@
-"""Names of GPU architectures, and which device code runs on which GPU.
+"""GPU architecture names, and compatibility of device code with GPUs.
 
 NVIDIA: machine code for X.Y runs on X.Z with Z >= Y, PTX for X.Y is compiled for any GPU from X.Y on; with the suffix
-`a` either serves that very architecture alone, with `f` its family (CUDA C++ Programming Guide, "Binary Compatibility",
+`a` both run on that architecture only, with `f` on its family (CUDA C++ Programming Guide, "Binary Compatibility",
 "PTX Compatibility", https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility; CUDA
 Programming Guide, "Family-Specific Compatibility",
 https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html). The families are those of
 PTX ISA, ".target", table "Architecture Families"
 (https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#ptx-module-directives-target): 10.x without 10.1,
-11.x with it, 12.x. Between Tegra and other GPUs machine code is not compatible ("Binary Compatibility"); which are
-Tegra's is in the lists of Jetson products (https://developer.nvidia.com/cuda-gpus,
-https://developer.nvidia.com/cuda-legacy-gpus), and torch/cuda/__init__.py of torch 2.13 has the same table
-(DEVICE_REQUIREMENT). sm_101 was renumbered sm_110 by CUDA 13.0
-(https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/index.html). PTX and families are held against
-ptxas by tests/truth/gpu/test_ptxas.py.
+11.x with it, 12.x. Machine code is not compatible between Tegra and other GPUs ("Binary Compatibility"). The Tegra
+architectures are those of the Jetson products (https://developer.nvidia.com/cuda-gpus,
+https://developer.nvidia.com/cuda-legacy-gpus); torch/cuda/__init__.py of torch 2.13 has the same table
+(DEVICE_REQUIREMENT). CUDA 13.0 renumbered sm_101 as sm_110
+(https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/index.html). tests/truth/gpu/test_ptxas.py
+compares PTX and families with ptxas.
 
-AMD: machine code for a processor runs on it alone, for a generic processor on those that it names; of the features
-xnack and sramecc, what an image sets must be what the GPU has (https://llvm.org/docs/AMDGPUUsage.html#target-id,
-#amdgpu-generic-processor-table).
+AMD: machine code for a processor runs on that processor only, code for a generic processor on the processors in its
+list. If an image sets the feature xnack or sramecc, the GPU must have the same setting
+(https://llvm.org/docs/AMDGPUUsage.html#target-id, #amdgpu-generic-processor-table).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from msgspec.structs import replace
 from abiscan.model.cuda_driver import compiles
 from abiscan.model.device_code import DeviceImages, GpuModule
 
-# X.Y in two or three digits, the last of which is the minor revision.
+# X.Y as two or three digits; the last is the minor revision.
 _NVIDIA = re.compile(r"(?:(sm|compute|lto)_)?(\d{2,3})([af]?)")
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)([af]?)")
 _AMD = re.compile(r"(gfx[0-9a-f]+|gfx\d+(?:-\d+)?-generic)((?::(?:xnack|sramecc)[+-])*)")
 
-# Tegra's: Jetson Nano, TX2, Xavier, Orin, and Thor under its two names (CUDA 12.8 - 12.9 and from 13.0 on).
+# Tegra: Jetson Nano, TX2, Xavier, Orin, and Thor under two names (CUDA 12.8 - 12.9, and 13.0 and later).
 _TEGRA = frozenset({53, 62, 72, 87, 101})
 _RENAMED = {101: 110}
-# NVIDIA's GPUs by compute capability from 5.0 on (https://developer.nvidia.com/cuda-gpus and
+# NVIDIA GPUs with compute capability 5.0 or later (https://developer.nvidia.com/cuda-gpus and
 # https://developer.nvidia.com/cuda-legacy-gpus).
 NVIDIA_GPUS = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
-# Those before, one under its old name, and one that nvcc 13.0 compiles for and no list has.
+# Older ones, one under its old name, and one that nvcc 13.0 compiles for and no list contains.
 _OTHERS = (30, 32, 35, 37, 88, 101)
 
 _GENERIC = {
@@ -57,7 +57,7 @@ _GENERIC = {
     ),
     "gfx12-generic": ("gfx1200", "gfx1201"),
 }
-# AMD's intermediate code, which the runtime compiles for the GPU that it finds.
+# AMD intermediate code, which the runtime compiles for the present GPU.
 SPIRV = "amdgcnspirv"
 
 
@@ -70,13 +70,13 @@ class Runs(enum.StrEnum):
 
 
 class GpuArchitecture(Struct, frozen=True):
-    """A GPU, or what an image is for.
+    """Architecture of a GPU or of a device image.
 
     Attributes:
         kind: `sm`, `compute`, `lto` or `gfx`.
-        number: of NVIDIA's, X * 10 + Y; 0 of AMD's.
+        number: X * 10 + Y for NVIDIA, 0 for AMD.
         suffix: `a`, `f` or empty.
-        processor: of AMD's, `gfx90a`; features: `xnack+`, ..., sorted.
+        processor: for AMD, such as `gfx90a`; features: `xnack+`, ..., sorted.
     """
 
     kind: str
@@ -87,17 +87,17 @@ class GpuArchitecture(Struct, frozen=True):
 
     @property
     def is_gpu(self) -> bool:
-        """Whether there can be a GPU of it: no form of code, and no family."""
+        """Whether this names a GPU, not a code form or a family."""
         return self.kind == "sm" or (self.kind == "gfx" and self.processor != SPIRV and self.processor not in _GENERIC)
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is one of NVIDIA's that are known, or AMD's."""
+        """Whether it is a known NVIDIA architecture, or any AMD one."""
         return self.kind != "sm" or self.number in (*NVIDIA_GPUS, *_OTHERS)
 
     @property
     def capability(self) -> str:
-        """`9.0`, `10.3a`: of NVIDIA's."""
+        """Compute capability of an NVIDIA architecture, such as `9.0` or `10.3a`."""
         return f"{self.number // 10}.{self.number % 10}{self.suffix}"
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class GpuArchitecture(Struct, frozen=True):
 
 
 def parse_architecture(text: str) -> GpuArchitecture | None:
-    """`sm_90a`, `compute_90`, `90a`, `9.0`, `gfx90a:xnack+`; None if it is no such name."""
+    """Parse `sm_90a`, `compute_90`, `90a`, `9.0` or `gfx90a:xnack+`; None if the text is not an architecture."""
     match = _NVIDIA.fullmatch(text)
     if match is not None:
         return GpuArchitecture(match[1] or "sm", int(match[2]), match[3])
@@ -121,10 +121,10 @@ def parse_architecture(text: str) -> GpuArchitecture | None:
 
 
 def runs_on(image: str, gpu: GpuArchitecture) -> Runs:
-    """Whether an image of this architecture runs on a GPU; one whose name is not known may.
+    """Whether an image of this architecture runs on a GPU; MAYBE for an unknown name.
 
     Args:
-        gpu: `sm_90` or `gfx942`; a suffix says nothing of a GPU. A feature of AMD's that it does not tell is open.
+        gpu: such as `sm_90` or `gfx942`; a suffix is ignored. An AMD feature that it does not name is unknown.
     """
     code = parse_architecture(image)
     if code is None:
@@ -167,22 +167,22 @@ def _runs_on_amd(code: GpuArchitecture, gpu: GpuArchitecture) -> Runs:
 
 
 def best(answers: Iterable[Runs]) -> Runs:
-    """Whether one of several images runs."""
+    """Whether at least one of several images runs."""
     found = set(answers)
     return next((each for each in (Runs.YES, Runs.UNKNOWN) if each in found), Runs.NO)
 
 
 def worst(answers: Iterable[Runs]) -> Runs:
-    """Whether all of several modules run; NO for none at all."""
+    """Whether all of several modules run; NO for an empty list."""
     found = set(answers) or {Runs.NO}
     return next((each for each in (Runs.NO, Runs.UNKNOWN) if each in found), Runs.YES)
 
 
 def module_runs(module: GpuModule, gpu: GpuArchitecture, driver: int | None = None) -> Runs:
-    """Whether one of a module's images runs on a GPU, whichever features of AMD's it has that it does not tell.
+    """Whether one of the images of a module runs on a GPU, for every combination of AMD features that it does not name.
 
     Args:
-        driver: the branch of NVIDIA's driver, which must compile what runs as PTX alone; None where it does not count.
+        driver: NVIDIA driver branch, which must compile modules that run as PTX only; None to ignore the driver.
     """
     found = {best(runs_on(name, each) for name in module.architectures) for each in _feature_variants(gpu)}
     answer = found.pop() if len(found) == 1 else Runs.UNKNOWN
@@ -193,12 +193,12 @@ def module_runs(module: GpuModule, gpu: GpuArchitecture, driver: int | None = No
 
 
 def by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:
-    """Whether all of a module's images that run on a GPU are PTX."""
+    """Whether all images of a module that run on a GPU are PTX."""
     return all(name.startswith("compute_") for name in module.architectures if runs_on(name, gpu) is not Runs.NO)
 
 
 def _feature_variants(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
-    """The GPU with every combination of the features that it does not tell."""
+    """The GPU with every combination of the features that it does not name."""
     if gpu.kind != "gfx":
         yield gpu
         return
@@ -209,18 +209,18 @@ def _feature_variants(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
 
 
 def oldest_ptx(code: DeviceImages, gpu: GpuArchitecture) -> str | None:
-    """Of the modules that run on a GPU as PTX alone, the version of PTX that asks least of the driver."""
+    """The oldest PTX version among the modules that run on a GPU as PTX only."""
     found = [m.ptx_version for m in code.modules if module_runs(m, gpu) is Runs.YES and by_ptx_alone(m, gpu)]
     told = (version for version in found if version is not None)
     return min(told, key=lambda version: [int(part) for part in version.split(".")], default=None)
 
 
 def code_runs(code: DeviceImages, gpu: GpuArchitecture, driver: int | None = None) -> Runs:
-    """Whether any module of a file runs on a GPU: NO where the runtime says "no kernel image is available for execution
-    on the device" of each. A file without device code has nothing that could fail, and must not be asked about.
+    """Whether any module of a file runs on a GPU. NO if the runtime reports "no kernel image is available for execution
+    on the device" for each. Do not call this for a file without device code.
 
-    Where no linked module runs, the driver links the relocatable ones anew, all of them (CUDA Compiler Driver NVCC,
-    "JIT Object Linking", https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#jit-linking-of-code).
+    If no linked module runs, the driver links all relocatable ones again (CUDA Compiler Driver NVCC, "JIT Object
+    Linking", https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#jit-linking-of-code).
 
     Args:
         driver: as for `module_runs`.

@@ -1,4 +1,4 @@
-"""What is kept of a run to be shown beside later ones."""
+"""Summary of a run that the HTML page shows beside later runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class WheelSummary(Struct, frozen=True):
     """A wheel, package or file of a run.
 
     Attributes:
-        name: of its distribution as an index compares it, or the path of a file that is in none.
-        torch: how it fares on each build that it was judged on, oldest first; empty where it was on none.
-        errors, warnings, notes: findings of its files that nothing accepts.
+        name: normalized name of its distribution, or the path of a file outside of any.
+        torch: outcome on each build that it was checked against, oldest first.
+        errors, warnings, notes: numbers of findings of its files that are not accepted.
     """
 
     name: str
@@ -30,7 +30,7 @@ class RunSummary(Struct, frozen=True):
     """A run.
 
     Attributes:
-        label: what tells it from the others: the file name of its report, or `now`.
+        label: the file name of its report, or `now`.
     """
 
     label: str

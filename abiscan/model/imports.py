@@ -10,8 +10,8 @@ from abiscan.model.facts import Import
 
 
 class DemangledBy(enum.StrEnum):
-    """The demangler that accepted the name: GNU (libstdc++'s __cxa_demangle) or LLVM; NONE where neither did, or where
-    the name is not mangled."""
+    """The demangler that accepted the name: GNU (libstdc++'s __cxa_demangle) or LLVM; NONE if neither did or the name
+    is not mangled."""
 
     GNU = "gnu"
     LLVM = "llvm"
@@ -43,22 +43,22 @@ class Status(enum.StrEnum):
 
     @property
     def is_unresolved(self) -> bool:
-        """No library in the file's scope exports it, and the loader stops at it: MISSING or UNREACHABLE."""
+        """Whether no library in the scope of the file exports it and the loader fails: MISSING or UNREACHABLE."""
         return self is Status.MISSING or self is Status.UNREACHABLE
 
     @property
     def may_be_unresolved(self) -> bool:
-        """`is_unresolved`, or UNDECIDED, which may turn out to be: what causes are looked for."""
+        """Whether it is unresolved or UNDECIDED. Causes are searched for these imports."""
         return self.is_unresolved or self is Status.UNDECIDED
 
 
 class CheckedImport(Struct, frozen=True, gc=False):
-    """An import after its name was demangled and its provider looked up.
+    """A demangled and resolved import.
 
     Attributes:
-        demangled: text of the demangler that accepted the name; None where none did or where it is a plain C name.
-        provider: soname (or file name) of the library whose export satisfies it; for an UNREACHABLE one, the library
-            that exports it outside of the file's scope; None otherwise.
+        demangled: output of the demangler that accepted the name; None if none did or if it is a plain C name.
+        provider: soname (or file name) of the library that exports it; for UNREACHABLE, the library outside of the
+            scope of the file that exports it; else None.
     """
 
     symbol: Import

@@ -1,6 +1,6 @@
-"""How far any input is followed: every limit, in one table. SECURITY.md shows it (`tools/generate.py` writes it there).
+"""Limits on the size and work of every input, in one table. `tools/generate.py` writes it into SECURITY.md.
 
-What exceeds a limit is reported as unread or undecided, with the limit; nothing is cut off in silence.
+Input that exceeds a limit is reported as unread or undecided, with the limit. Nothing is truncated silently.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ MIB, GIB = 1 << 20, 1 << 30
 
 # --- shared objects -----------------------------------------------------------------------------------------------
 
-# A real shared object has about ten; 65,535 is what the header can say, and each is read and kept.
+# A real shared object has about ten; the header allows 65,535, and each is read and kept.
 MAX_SEGMENTS = 4096
 # libtorch_cuda's dynamic section has about 60 entries.
 MAX_DYNAMIC_ENTRIES = 1 << 16
@@ -19,31 +19,31 @@ MAX_DYNAMIC_ENTRIES = 1 << 16
 MAX_NEEDED = 4096
 # Longest string taken from a string table, in bytes. The longest mangled name seen in torch has 15 KiB.
 MAX_STRING = MIB
-# Of the names that are looked up for one file; libtorch_cpu's exports have 6 MiB.
+# Bytes of the names that are looked up for one file; the exports of libtorch_cpu have 6 MiB.
 MAX_NAMES = 128 * MIB
-# Version records of a real file number some dozens (libc.so.6: 40).
+# A real file has some dozens of version records (libc.so.6: 40).
 MAX_VERSIONS = 1 << 15
-# Entries of hash chains that lookups in one file may go through, those of short chains not counted.
+# Hash chain entries that the lookups in one file may visit, without those of short chains.
 MAX_CHAIN_STEPS = 1 << 22
-# Places of DT_RELR; libtorch_cpu has some 300,000 relative relocations.
+# Addresses in DT_RELR; libtorch_cpu has some 300,000 relative relocations.
 MAX_PACKED_RELOCATIONS = 1 << 22
 
-# Images for GPUs; libtorch_cuda has some 20,000.
+# GPU images; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
-# Of those, the ones that are left out where a member of an archive is unpacked; the others are unpacked too.
+# GPU images that are left out when a member of an archive is unpacked; further ones are unpacked.
 MAX_LEFT_OUT = 1 << 15
 
-# A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
-# that reads it (SIGBUS), which is why that is another one than the command's.
+# Larger files are mapped instead of read. Truncating a mapped file kills the reading process (SIGBUS), so another
+# process than that of the command maps it.
 MAX_COPIED = 64 * MIB
 
-# Bytes of code searched for the calls of imports, at some 200 MiB a second, and bytes of debug information.
+# Bytes of code that are searched for calls of imports, at some 200 MiB a second; bytes of debug information.
 MAX_CODE = 256 * MIB
 MAX_DEBUG = 96 * MIB
-# Bytes of read-only data searched for the texts of assertions; libtorch_cpu.so has 7 MiB.
+# Bytes of read-only data that are searched for assertion texts; libtorch_cpu.so has 7 MiB.
 MAX_STRING_DATA = 16 * MIB
 
-# Answers about names that a process keeps: the files of a run ask for much the same ones.
+# Cached lookups of names in a process; the files of a run share most names.
 KEPT_NAMES = 1 << 15
 
 # --- archives and directories (abiscan.inputs.Limits has their reasons) -----------------------------------------
@@ -51,82 +51,81 @@ KEPT_NAMES = 1 << 15
 MAX_MEMBERS = 65_535
 MAX_FILES = 1_000_000
 MAX_MEMBER_SIZE = 4 * GIB
-# A larger member is unpacked to a temporary file, in which all of an archive have a place, images for GPUs left out:
-# as long as no more than MAX_ON_DISK was written to it.
+# Larger members are unpacked to a temporary file without their GPU images, up to MAX_ON_DISK for each archive.
 MIN_ON_DISK = MIB
 MAX_ON_DISK = GIB
-# Where there is no room, up to this size to memory, which may have to hold two of them (a file and the library that it
-# needs), and the tables of those that were looked at before, as far as they are small.
+# Without disk space, members up to this size are unpacked to memory. It may have to hold two of them (a file and a
+# library that it needs) and the small tables of earlier ones.
 MAX_IN_MEMORY = 64 * MIB
 MAX_TABLES_IN_MEMORY = 64 * MIB
 MAX_UNPACKED = 32 * GIB
 MAX_RATIO = 100
 MAX_ARCHIVE_DEPTH = 3
-# METADATA of scipy has 62 KB and 1,005 lines of header, with its license; fsspec has 103 requirements.
+# METADATA of scipy has 62 KB with 1,005 header lines, including its license; fsspec has 103 requirements.
 MAX_METADATA = 4 * MIB
 MAX_HEADER_LINES = 1 << 16
 MAX_REQUIREMENTS = 8192
-# Characters of a field that is read: a requirement, a name, a version, a tag. The longest requirement seen has 124.
+# Characters of a field: requirement, name, version or tag. The longest requirement seen has 124.
 MAX_FIELD = 8192
-# Parentheses in a requirement, and digits of a number in one; 1 and 4 are what was seen.
+# Parentheses in a requirement, and digits of a number in one. At most 1 and 4 were seen.
 MAX_PARENTHESES = 32
 MAX_DIGITS = 64
-# Of versions and of what markers ask, in all requirements on torch together; each is made with every release of torch.
+# Comparisons of versions and markers in all requirements on torch together; each is made with every torch release.
 MAX_COMPARISONS = 1024
-# Triples that the tags of a file name, or of a WHEEL file's line, stand for; `manylinux1.manylinux2014` are two.
+# Tag triples in a file name or in a line of a WHEEL file; `manylinux1.manylinux2014` stands for two.
 MAX_TAGS = 1024
-# RECORD; torch's has 1.4 MiB.
+# RECORD; that of torch has 1.4 MiB.
 MAX_RECORD = 64 * MIB
 # The .json beside a compiled model.
 MAX_COMPANION = 16 * MIB
-# PATH_MAX of Linux: nothing of a longer name can be installed.
+# PATH_MAX of Linux: a file with a longer name cannot be installed.
 MAX_MEMBER_NAME = 4096
-# Of all members together; torch's have 1 MiB.
+# Names of all members together; those of torch have 1 MiB.
 MAX_MEMBER_NAMES = 32 * MIB
-# Folders looked up to follow the links of an archive.
+# Directory lookups to follow the links in an archive.
 MAX_LINK_STEPS = 1 << 20
-# An archive in an archive that is compressed there is unpacked to memory.
+# A compressed archive in an archive is unpacked to memory.
 MAX_NESTED_ARCHIVE = GIB
 
 # --- servers ------------------------------------------------------------------------------------------------------
 
-# A file that a server does not give by ranges; the largest wheels of torch have 3 GiB with their libraries.
+# A file from a server without range requests; the largest torch wheels have 3 GiB with their libraries.
 MAX_WHOLE_REMOTE = 8 * GIB
-# A page of a package index; the list of all projects of the largest public one has 40 MiB.
+# A page of a package index; the project list of the largest public index has 40 MiB.
 MAX_INDEX_PAGE = 256 * MIB
-# Seconds of one request, whatever comes: MAX_WHOLE_REMOTE at 10 MB a second takes 14 minutes.
+# Seconds of one request; MAX_WHOLE_REMOTE at 10 MB a second takes 14 minutes.
 MAX_REQUEST_SECONDS = 3600
-# Bytes a second of an answer, over each MIN_RATE_SECONDS of it; a modem of 56 kbit/s has 7,000.
+# Minimum rate of an answer in bytes a second, over each MIN_RATE_SECONDS; a 56 kbit/s modem has 7,000.
 MIN_RATE = 1000
 MIN_RATE_SECONDS = 60
-# Seconds of one run of pip, which has no limit of its own beyond the silence between two pieces.
+# Seconds of one run of pip, which limits only the silence between two chunks.
 MAX_PIP_SECONDS = 3600
-# Pip keeps up to 256 KiB in memory before it writes, so that a shorter time would not see MIN_RATE.
+# pip buffers up to 256 KiB before it writes, so a shorter time could not measure MIN_RATE.
 PIP_RATE_SECONDS = 300
 
 # --- texts --------------------------------------------------------------------------------------------------------
 
 # Logs, lists of targets, baselines and configurations.
 MAX_TEXT_FILE = 64 * MIB
-# Seconds without data from a pipe that is named as a list; `-r <(command)` waits for a slow command.
+# Seconds without data from a pipe given to `-r`; `-r <(command)` waits for a slow command.
 MAX_PIPE_SILENCE = 600
 # Lines of a list of inputs (`-r`).
 MAX_LISTED = 1 << 16
-# A source file, and source files of one tree.
+# Bytes of a source file; source files of one tree.
 MAX_SOURCE_SIZE = 16 * MIB
 MAX_SOURCE_FILES = 50_000
-# Tokens of a source file that a rule concerns. An included file has no more characters.
+# Tokens of a source file that a rule concerns; characters of an included file.
 MAX_SOURCE_TOKENS = 4 * MIB
-# Places in one source file that rules mean, and findings of them that differ in more than the line.
+# Places in one source file that rules match; distinct findings there, apart from the line.
 MAX_SOURCE_PLACES = 200_000
 MAX_SOURCE_FINDINGS = 2_000
-# Steps of about a microsecond that checking a source may take beyond its tokens: one for so many characters of it and
-# of what it includes, and so many for a file of any size. Real sources were measured to take up to 130,000 each.
+# Steps (about a microsecond each) that the check of a source file may take beyond its tokens: one for each so many
+# characters of it and its includes, plus a constant. Real sources take up to 130,000.
 SOURCE_CHARACTERS_PER_STEP = 2
 MIN_SOURCE_STEPS = 300_000
-# Words and marks of a generated Python module; parsed, each takes up to 750 bytes.
+# Tokens of a generated Python module; each takes up to 750 bytes when parsed.
 MAX_KERNEL_TOKENS = 200_000
-# A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.
+# Bytes of the report of an earlier run (30 wheels: 17 MiB); number of earlier runs on a page, the newest ones.
 MAX_EARLIER_REPORT = 256 * MIB
 MAX_EARLIER_RUNS = 60
 
@@ -135,9 +134,9 @@ class Limit(Struct, frozen=True):
     """A row of the table.
 
     Attributes:
-        of: what is limited.
-        value: in `unit`.
-        beyond: what is reported of what exceeds it.
+        of: the limited quantity.
+        value: the limit, in `unit`.
+        beyond: what is reported if it is exceeded.
     """
 
     of: str

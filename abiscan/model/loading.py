@@ -1,4 +1,4 @@
-"""What the dynamic loader would do with a file on this machine (made by `loader`)."""
+"""Prediction of `dlopen` for a file on this machine (made by `loader`)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import os
 from msgspec import Struct
 
 TORCH_FAILS = "`import torch` itself fails: "
-"""How the sentence begins about a torch that cannot be imported."""
+"""Beginning of the sentence about a torch that cannot be imported."""
 
 
 class NeededLibrary(Struct, frozen=True):
-    """A DT_NEEDED entry and what the search made of it.
+    """A DT_NEEDED entry with the result of the library search.
 
     Attributes:
-        found: path of the file that serves it (for one that the process has loaded already, the loaded file);
-            None where the search found none.
+        found: path of the library (of the loaded one, if the process has loaded it already); None if it was not found.
     """
 
     soname: str
@@ -29,7 +28,7 @@ class LoaderOutcome(enum.StrEnum):
 
 
 class StopKind(enum.StrEnum):
-    """Why a loader refuses a file."""
+    """Reasons why a loader refuses a file."""
 
     UNDEFINED_SYMBOL = "undefined-symbol"
     VERSION_NOT_FOUND = "version-not-found"
@@ -44,19 +43,19 @@ class StopKind(enum.StrEnum):
 
 
 class LoaderStop(Struct, frozen=True):
-    """Where glibc's loader stops, and why.
+    """The first error of glibc's loader.
 
     Attributes:
-        object: the file it stops at, as it names that: the path it was found at, or the name that was searched for. For
-            VERSION_NOT_FOUND it is the library that lacks the version.
-        symbol: the mangled name that nothing exports (UNDEFINED_SYMBOL).
-        version: the version asked for (UNDEFINED_SYMBOL where the reference has one, VERSION_NOT_FOUND).
-        required_by: the file that asks for the version (VERSION_NOT_FOUND); empty for the executable.
-        detail: the loader's own words (INVALID_FILE, ASSERTION), why torch does not find a library that it looks for
-            itself (LIBRARY_NOT_FOUND), what the process dies of, where there are none (CRASH: SIGSEGV or SIGBUS in the
-            loader, or in what it calls), the class that the file has (WRONG_CLASS: `ELFCLASS32`), the relocation type
+        object: the file at which it stops, in the loader's notation: the path at which it was found, or the name that
+            was searched for. For VERSION_NOT_FOUND, the library that lacks the version.
+        symbol: the undefined symbol, mangled (UNDEFINED_SYMBOL).
+        version: the required version (VERSION_NOT_FOUND, and UNDEFINED_SYMBOL for a versioned reference).
+        required_by: the file that requires the version (VERSION_NOT_FOUND); empty for the executable.
+        detail: the loader's message (INVALID_FILE, ASSERTION); why torch does not find a library that it searches
+            itself (LIBRARY_NOT_FOUND); the signal that kills the process (CRASH: SIGSEGV or SIGBUS in the loader or in
+            a function that it calls); the class of the file (WRONG_CLASS: `ELFCLASS32`); the relocation type
             (UNKNOWN_RELOCATION: `0x2a`).
-        errno: of the system call that failed; 0 where none did.
+        errno: of the failed system call; 0 if none failed.
     """
 
     kind: StopKind
@@ -69,7 +68,7 @@ class LoaderStop(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What `dlerror` says: `object: message`, and strerror where there is an errno (dlfcn/dlerror.c of glibc)."""
+        """The text of `dlerror`: `object: message`, with strerror for an errno (dlfcn/dlerror.c of glibc)."""
         text = self._words
         if self.kind is StopKind.CRASH:
             return f"{self.object}: the process would die: {text}"
@@ -101,13 +100,13 @@ class LoaderStop(Struct, frozen=True):
 
 
 class LoaderPrediction(Struct, frozen=True):
-    """What `dlopen(file, RTLD_NOW | RTLD_LOCAL)` after `import torch` would do on this machine.
+    """Prediction of `dlopen(file, RTLD_NOW | RTLD_LOCAL)` after `import torch` on this machine.
 
     Attributes:
-        outcome: None where it cannot be predicted (not installed here, other architecture, or `undecided` says why).
-        stop: where and why glibc's loader stops first, where it fails; None for musl's, which checks in another order.
-        undecided: why no prediction is made, in a sentence.
-        torch_fails: the loader stops at `import torch` itself, before the file.
+        outcome: None if it cannot be predicted (not installed here, other architecture, or see `undecided`).
+        stop: the first error of glibc's loader, if it fails; None for musl, which checks in another order.
+        undecided: the reason why there is no prediction, as a sentence.
+        torch_fails: whether `import torch` itself fails, before the file is loaded.
     """
 
     outcome: LoaderOutcome | None
@@ -117,7 +116,7 @@ class LoaderPrediction(Struct, frozen=True):
 
     @property
     def error(self) -> str | None:
-        """The loader's own first message, where it is known to fail."""
+        """The first message of the loader, if it is known to fail."""
         if self.stop is None:
             return None
         return f"{TORCH_FAILS}{self.stop.message}" if self.torch_fails else self.stop.message

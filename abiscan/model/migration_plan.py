@@ -1,4 +1,4 @@
-"""How far files or sources are from torch's stable ABI, and what is to be written instead of what."""
+"""Result of `migrate`: the unstable names that files or sources use, and their counterparts in torch's stable ABI."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from abiscan.model.finding import Location
 
 
 class CounterpartKind(enum.StrEnum):
-    """What the stable ABI has in place of a name."""
+    """Kind of counterpart that the stable ABI has for a name."""
 
     STABLE = "stable"
     """`torch::stable`."""
     HEADERONLY = "headeronly"
-    """`torch::headeronly`: no function of torch is called."""
+    """`torch::headeronly`: calls no function of torch."""
     SHIM = "shim"
     """A C function (`aoti_torch_*`, `torch_*`)."""
     PLAIN = "plain"
-    """Nothing of torch is needed for it."""
+    """Needs nothing of torch."""
     GOES = "goes"
-    """Inline functions of torch's headers use it; it goes with what they belong to."""
+    """Used by inline functions of torch's headers; disappears with the calls of these."""
     NONE = "none"
     """There is no counterpart."""
     UNKNOWN = "unknown"
-    """The table has nothing on it."""
+    """Not in the table."""
 
 
 class Replacement(Struct, frozen=True):
-    """Names of one counterpart.
+    """A counterpart with the names that it replaces.
 
     Attributes:
-        use: what to write, or to do where there is none.
-        header: where that is (`torch/csrc/stable/ops.h`); empty for none.
-        since: the first release whose headers have it; empty where nothing of torch is needed.
-        names: what it replaces, sorted: mangled imports of a file, words of a source.
-        files: the files with any of them, sorted.
-        sites: where they are used; `total`: how many places there are, of which `sites` may be a part.
+        use: the replacement, or what to do if there is none.
+        header: its header (`torch/csrc/stable/ops.h`); empty for none.
+        since: the first release whose headers declare it; empty if it needs nothing of torch.
+        names: the replaced names, sorted: mangled imports of a file, identifiers of a source.
+        files: files that use them, sorted.
+        sites: places that use them; `total`: number of all places, of which `sites` may be a part.
     """
 
     kind: CounterpartKind
@@ -51,11 +51,11 @@ class Replacement(Struct, frozen=True):
 
 
 class PlanFile(Struct, frozen=True):
-    """One file.
+    """Counts of one file.
 
     Attributes:
-        stable: how many stable names it uses; rewrite: names to be written otherwise; goes: names that go with them;
-            none: of `rewrite`, those without a counterpart.
+        stable: stable names that it uses; rewrite: names to replace; goes: names that disappear with these; none: names
+            among `rewrite` without a counterpart.
     """
 
     path: str
@@ -66,17 +66,17 @@ class PlanFile(Struct, frozen=True):
 
 
 class MigrationPlan(Struct, frozen=True):
-    """The way of files or sources to the stable ABI.
+    """Migration of files or sources to the stable ABI.
 
     Attributes:
-        input: as the user wrote it.
-        files: those that use torch, sorted.
-        replacements: most names first; those that go by themselves last.
-        stable: stable names that are used (C shims that are imported; in sources, torch::stable and headeronly too),
-            with the first release of each that is a C shim, empty for the others.
-        readable: mangled name -> its text.
-        minimum: the oldest torch that has all counterparts and all shims; None where nothing needs any.
-        errors: what could not be read, in sentences.
+        input: as given on the command line.
+        files: files that use torch, sorted.
+        replacements: most names first; names that disappear by themselves last.
+        stable: stable names in use (imported C shims; in sources also torch::stable and headeronly), with the first
+            release of each C shim, empty for the others.
+        readable: mangled name -> demangled name.
+        minimum: the oldest torch with all counterparts and shims; None if none are needed.
+        errors: read errors, as sentences.
     """
 
     version: str
@@ -90,8 +90,8 @@ class MigrationPlan(Struct, frozen=True):
 
     @property
     def done(self) -> float | None:
-        """The part of what is used of torch that is stable: distinct stable names among these and those that must be
-        rewritten. None where nothing of torch is used."""
+        """Fraction of the distinct names in use that are stable, among the stable ones and those to replace. None if
+        nothing of torch is used."""
         todo = sum(len(r.names) for r in self.replacements if r.kind is not CounterpartKind.GOES)
         total = len(self.stable) + todo
         return len(self.stable) / total if total else None

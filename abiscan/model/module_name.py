@@ -1,4 +1,4 @@
-"""What the file name of an extension module says of the interpreters that import it."""
+"""Extension module file names and the interpreters that import them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CPYTHON = r"(\d)(\d+)"
 
 
 class ModuleName(Struct, frozen=True):
-    """The file name of an extension module, read.
+    """Parts of the file name of an extension module.
 
     Attributes:
-        name: what is imported.
-        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with `t`, `d` or `m` where it has one.
+        name: name of the module.
+        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with a suffix `t`, `d` or `m`.
         abi3: `.abi3.so`.
         other: the tag of another implementation (`pypy310-pp73`).
     """
@@ -35,12 +35,12 @@ class ModuleName(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """`x.so`: every interpreter takes it."""
+        """Whether it is `x.so`, which every interpreter imports."""
         return self.cpython is None and not self.abi3 and self.other is None
 
 
 def module_name(file_name: str) -> ModuleName | None:
-    """Read a file name without directories; None if no interpreter would import a file of that name (`libx.so.1`)."""
+    """Parse a file name without directories; None if no interpreter imports such a name (`libx.so.1`)."""
     if not file_name.endswith(".so"):
         return None
     tag = _tag(file_name)
@@ -53,20 +53,20 @@ def module_name(file_name: str) -> ModuleName | None:
 
 
 def cpython_tag(file_name: str) -> str | None:
-    """`311` of a file that is tagged for one CPython, `313t` for a free-threaded one; None for any other file."""
+    """The CPython tag of a file for one CPython, such as `311` or `313t` (free-threaded); None for other files."""
     tag = _tag(file_name)
     return None if tag is None else tag["cpython"]
 
 
 def cpython_of(file_name: str) -> tuple[int, int] | None:
-    """(major, minor) of the CPython that a file is tagged for."""
+    """(major, minor) of the CPython for which a file is tagged."""
     tag = cpython_tag(file_name)
     found = None if tag is None else re.match(_CPYTHON, tag)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def without_tag(file_name: str) -> str:
-    """`_C.so` of `_C.cpython-311-x86_64-linux-gnu.so`."""
+    """The file name without its tag: `_C.so` for `_C.cpython-311-x86_64-linux-gnu.so`."""
     return file_name if _tag(file_name) is None else re.sub(_TAG, "", file_name)
 
 

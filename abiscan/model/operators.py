@@ -10,7 +10,7 @@ from abiscan.model.cause import Confidence
 
 
 class Registration(enum.StrEnum):
-    """By which interface operators are registered."""
+    """Interface by which operators are registered."""
 
     TORCH_LIBRARY = "torch-library"
     """`TORCH_LIBRARY`, `TORCH_LIBRARY_FRAGMENT`, `TORCH_LIBRARY_IMPL`: the C++ dispatcher."""
@@ -21,16 +21,15 @@ class Registration(enum.StrEnum):
 
 
 class Operator(Struct, frozen=True):
-    """An operator that a file seems to define or implement.
+    """An operator that a file probably defines or implements.
 
     Attributes:
-        name: `namespace::name`; without the namespace where the file does not tell which of several.
-        overload: what stands behind the dot; empty for none.
-        schema: as its text stands in the file; None where only its name does.
-        confidence: HIGH where a schema stands beside the registration that it is for, LOW where a string merely has
-            the form of one.
-        defines: whether it defines the operator, or only implements what another library defines; None where a text
-            is the name alone, which either leaves.
+        name: `namespace::name`; without the namespace if the file has several and the right one is unknown.
+        overload: the part after the dot; empty for none.
+        schema: its text in the file; None if the file contains only the name.
+        confidence: HIGH for a schema beside its registration, LOW for a string that only has the form of one.
+        defines: whether the file defines the operator, or only implements one that another library defines; None if
+            only the name is known.
     """
 
     name: str
@@ -42,11 +41,11 @@ class Operator(Struct, frozen=True):
 
 
 class CalledOperator(Struct, frozen=True):
-    """An operator that a model of AOTInductor calls by its name: something must have registered it where it runs.
+    """An operator that an AOTInductor model calls by name: it must be registered at run time.
 
     Attributes:
-        name, overload: as of `Operator`.
-        in_torch: whether the torch that the file is judged against has it; None for one that is not torch's own.
+        name, overload: as in `Operator`.
+        in_torch: whether the target torch registers it; None for an operator that is not torch's.
     """
 
     name: str

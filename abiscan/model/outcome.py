@@ -1,4 +1,4 @@
-"""What a file and a container come to once the policy was applied: what every format shows and counts."""
+"""Outcome of a file and of a container under the policy of the run. Every format shows and counts these outcomes."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Rep
 
 
 class GateOutcome(enum.StrEnum):
-    """Worst first: a container comes to the worst of its files."""
+    """Outcomes, the worst first. The outcome of a container is the worst of its files."""
 
     FAILS = "fails"
-    """It does not load, or a finding of it fails the run, and nothing accepts that."""
+    """It does not load or a finding fails the run, and nothing accepts that."""
     UNREADABLE = "unreadable"
     UNDECIDED = "undecided"
     ACCEPTED = "accepted"
-    """A baseline or ignores accept why it would be one of the above."""
+    """A baseline or ignores accept the reasons for a worse outcome."""
     LOADS = "loads"
     NOT_TORCH = "not-torch"
     REPLACED = "replaced"
-    """Its package loads another build of the module: it does not count."""
+    """Its package loads another build of the module, so this one does not count."""
 
 
 BAD = frozenset({GateOutcome.FAILS, GateOutcome.UNREADABLE, GateOutcome.UNDECIDED})
-"""Why a run does not pass."""
+"""Outcomes with which a run does not pass."""
 
 _OPEN = {ArtifactVerdict.UNREADABLE: GateOutcome.UNREADABLE, ArtifactVerdict.UNDECIDED: GateOutcome.UNDECIDED}
 
 
 def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Collection[str] = ()) -> GateOutcome:
-    """What a file comes to.
+    """The outcome of a file.
 
     Args:
         fail_on, accepted: as in `Report`.
@@ -44,25 +44,25 @@ def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Col
         return GateOutcome.ACCEPTED if artifact.display in accepted else _OPEN[artifact.verdict]
     errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
     if artifact.verdict is ArtifactVerdict.FAILS:
-        # Where no error stands for a failure, accepting a warning accepts it only with the rest.
-        told = errors or artifact.findings
-        return GateOutcome.ACCEPTED if told and all(f.suppressed for f in told) else GateOutcome.FAILS
+        # Without an error that stands for the failure, it is accepted only if all findings are.
+        reasons = errors or artifact.findings
+        return GateOutcome.ACCEPTED if reasons and all(f.suppressed for f in reasons) else GateOutcome.FAILS
     if errors and all(f.suppressed for f in errors):
         return GateOutcome.ACCEPTED
     return GateOutcome(artifact.verdict.value)
 
 
 def outcomes_of(report: Report) -> dict[str, GateOutcome]:
-    """What each file comes to, by `ArtifactReport.display`."""
+    """The outcome of each file, by `ArtifactReport.display`."""
     return {a.display: outcome_of(a, report.fail_on, report.accepted) for a in report.artifacts}
 
 
 def container_outcome(container: Container, report: Report, outcomes: Mapping[str, GateOutcome]) -> GateOutcome:
-    """What a wheel, package or archive comes to: the worst of its files and of what of it could not be read.
+    """The outcome of a wheel, package or archive: the worst of its files and read errors.
 
     Args:
-        report: the run, whose artifacts are not looked at.
-        outcomes: of its files, by `ArtifactReport.display`.
+        report: the run; its artifacts are not used.
+        outcomes: outcomes of files, by `ArtifactReport.display`.
     """
     found = {outcomes[display] for display in container.artifacts if display in outcomes} - {GateOutcome.REPLACED}
     for error in report.errors:
@@ -72,6 +72,6 @@ def container_outcome(container: Container, report: Report, outcomes: Mapping[st
 
 
 def container_outcomes(report: Report) -> dict[str, GateOutcome]:
-    """What each container comes to, by its path."""
+    """The outcome of each container, by its path."""
     outcomes = outcomes_of(report)
     return {each.path: container_outcome(each, report, outcomes) for each in report.containers}

@@ -1,4 +1,4 @@
-"""How far a run is, for whoever watches: a terminal, or nobody."""
+"""Progress of a run, and its transfer from worker processes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Protocol
 
 from msgspec import Struct
 
-# What is read of an archive is counted in blocks of this size, in bytes, so that what is read twice counts once.
+# Reads of an archive are counted in blocks of this many bytes, so that repeated reads count once.
 BLOCK = 1 << 20
 
 
 class Progress(Protocol):
-    """Is told what happens; says nothing back."""
+    """Receives progress events."""
 
     def expect(self, sizes: Mapping[str, int]) -> None:
-        """These archives will be read: display path -> size in bytes."""
+        """Announce the archives to read: display path -> size in bytes."""
 
     def read(self, path: str, offset: int, size: int) -> None:
-        """`size` bytes of an archive from `offset` on are being read."""
+        """Report a read of `size` bytes at `offset` of an archive."""
 
     def at(self, text: str, files: int = 1) -> None:
-        """What is under way from now on, which is `files` more than before; empty where nothing is any more."""
+        """Report the current item and that `files` more files were started; empty text: nothing is left."""
 
 
 class ProgressStep(Struct, frozen=True):
-    """What another process has done since its last step.
+    """Progress of another process since its last step.
 
     Attributes:
-        at: what is under way; empty where that is still the same.
-        files: how many were begun.
-        read: display path of an archive -> numbers of the blocks that were read.
+        at: the current item; empty if it is unchanged.
+        files: number of files started.
+        read: display path of an archive -> numbers of the blocks read.
     """
 
     at: str
@@ -38,17 +38,17 @@ class ProgressStep(Struct, frozen=True):
     read: dict[str, list[int]]
 
 
-# A step of another process must go through a pipe in one piece: PIPE_BUF is 512 at least (POSIX), 4,096 on Linux.
+# Writes of up to PIPE_BUF bytes to a pipe are atomic: at least 512 (POSIX), 4,096 on Linux.
 _MOST_BLOCKS, _LONGEST_TEXT = 24, 160
 _INTERVAL = 0.1
 
 
 class Relay:
-    """A `Progress` that gathers what it is told and sends it on, ten times a second at most.
+    """A `Progress` that collects events and sends them at most ten times a second.
 
     Args:
-        send: takes a step; False where it could not be taken, so that it is tried again later.
-        clock: seconds.
+        send: sends a step; returns False if it must be sent again later.
+        clock: returns seconds.
     """
 
     def __init__(self, send: Callable[[ProgressStep], bool], clock: Callable[[], float]) -> None:
@@ -59,7 +59,7 @@ class Relay:
         self._sent = clock()
 
     def expect(self, sizes: Mapping[str, int]) -> None:
-        """As `Progress.expect`: whoever began the run knows."""
+        """Do nothing: the parent process knows the archives."""
 
     def read(self, path: str, offset: int, size: int) -> None:
         """As `Progress.read`."""
@@ -70,7 +70,7 @@ class Relay:
         self._tell()
 
     def at(self, text: str, files: int = 1) -> None:
-        """As `Progress.at`; at the end everything that has not been sent is, as far as it is taken."""
+        """As `Progress.at`; at the end, send everything that is left."""
         if not text:
             return self.flush()
         self._at = text[-_LONGEST_TEXT:]
@@ -78,7 +78,7 @@ class Relay:
         return self._tell()
 
     def flush(self) -> None:
-        """Send what has not been sent, as far as it is taken."""
+        """Send everything that is left, until `send` refuses."""
         while (self._at or self._read) and self._send_one():
             pass
 
@@ -103,7 +103,7 @@ class Relay:
 
 
 def replay(step: ProgressStep, progress: Progress) -> None:
-    """Tell `progress` what another process told."""
+    """Report the step of another process to `progress`."""
     for path, blocks in step.read.items():
         for block in blocks:
             progress.read(path, block * BLOCK, 1)

@@ -1,4 +1,4 @@
-"""What a file tells about how it was made."""
+"""Provenance of a file: how it was built, detected from the file."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from abiscan.model.versions import ReleaseRanges
 
 
 class Topic(enum.StrEnum):
-    """What a fact of provenance is about, in the order in which they are told."""
+    """Topics of provenance facts, in the order of the report."""
 
     COMPILER = "compiler"
     STRING_ABI = "string-abi"
-    """Of all names of the file, torch's or not: `new`, `old`, `mixed`."""
+    """std::string ABI of all names in the file: `new`, `old` or `mixed`."""
     CXX_LIBRARY = "cxx-library"
-    """`libstdc++`, `libc++`: whose names it imports."""
+    """C++ standard library that it imports from: `libstdc++` or `libc++`."""
     DEBUG_MODE = "debug-mode"
-    """_GLIBCXX_DEBUG, _GLIBCXX_ASSERTIONS, a sanitizer: what changes layouts or needs a runtime."""
+    """Build modes that change layouts or need a runtime: _GLIBCXX_DEBUG, _GLIBCXX_ASSERTIONS, sanitizers."""
     TORCH = "torch"
     TORCH_LABEL = "torch-label"
     """A local version label (`+cu121`) of the file's folder, name or distribution."""
     PYBIND11 = "pybind11"
-    """The id of pybind11's internals: modules share types where these are equal."""
+    """Id of the pybind11 internals: modules with equal ids share types."""
     PYTHON_ABI = "python-abi"
-    """`cp311`, `cp313t`, `abi3`, or how far its names are those of the limited API."""
+    """`cp311`, `cp313t`, `abi3`, or the part of its names that is in the limited API."""
     PYTHON_FLOOR = "python-floor"
-    """The lowest CPython with all the names that it imports."""
+    """The oldest CPython that exports all names that it imports."""
     CUDA = "cuda"
     GPU = "gpu"
     GLIBC = "glibc"
@@ -38,22 +38,22 @@ class Topic(enum.StrEnum):
     GCC = "gcc"
     """Symbol versions of libgcc_s."""
     MANYLINUX = "manylinux"
-    """The oldest manylinux tag whose symbol versions suffice."""
+    """The oldest manylinux tag that guarantees its symbol versions."""
     INSTRUCTION_SET = "instruction-set"
     EXECUTABLE_STACK = "executable-stack"
     RUN_PATH = "run-path"
-    """A directory of the machine on which it was built."""
+    """A directory of the build machine."""
     BUNDLED_RUNTIME = "bundled-runtime"
-    """A copy of a library of which a process should have one."""
+    """A bundled copy of a library that a process should load once."""
     AOTINDUCTOR = "aotinductor"
 
 
 class ProvenanceFact(Struct, frozen=True):
-    """One thing that a file tells of its making.
+    """One fact about the build of a file.
 
     Attributes:
-        value: short, as a person writes it (`GCC 13.2.1`, `2.28`, `manylinux_2_28`).
-        source: what was read (`.comment`, `pthread_create@GLIBC_2.34`), for a person.
+        value: short text (`GCC 13.2.1`, `2.28`, `manylinux_2_28`).
+        source: where it was read (`.comment`, `pthread_create@GLIBC_2.34`).
     """
 
     topic: Topic
@@ -63,19 +63,19 @@ class ProvenanceFact(Struct, frozen=True):
 
 
 class Provenance(Struct, frozen=True):
-    """How a file was made, as far as it shows; a field that it does not show is None or empty.
+    """How a file was built; unknown fields are None or empty.
 
     Attributes:
         compilers: strings of .comment.
-        cxx11_abi: which std::string its torch imports use.
-        torch_releases: the releases that export all its torch imports, intersected.
-        built_for: the release it was made for, and `built_for_source` what that rests on.
+        cxx11_abi: whether its torch imports use the new std::string ABI.
+        torch_releases: the releases that export all of its torch imports.
+        built_for: the release for which it was built; built_for_source: the evidence for that.
         python_abi: `cp311`, `abi3`, or None.
-        cuda: CUDA runtime version it was built with or links to.
+        cuda: version of the CUDA runtime with which it was built or linked.
         gpu_archs: `sm_90`, `sm_90a`, `compute_90` (PTX), `gfx942`.
         abi: `stable` (only C shims), `unstable` (at::, c10::, torch::), or `none`.
-        facts: all of this and more, each with its source, in the order of `Topic`.
-        gpu_images, gpu_modules: the device code, see `DeviceImages`; gpu_not_read: why that may not be all of it.
+        facts: all facts with their sources, in the order of `Topic`.
+        gpu_images, gpu_modules: the device code, see `DeviceImages`; gpu_not_read: why it may be incomplete.
     """
 
     compilers: tuple[str, ...] = ()

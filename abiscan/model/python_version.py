@@ -1,4 +1,4 @@
-"""A version of CPython, as far as it decides which C names an interpreter exports."""
+"""CPython versions, which decide the C names that an interpreter exports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class PythonVersion(Struct, frozen=True, order=True):
-    """A minor version, and which of its two builds. They order by version, a free-threaded build after the default one.
+    """A minor version with its build. Ordered by version; a free-threaded build comes after the default one.
 
     Attributes:
         free_threaded: built with `--disable-gil` (3.13 and later): `python3.13t`, ABI tag `cp313t`.
@@ -17,5 +17,5 @@ class PythonVersion(Struct, frozen=True, order=True):
     free_threaded: bool = False
 
     def __str__(self) -> str:
-        """As the interpreter's file is called: `3.13`, `3.13t`."""
+        """As in the file name of the interpreter: `3.13`, `3.13t`."""
         return f"{self.major}.{self.minor}{'t' if self.free_threaded else ''}"

@@ -1,4 +1,4 @@
-"""A released build of torch, and how a file fares on it (made by `releases`)."""
+"""Released torch builds, and the outcome of a file on each (made by `releases`)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from msgspec import Struct
 
 
 class ReleaseState(enum.StrEnum):
-    """How a release takes a file (CONTRACT)."""
+    """Outcome of a file on a release (CONTRACT)."""
 
     LOADS = "loads"
     FAILS = "fails"
     OTHER_CUDA = "other-cuda"
-    """It exports everything; its default build has another CUDA than the file is made with."""
+    """It exports every symbol, but its default build has another CUDA than the file."""
     OTHER_LAYOUT = "other-layout"
-    """Every import binds; a record that the file shares with torch lies otherwise than the file was compiled with."""
+    """Every import resolves, but the layout of a class that the file shares with torch changed."""
 
 
 class ReleaseVerdict(Struct, frozen=True):
-    """How a file fares on one released build.
+    """Outcome of a file on one released build.
 
     Attributes:
         build: unique key (version, variant, architecture).
-        missing: mangled names that the build does not export.
-        drift: torch's classes and records that lie otherwise than in the build that the file was made for.
-        reason: in a word why it fails ("old string ABI", "CPU only"); where it loads, what of it is not known ("layouts
-            not compared"), mostly empty.
+        missing: imported names that the build does not export, mangled.
+        drift: torch classes whose layout differs from that in the build for which the file was made.
+        reason: short reason of a failure ("old string ABI", "CPU only"); for a file that loads, what is unknown
+            ("layouts not compared"), or empty.
     """
 
     build: str
@@ -40,12 +40,12 @@ class ReleaseVerdict(Struct, frozen=True):
 
     @property
     def loads(self) -> bool:
-        """Whether every import binds on it, with the libraries that its default build brings."""
+        """Whether every import resolves on it, with the libraries of its default build."""
         return self.state in (ReleaseState.LOADS, ReleaseState.OTHER_LAYOUT)
 
     @property
     def fits(self) -> bool:
-        """Whether it loads, and nothing that it shares with torch lies otherwise."""
+        """Whether it loads and no shared class has another layout."""
         return self.state is ReleaseState.LOADS
 
 
@@ -53,8 +53,8 @@ class KnownBuild(Struct, frozen=True):
     """A torch build as `abiscan releases list` prints it.
 
     Attributes:
-        wheel: the file that it was read from, with its sha256 where that was a file.
-        user: from the user's own index, not from the shipped one.
+        wheel: the file from which it was read, with its sha256 if that was a file.
+        user: whether it is from the user's index and not from the shipped one.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""All that is known of each artifact, container and run."""
+"""Report of a run: artifacts, containers, errors and verdict."""
 
 from __future__ import annotations
 
@@ -38,29 +38,28 @@ class ArtifactVerdict(enum.StrEnum):
 
 
 class ArtifactReport(Struct, frozen=True):
-    """All that is known of one artifact against the target.
+    """Report of one artifact, checked against its target.
 
     Attributes:
-        path: of the file or of its container, relative to where the user stood where it is below.
-        member: its name inside the container, if it is in one.
-        notes: sentences for a person (names of libraries that are not here, why verdict and loader differ).
-        failure_reasons: those of `notes` that say why a file fails although all its own imports resolve.
+        path: path of the file or its container, relative to the working directory if it is below that.
+        member: name inside the container, if it is in one.
+        notes: sentences for the text report (libraries that were not found, why verdict and loader differ).
+        failure_reasons: the notes that explain a failure although all imports of the file resolve.
         causes: merged over the file's imports, most important first.
-        exported_in: mangled name of an import -> the torch releases that export it, where they were looked up.
-        import_causes: mangled name of an import -> its causes, best first, where it is unresolved.
-        target: what the file was checked against, each part with its source; None for a source.
-        replaced_by: `display` of another build of the same module in its wheel, which the package loads instead: the
-            one whose path names the release of torch, or one that loads where this one does not. This one does not
-            count for the wheel; None where there is none.
-        operators: what it registers with torch, sorted by name; called: what a model of AOTInductor calls by name.
-        exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
-            names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
-            (`ScanOptions.compared`), `pythons` also where any Python will do.
-        loads_on: the releases with a build on which it loads, with the CUDA that the build ships; None for what imports
-            nothing of torch.
-        drifting: of a wheel's member, the releases on which `layout-drift` would be an error or a warning, with which
-            of the two.
-        undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
+        exported_in: mangled name of an import -> torch releases that export it, if they were looked up.
+        import_causes: mangled name of an unresolved import -> its causes, best first.
+        target: the target environment, each part with its source; None for a source.
+        replaced_by: `display` of another build of the same module in the wheel, which the package loads instead: the
+            one whose path names the torch release, or one that loads. The wheel's verdict ignores this one. Else None.
+        operators: operators that it registers, sorted by name; called: operators that an AOTInductor model calls by
+            name.
+        exports: exported symbols, sorted by name; pythons: CPythons that import it and export all Python names that it
+            imports (`3.11`, `3.13t`). Both None unless requested (`ScanOptions.compared`); pythons also if any will do.
+        loads_on: releases with a build on which it loads, with the CUDA of that build; None if it imports nothing of
+            torch.
+        drifting: for a member of a wheel, the releases on which `layout-drift` is an error or warning, and which of
+            them.
+        undemangled: names that LLVM's demangler accepts and GNU's does not; malformed: names that neither accepts.
     """
 
     path: str
@@ -94,16 +93,16 @@ class ArtifactReport(Struct, frozen=True):
 
     @property
     def torch_build(self) -> TorchBuild | None:
-        """The torch build that it was checked against; None for a source, or where no known build is what it is for."""
+        """The torch build that it was checked against; None for a source, or if the right build is not known."""
         return None if self.target is None else self.target.torch_build
 
     def checked_against(self, run: TorchBuild | None) -> TorchBuild | None:
-        """The torch build that it was checked against: its own, or the run's where it has no target of its own."""
+        """The torch build that it was checked against: that of its target, else that of the run."""
         return run if self.target is None else self.target.torch_build
 
     @property
     def torch_words(self) -> str:
-        """The torch that it was checked against, in words, with its version where one is known."""
+        """Description of the torch that it was checked against, with its version if known."""
         words = "the torch of the run" if self.target is None else self.target.torch_words
         return words if self.torch_build is None else f"{words}, {self.torch_build.version}"
 
@@ -114,22 +113,23 @@ class ArtifactReport(Struct, frozen=True):
 
     @property
     def standing(self) -> tuple[Finding, ...]:
-        """The findings that no baseline and no ignore accepts."""
+        """Findings that neither a baseline nor an ignore accepts."""
         return tuple(f for f in self.findings if not f.suppressed)
 
 
 class Container(Struct, frozen=True):
-    """A wheel, package or archive of the run: what it declares, and its members' verdicts rolled up.
+    """A wheel, package or archive of the run: its metadata and the combined verdict of its members.
 
     Attributes:
         kind: `wheel`, `sdist`, `conda`, `archive` or `installed`.
-        name, version: of the distribution, as its metadata has them.
-        tags: compatibility tags of a wheel's file name, expanded; metadata_tags: of its WHEEL file, as they stand.
-        requires_dist: requirements as they stand; requires_torch: those of them on torch.
-        verdict: of all members: fails if one fails, else undecided if one is, else loads if one does.
+        name, version: of the distribution, from its metadata.
+        tags: compatibility tags of the wheel file name, expanded; metadata_tags: of its WHEEL file, verbatim.
+        requires_dist: requirements, verbatim; requires_torch: those on torch.
+        verdict: fails if one member fails, else undecided if one is undecided, else loads if one loads.
         artifacts: `ArtifactReport.display` of its members, sorted.
-        requires_python: specifier of the Pythons that an installer admits, as it stands; None where none is declared.
-        applicable_torch: those of `requires_torch` whose marker holds, without extras, on a Python that it is for.
+        requires_python: Requires-Python, verbatim; None if it is not declared.
+        applicable_torch: the `requires_torch` whose marker holds without extras on a Python for which the wheel is
+            made.
     """
 
     path: str
@@ -147,14 +147,14 @@ class Container(Struct, frozen=True):
 
 
 class InputError(Struct, frozen=True):
-    """A target, or a member of one, that could not be read: a line in the report, never silence."""
+    """An input, or a member of one, that could not be read."""
 
     path: str
     message: str
 
 
 class Verdict(enum.StrEnum):
-    """The gate's answer for a run; `cli` maps it to the exit status 0, 1, 3."""
+    """Verdict of the gate on a run; `cli` maps it to the exit status 0, 1 or 3."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -162,7 +162,7 @@ class Verdict(enum.StrEnum):
 
 
 class StaleEntry(Struct, frozen=True):
-    """A baseline or ignore entry that matches nothing any more."""
+    """An unused entry of a baseline or ignore list."""
 
     source: str
     entry: str
@@ -176,18 +176,18 @@ SCHEMA_VERSION = 2
 
 
 class Report(Struct, frozen=True):
-    """One run.
+    """Report of a run.
 
     Attributes:
-        rules: every rule that the run could have fired, for formats that list them.
-        cause_pages: the page of each cause that an artifact has.
-        containers: the wheels, packages and archives that artifacts are members of, by path.
+        rules: all rules that were applied, for formats that list them.
+        cause_pages: the page of each cause of the artifacts.
+        containers: wheels, packages and archives of the artifacts, by path.
         notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
-        fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
-        root: the directory whose file system was looked at (`--root`), as the user wrote it: paths are those of that
-            system; None for this machine's own.
-        accepted: displays and paths of what could not be read or decided, where an ignore accepts that.
-        imports_shown: which imports a format that has them all lists; counts are of all.
+        fail_on: the lowest severity that fails the run, by policy; None for none.
+        root: the directory of `--root`, as given on the command line; paths are relative to that file system. None for
+            this machine.
+        accepted: displays and paths of unread or undecided inputs that an ignore accepts.
+        imports_shown: which imports the JSON report lists; counts are of all imports.
     """
 
     version: str
@@ -206,5 +206,5 @@ class Report(Struct, frozen=True):
     accepted: tuple[str, ...] = ()
 
     def failing(self, finding: Finding) -> bool:
-        """Whether this finding fails the run."""
+        """Whether a finding fails the run."""
         return not finding.suppressed and finding.severity.at_least(self.fail_on)

@@ -1,4 +1,4 @@
-"""One thing that an error message or a log is about, answered (made by `diagnosis`)."""
+"""Subjects of an error message or log, with their causes (made by `diagnosis`)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SubjectKind(enum.StrEnum):
 
 
 class Subject(Struct, frozen=True):
-    """One thing that an error message or a log is about, answered.
+    """A symbol, library or problem in an error message or log, with its causes.
 
     Attributes:
-        message: id of the message of the catalogue that the text is; None for a name by itself.
-        near: exported names that are nearly this one, where none is it: the text may be mistyped.
+        message: id of the matching message pattern; None for a name by itself.
+        near: similar exported names, if none is equal: the text may be mistyped.
     """
 
     text: str

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class TorchKind(enum.StrEnum):
-    """Where the exports of a torch build come from."""
+    """Source of the exports of a torch build."""
 
     INSTALLED = "installed"
     RELEASE = "release"
@@ -16,14 +16,14 @@ class TorchKind(enum.StrEnum):
 
 
 class TorchBuild(Struct, frozen=True):
-    """The torch that imports are resolved against.
+    """The torch build that imports are resolved against.
 
     Attributes:
         version: public version without a label (`2.6.0`).
-        variant: what the label says (`cpu`, `cu124`, `rocm6.2`).
-        cxx11_abi: whether its std::string is the new one (from its exports).
-        note: what a user should know about the choice ("no torch is installed: the newest known build is used").
-        python: the interpreter whose names serve `Py*` imports, if one was found.
+        variant: from the local label (`cpu`, `cu124`, `rocm6.2`).
+        cxx11_abi: whether it uses the new std::string ABI (detected from its exports).
+        note: remark about the choice for the user ("no torch is installed: the newest known build is used").
+        python: the interpreter that exports the `Py*` names, if one was found.
     """
 
     kind: TorchKind
@@ -45,11 +45,11 @@ class TorchBuild(Struct, frozen=True):
 
 
 class TargetSource(enum.StrEnum):
-    """Where a part of a target environment was read, the strongest first."""
+    """Sources of the parts of a target environment, in order of precedence."""
 
     COMMAND_LINE = "command-line"
     ENVIRONMENT = "environment"
-    """What is installed in the environment of the file."""
+    """Installed in the environment of the file."""
     FOLDER = "folder"
     """The folder or file name of the member, made for one release of torch (`torch-2.9/`, `libx_torch24.so`)."""
     REQUIREMENT = "requirement"
@@ -70,8 +70,8 @@ class TargetPart(Struct, frozen=True):
     """One part of a target environment.
 
     Attributes:
-        value: as a person writes it: `2.8.0+cu128`, `3.11`, `>=3.9`, `CUDA 12`, `glibc 2.28`.
-        detected_from: the text that it was read from, for a person (`Requires-Dist: torch==2.8.0`).
+        value: such as `2.8.0+cu128`, `3.11`, `>=3.9`, `CUDA 12`, `glibc 2.28`.
+        detected_from: the text from which it was read (`Requires-Dist: torch==2.8.0`).
     """
 
     value: str
@@ -80,16 +80,16 @@ class TargetPart(Struct, frozen=True):
 
 
 class TargetEnvironment(Struct, frozen=True):
-    """What one file is checked against; an unknown part is None.
+    """The environment that one file is checked against; unknown parts are None.
 
     Attributes:
         torch: the release that its imports are resolved against.
-        torch_build: the build of that release; None where no known build is what the file is made for.
-        python: the CPython that imports it, `>=3.9` for every one from 3.9 on; a `t` behind it: free-threaded.
-        gpu: the major version of CUDA or ROCm that the torch build ships; `none` for a CPU build.
-        platform: the oldest C library that it must load with.
-        device: the GPUs on which its device code must run; None where none is named.
-        driver: of those GPUs that are NVIDIA's; None where it is not asked for, or decides nothing.
+        torch_build: the build of that release; None if the build for which the file is made is not known.
+        python: the CPython that imports it; `>=3.9` for every one from 3.9 on; suffix `t` for free-threaded.
+        gpu: major version of CUDA or ROCm in the torch build; `none` for a CPU build.
+        platform: the oldest C library with which it must load.
+        device: GPUs on which its device code must run; None if none is given.
+        driver: driver of the NVIDIA GPUs among them; None if none is given or it does not matter.
     """
 
     torch: TargetPart | None = None
@@ -102,7 +102,7 @@ class TargetEnvironment(Struct, frozen=True):
 
     @property
     def torch_words(self) -> str:
-        """Which torch that is, by its source, for a sentence: only what a file declares is the torch it is for."""
+        """Description of the torch by its source, for a sentence."""
         return _TORCH_WORDS.get(self.torch.source if self.torch is not None else None, "the torch that it is for")
 
 

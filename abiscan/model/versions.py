@@ -1,4 +1,4 @@
-"""Versions of torch, compared and written: one order of versions, and the ranges of releases made of them."""
+"""Torch versions: their order, and ranges of releases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-# A public version as PEP 440 orders it, without epoch: what torch and its builds from source call themselves.
+# A public version (PEP 440) without epoch, as used by releases and source builds of torch.
 _PUBLIC = r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.?(dev|a|b|rc)(\d*))?(?:\.?post(\d*))?"
 _LOCAL = r"\+[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*"
 _STAGES = {"dev": 0, "a": 1, "b": 2, "rc": 3}
 _RELEASE = 4
-# Characters; what is longer is no version, and has numbers that are not converted.
+# Longest text, in characters, that is read as a version: converting long numbers takes quadratic time.
 _LONGEST = 256
 
 Order = tuple[int, ...]
@@ -21,9 +21,9 @@ Span = tuple[str, str]
 
 @functools.cache
 def order(version: str) -> Order | None:
-    """A value that orders versions as PEP 440 does, beginning with major and minor; None for what is no version.
+    """Sort key of a version as in PEP 440, beginning with major and minor; None if the text is not a version.
 
-    A local label (`+cu124`, `+git0123abc`) and whatever else stands behind the public version does not count.
+    A local label (`+cu124`, `+git0123abc`) and any text after the public version are ignored.
     """
     if len(version) > _LONGEST:
         return None
@@ -45,26 +45,26 @@ def order(version: str) -> Order | None:
 
 
 def is_version(text: str) -> bool:
-    """Whether a text is a version, with or without a local label, and nothing else."""
+    """Whether the whole text is a version, with or without a local label."""
     found = re.match(_PUBLIC, text) if len(text) <= _LONGEST else None
     return found is not None and (found.end() == len(text) or re.fullmatch(_LOCAL, text[found.end() :]) is not None)
 
 
 def is_release(version: str) -> bool:
-    """Whether this is a final release number, not a pre-release (`2.2.0a0`, `2.7.0.dev20250105`)."""
+    """Whether a version is a final release and not a pre-release (`2.2.0a0`, `2.7.0.dev20250105`)."""
     found = order(version)
     return found is not None and found[3] == _RELEASE
 
 
 def minor(version: str) -> str:
-    """`2.6.0` to `2.6`."""
+    """Major and minor part of a version: `2.6` for `2.6.0`."""
     return ".".join(version.split(".")[:2])
 
 
 class ReleaseRanges(tuple[Span, ...]):
-    """The releases that export a name, ship a library or load a file: spans, oldest first, with gaps between them.
+    """Ranges of releases, for example those that export a symbol: disjoint spans, oldest first.
 
-    It equals the plain tuple of its spans, and is empty where no release does.
+    It equals the plain tuple of its spans and is empty for no release.
 
     >>> ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))).text()
     '2.1.0 - 2.2.2 and 2.12.0 - 2.15.0'
@@ -74,7 +74,7 @@ class ReleaseRanges(tuple[Span, ...]):
 
     @classmethod
     def of_known(cls, known: Iterable[str], selected: Callable[[str], bool]) -> ReleaseRanges:
-        """The runs of selected versions among the known ones, which are in their order."""
+        """The ranges of selected versions among the known ones, which must be sorted."""
         spans: list[Span] = []
         open_run = False
         for version in known:
@@ -89,25 +89,33 @@ class ReleaseRanges(tuple[Span, ...]):
 
     @property
     def first(self) -> str:
-        """The oldest release; of an empty value an IndexError."""
+        """The oldest release.
+
+        Raises:
+            IndexError: there is none.
+        """
         return self[0][0]
 
     @property
     def last(self) -> str:
-        """The newest release; of an empty value an IndexError."""
+        """The newest release.
+
+        Raises:
+            IndexError: there is none.
+        """
         return self[-1][1]
 
     # --- questions --------------------------------------------------------------------------------------------------
 
     def contains(self, version: str) -> bool | None:
-        """Whether a version lies in one of the ranges; None where it is no version."""
+        """Whether a version is in one of the ranges; None if the text is not a version."""
         at = order(version)
         if at is None:
             return None
         return any(_bound(first) <= at <= _bound(last) for first, last in self)
 
     def intersect(self, other: ReleaseRanges) -> ReleaseRanges:
-        """The versions that lie in both."""
+        """The versions that are in both."""
         both = ((max(a, c, key=_bound), min(b, d, key=_bound)) for a, b in self for c, d in other)
         return ReleaseRanges((first, last) for first, last in both if _bound(first) <= _bound(last))
 
@@ -122,22 +130,22 @@ class ReleaseRanges(tuple[Span, ...]):
         return at is not None and bool(self) and all(_bound(last) < at for _first, last in self)
 
     def first_after(self, version: str) -> str | None:
-        """The first version after the given one that begins a range."""
+        """The first version after the given one with which a range begins."""
         at = order(version)
         return next((first for first, _last in self if at is not None and _bound(first) > at), None)
 
     def last_before(self, version: str) -> str | None:
-        """The last version before the given one that ends a range."""
+        """The last version before the given one with which a range ends."""
         at = order(version)
         return next((last for _first, last in reversed(self) if at is not None and _bound(last) < at), None)
 
     # --- texts ------------------------------------------------------------------------------------------------------
 
     def text(self, *, last: str = " and ") -> str:
-        """As people write them: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`; empty where there is none.
+        """Readable text such as `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`; empty for no range.
 
         Args:
-            last: what joins the last range to those before it, which commas join.
+            last: separator before the last range; commas separate the others.
         """
         parts = [first if first == end else f"{first} - {end}" for first, end in self]
         return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
@@ -146,7 +154,7 @@ class ReleaseRanges(tuple[Span, ...]):
         """A requirement that allows the newest range and no other known version: `torch>=2.4,<2.6`.
 
         Args:
-            known: every known version in its order; those of the range are among them.
+            known: all known versions, sorted; contains those of the range.
         """
         first, last = self[-1]
         after = known.index(last) + 1
@@ -159,10 +167,10 @@ class ReleaseRanges(tuple[Span, ...]):
 
 
 def _short(version: str) -> str:
-    """`2.4.0` to `2.4`, which is the same version."""
+    """A version without a final `.0`: `2.4` for `2.4.0`."""
     return version.removesuffix(".0") if version.count(".") > 1 else version
 
 
 def _bound(version: str) -> Order:
-    """The order of a range's end; what is no version stands before all."""
+    """Sort key of the end of a range; text that is not a version sorts first."""
     return order(version) or ()
