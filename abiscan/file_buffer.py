@@ -9,18 +9,21 @@ from __future__ import annotations
 import struct
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_NAMES, MAX_STRING
+from abiscan.model.limits import MAX_NAMES, MAX_STRING, MAX_STRING_DATA
 
 if TYPE_CHECKING:
     import mmap
 
     Buffer = bytes | mmap.mmap
+
+# Names of which the end is looked for before their bytes are counted: all may be the same long one.
+_NAMES_AT_ONCE = 1024
 
 
 class Sparse(Struct, frozen=True):
@@ -146,12 +149,21 @@ class FileBuffer:
         Raises:
             UnreadableFile: they have more than MAX_NAMES bytes together.
         """
+        found: list[bytes] = []
+        left = MAX_NAMES
+        for at in range(0, len(offsets), _NAMES_AT_ONCE):
+            part = self._strings(offsets[at : at + _NAMES_AT_ONCE], end, left)
+            found += part
+            left -= sum(map(len, part))
+        return found
+
+    def _strings(self, offsets: Sequence[int], end: int, left: int) -> list[bytes]:
         buffer, find, size = self.buffer, self.buffer.find, MAX_STRING
         # Two calls of the interpreter for a name instead of six: 0.4 us and 0.9.
         stops = [find(b"\0", offset, offset + size) for offset in offsets]
-        if stops and (min(offsets) < 0 or min(stops) < 0 or max(stops) >= min(end, self.size)):
+        if min(offsets) < 0 or min(stops) < 0 or max(stops) >= min(end, self.size):
             stops = [offset + len(self.string(offset, end)) for offset in offsets]
-        if sum(stops) - sum(offsets) > MAX_NAMES:
+        if sum(stops) - sum(offsets) > left:
             raise UnreadableFile(self.path, f"names of more than {MAX_NAMES} bytes together, which are not read")
         return [buffer[offset:stop] for offset, stop in zip(offsets, stops, strict=True)]
 
@@ -163,3 +175,28 @@ class FileBuffer:
             self.need(offset, stop + 1)
             return self.terminated(offset, end)
         return self.buffer[offset:stop] if stop >= 0 else None
+
+    def strings_with(self, part: bytes, places: Iterable[tuple[int, int]], gap: int | None = None) -> Iterator[bytes]:
+        """The strings that contain `part`, without the zero byte that ends each, in the order of the places; up to
+        MAX_STRING_DATA bytes in all. A string that is longer than MAX_STRING is left out.
+
+        Args:
+            places: (offset, size) in the file.
+            gap: bytes behind one such string of a place after which the next is given up; None for no such limit.
+        """
+        budget = MAX_STRING_DATA
+        for start, size in places:
+            end = start + min(size, budget)
+            budget -= end - start
+            self.need(start, end)
+            buffer = self.buffer
+            find, rfind = buffer.find, buffer.rfind
+            at = find(part, start, end)
+            while at >= 0:
+                first = rfind(b"\0", max(start, at - MAX_STRING), at) + 1 or start
+                last = find(b"\0", at, min(end, at + MAX_STRING))
+                if last < 0:
+                    break
+                if first > at - MAX_STRING:
+                    yield buffer[first:last]
+                at = find(part, last, end if gap is None else min(end, last + gap))

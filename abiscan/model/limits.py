@@ -28,6 +28,9 @@ MAX_CHAIN_STEPS = 1 << 22
 # Addresses in DT_RELR; libtorch_cpu has some 300,000 relative relocations.
 MAX_PACKED_RELOCATIONS = 1 << 22
 
+# Entries of the import tables of a PE file; torch_python.dll has some 6,000.
+MAX_PE_IMPORTS = 1 << 20
+
 # GPU images; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
 # GPU images that are left out when a member of an archive is unpacked; further ones are unpacked.
@@ -146,7 +149,7 @@ class Limit(Struct, frozen=True):
 
 
 LIMITS = (
-    Limit("program headers of a file", MAX_SEGMENTS, "", "unreadable"),
+    Limit("program headers or sections that a loader maps", MAX_SEGMENTS, "", "unreadable"),
     Limit("entries of a dynamic section", MAX_DYNAMIC_ENTRIES, "", "unreadable"),
     Limit("needed libraries of a file", MAX_NEEDED, "", "unreadable"),
     Limit("a name in a string table", MAX_STRING, "bytes", "unreadable"),
@@ -154,6 +157,7 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
+    Limit("imports of a PE file", MAX_PE_IMPORTS, "", "unreadable"),
     Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from abiscan.errors import UnreadableFile
+from abiscan.file_buffer import Sparse
 from abiscan.model.pe_facts import PeExport, PeFacts, PeImport
+from abiscan.pe.export_table import ExportTable
+from abiscan.pe.import_tables import ImportedLibrary, imported_libraries, read_imports
+from abiscan.pe.pe_image import CLR_HEADER, IMAGE_FILE_DLL, PeImage
 
 if TYPE_CHECKING:
     import mmap
 
-    from abiscan.file_buffer import Sparse
+    from abiscan.model.pe_facts import VersionResource
+    from abiscan.pe.debug_directory import DebugRecords
 
 
 class PeFile:
@@ -19,6 +25,7 @@ class PeFile:
 
     Attributes:
         path: as the user would write it; used in messages.
+        image: the layer below.
 
     Raises:
         UnreadableFile: it is no PE file, or its headers lie outside of it. So do all methods whose table does.
@@ -26,68 +33,124 @@ class PeFile:
 
     def __init__(self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None) -> None:
         self.path = path
+        self.image = PeImage(buffer, path, sparse)
 
     @property
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file."""
-        raise NotImplementedError
+        self.image.need(0, self.image.size)
+        return self.image.buffer
 
     @property
     def size(self) -> int:
         """In bytes."""
-        raise NotImplementedError
+        return self.image.size
 
     @property
     def machine(self) -> str:
         """`x86_64`, `i386`, `arm64`, ..."""
-        raise NotImplementedError
+        return self.image.machine
 
-    @cached_property
+    @property
     def name(self) -> str | None:
         """What the export table calls the file."""
-        raise NotImplementedError
+        return self._export_table.name
+
+    @cached_property
+    def _libraries(self) -> tuple[ImportedLibrary, ...]:
+        return imported_libraries(self.image)
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:
         """The DLLs of the import table, in order, each once."""
-        raise NotImplementedError
+        return tuple(dict.fromkeys(each.name for each in self._libraries if not each.delayed))
+
+    @cached_property
+    def delayed_libraries(self) -> tuple[str, ...]:
+        """The DLLs of the delay-load import table, in order, each once."""
+        return tuple(dict.fromkeys(each.name for each in self._libraries if each.delayed))
 
     @cached_property
     def imports(self) -> tuple[PeImport, ...]:
         """Of the import table and the delay-load import table, in order."""
-        raise NotImplementedError
+        return read_imports(self.image, self._libraries)
+
+    @cached_property
+    def _export_table(self) -> ExportTable:
+        return ExportTable(self.image)
 
     def facts(self) -> PeFacts:
         """Everything that is read of every file, as a value."""
-        raise NotImplementedError
+        image = self.image
+        problems: list[str] = []
+        debug = self._debug_records(problems)
+        return PeFacts(
+            path=self.path,
+            size=self.size,
+            machine=self.machine,
+            bits=64 if image.is64 else 32,
+            is_library=bool(image.characteristics & IMAGE_FILE_DLL),
+            name=self.name,
+            libraries=self.libraries,
+            delayed_libraries=self.delayed_libraries,
+            imports=self.imports,
+            linker_version=image.linker_version,
+            os_version=image.os_version,
+            subsystem_version=image.subsystem_version,
+            timestamp=image.timestamp,
+            is_reproducible=debug.is_reproducible,
+            debug_path=debug.path,
+            debug_id=debug.id,
+            version=self._version(problems),
+            is_managed=bool(image.directories[CLR_HEADER][0]),
+            problems=tuple(problems),
+        )
+
+    def _debug_records(self, problems: list[str]) -> DebugRecords:
+        from abiscan.pe.debug_directory import DebugRecords, debug_records
+
+        try:
+            return debug_records(self.image)
+        except UnreadableFile as error:
+            problems.append(error.reason)
+            return DebugRecords()
+
+    def _version(self, problems: list[str]) -> VersionResource | None:
+        from abiscan.pe.version_resource import version_resource
+
+        try:
+            return version_resource(self.image)
+        except UnreadableFile as error:
+            problems.append(error.reason)
+            return None
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, forwarders included."""
-        raise NotImplementedError
+        return name in self._export_table.names
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """Those of the names that it exports, forwarders included."""
-        raise NotImplementedError
+        return frozenset(filter(self._export_table.names.__contains__, names))
 
     def export(self, name: str) -> PeExport | None:
         """The export of this name."""
-        raise NotImplementedError
+        return self._export_table.by_name(name)
 
     def export_by_ordinal(self, ordinal: int) -> PeExport | None:
         """The export of this ordinal; its name is that of one of its entries, if it has any."""
-        raise NotImplementedError
+        return self._export_table.by_ordinal(ordinal)
 
     def exports(self) -> Iterator[PeExport]:
         """Every export: those with names in the order of the name table, then those without."""
-        raise NotImplementedError
+        return self._export_table.rows()
 
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exported names that start with `prefix`, sorted, at most `limit`."""
-        raise NotImplementedError
+        return self._export_table.with_prefix(prefix, limit)
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""
-        raise NotImplementedError
+        return self.image.strings_with(part, self.image.read_only_places(), gap)
 
 
 def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:
@@ -99,4 +162,4 @@ def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:
     Raises:
         UnreadableFile: as `PeFile`.
     """
-    raise NotImplementedError
+    return PeFile(data.buffer, display, data) if isinstance(data, Sparse) else PeFile(data, display)

@@ -1,0 +1,120 @@
+"""The export table."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from abiscan.model.pe_facts import PeExport, PeForwarder
+from abiscan.pe.pe_image import EXPORTS, SCN_EXECUTE, PeImage
+
+_DIRECTORY = struct.Struct("<IIHHIIIIIII")
+# An ordinal table has words of two bytes, so that a name reaches no further.
+_MAX_FUNCTIONS: Final = 1 << 16
+
+
+class ExportTable:
+    """The export table; empty where the file has none.
+
+    Raises:
+        UnreadableFile: one of its tables lies outside of the file.
+    """
+
+    def __init__(self, image: PeImage) -> None:
+        self._image = image
+        self._start, size = image.directories[EXPORTS]
+        self._end = self._start + size
+        self.name: str | None = None
+        self._base = 0
+        self._functions: Sequence[int] = ()
+        self._name_addresses: Sequence[int] = ()
+        self._places: Sequence[int] = ()
+        if not self._start:
+            return
+        raw = image.at_address(self._start, _DIRECTORY.size, "the export table")
+        _, _, _, _, name, self._base, functions, names, *tables = _DIRECTORY.unpack(raw)
+        self.name = image.text_at(name, "the name in the export table") if name else None
+        if functions > _MAX_FUNCTIONS:
+            raise image.corrupt(f"an export table of {functions} addresses")
+        self._functions = self._words(tables[0], functions, "I")
+        self._name_addresses = self._words(tables[1], names, "I")
+        self._places = self._words(tables[2], names, "H")
+
+    def _words(self, address: int, count: int, code: str) -> Sequence[int]:
+        if not count:
+            return ()
+        what = "the export table"
+        offset, end = self._image.extent_of(address, what)
+        if offset + count * struct.calcsize(f"={code}") > end:
+            raise self._image.corrupt(f"{what} ends outside of its section")
+        return self._image.words(offset, count, "H" if code == "H" else "I", what)
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """Exported name -> its place in the address table, in the order of the name table.
+
+        Raises:
+            UnreadableFile: the names have more than MAX_NAMES bytes together.
+        """
+        found: dict[str, int] = {}
+        for name, place in zip(self._image.texts_at(self._name_addresses), self._places, strict=True):
+            if name is not None and place < len(self._functions) and self._functions[place]:
+                found.setdefault(name, place)
+        return found
+
+    @cached_property
+    def sorted_names(self) -> list[str]:
+        """Exported names in the order of their characters."""
+        return sorted(self.names)
+
+    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """The first `limit` of the sorted names that start with `prefix`."""
+        names = self.sorted_names
+        at = bisect_left(names, prefix)
+        found: list[str] = []
+        while at < len(names) and len(found) < limit and names[at].startswith(prefix):
+            found.append(names[at])
+            at += 1
+        return tuple(found)
+
+    def by_name(self, name: str) -> PeExport | None:
+        """The export of a name."""
+        place = self.names.get(name)
+        return None if place is None else self._export(name, place)
+
+    def by_ordinal(self, ordinal: int) -> PeExport | None:
+        """The export of an ordinal; with a name, if it has any."""
+        place = ordinal - self._base
+        if not 0 <= place < len(self._functions) or not self._functions[place]:
+            return None
+        return self._export(next((name for name, at in self.names.items() if at == place), None), place)
+
+    def rows(self) -> Iterator[PeExport]:
+        """Every export: those with names in the order of the name table, then those without."""
+        for name, place in self.names.items():
+            yield self._export(name, place)
+        named = set(self.names.values())
+        for place, address in enumerate(self._functions):
+            if address and place not in named:
+                yield self._export(None, place)
+
+    def _export(self, name: str | None, place: int) -> PeExport:
+        address = self._functions[place]
+        # An address within the table itself is that of a text (Export Address Table).
+        if self._start <= address < self._end:
+            text = self._image.text_at(address, "a forwarder of the export table")
+            library, _, target = text.rpartition(".")
+            ordinal = int(target[1:]) if _is_ordinal(target) else None
+            forwarder = PeForwarder(library, None if ordinal is not None else target, ordinal)
+            return PeExport(name, self._base + place, 0, False, forwarder)
+        section = self._image.section_at(address)
+        is_code = section is not None and bool(section.flags & SCN_EXECUTE)
+        return PeExport(name, self._base + place, address, is_code)
+
+
+def _is_ordinal(target: str) -> bool:
+    digits = target[1:]
+    return target.startswith("#") and digits.isascii() and digits.isdigit() and len(digits) <= 5
