@@ -46,7 +46,7 @@ _PAGE: Final = 0x1000
 _SECTOR: Final = 0x200
 
 
-class Section(Struct, frozen=True):
+class MappedSection(Struct, frozen=True):
     """A section as it is mapped.
 
     Attributes:
@@ -110,14 +110,14 @@ class PeImage(FileBuffer):
         found = [(words[2 * i], words[2 * i + 1]) for i in range(count)]
         return (*found, *((0, 0) for _ in range(_DIRECTORIES - count)))
 
-    def _read_sections(self, at: int, count: int, alignment: int) -> tuple[Section, ...]:
+    def _read_sections(self, at: int, count: int, alignment: int) -> tuple[MappedSection, ...]:
         if count > MAX_SEGMENTS:
             raise self.corrupt(f"{count} sections")
         table = self.slice(at, count * _SECTION.size, "the section table")
         if alignment < _PAGE:
             # Mapped as it lies in the file.
-            return (Section(0, self.size, 0, SCN_READ),)
-        found = [Section(0, min(self.header_size, self.size), 0, SCN_READ)]
+            return (MappedSection(0, self.size, 0, SCN_READ),)
+        found = [MappedSection(0, min(self.header_size, self.size), 0, SCN_READ)]
         for _, memory_size, address, size, offset, _, _, _, _, flags in _SECTION.iter_unpack(table):
             if size and offset + size > self.size:
                 raise UnreadableFile(
@@ -129,10 +129,10 @@ class PeImage(FileBuffer):
             if address < found[-1].end:
                 raise self.corrupt("its sections overlap")
             start = offset // _SECTOR * _SECTOR if size else 0
-            found.append(Section(address, address + min(size, memory), start, flags))
+            found.append(MappedSection(address, address + min(size, memory), start, flags))
         return tuple(found)
 
-    def section_at(self, address: int) -> Section | None:
+    def section_at(self, address: int) -> MappedSection | None:
         """The section of whose bytes in the file one is mapped at an RVA."""
         number = bisect_right(self._starts, address) - 1
         if number < 0 or address >= self.sections[number].end:
@@ -180,7 +180,7 @@ class PeImage(FileBuffer):
             UnreadableFile: they have more than MAX_NAMES bytes together.
         """
         found: list[str | None] = [None] * len(addresses)
-        places: dict[Section, list[int]] = {}
+        places: dict[MappedSection, list[int]] = {}
         for place, address in enumerate(addresses):
             section = self.section_at(address)
             if section is not None:

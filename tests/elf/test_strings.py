@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.elf import open_elf, strings
+from abiscan.elf import open_elf
 from abiscan.elf.image import Image
 from abiscan.elf.strings import strings_with
 
@@ -44,10 +44,10 @@ def test_a_string_without_an_end_is_left_out() -> None:
 
 def test_what_is_searched_and_taken_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     data = FILE.read_bytes()
-    monkeypatch.setattr(strings, "MAX_STRING", 16)
+    monkeypatch.setattr(file_buffer, "MAX_STRING", 16)
     assert found_in(data) == []
     monkeypatch.undo()
-    monkeypatch.setattr(strings, "MAX_STRING_DATA", 0)
+    monkeypatch.setattr(file_buffer, "MAX_STRING_DATA", 0)
     assert found_in(data) == []
 
 
