@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from abiscan import file_buffer
 from abiscan.elf import open_elf
 from abiscan.elf.image import Image
 from abiscan.elf.strings import strings_with
