@@ -90,17 +90,17 @@ def _numbered(version: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An imported symbol: an undefined entry of the dynamic symbol table (ELF), an entry of the import tables (PE), or a
-    symbol that dyld binds (Mach-O).
+    """An imported symbol: an undefined entry of the dynamic symbol table (ELF), an entry of the import tables (PE), or
+    a symbol that dyld binds (Mach-O).
 
     Attributes:
-        name: the mangled name, decoded as UTF-8 with `surrogateescape`; for Mach-O without the leading underscore; `#12`
-            for ordinal 12 of a DLL.
+        name: the mangled name, decoded as UTF-8 with `surrogateescape`; for Mach-O without the leading underscore;
+            `#12` for ordinal 12 of a DLL.
         version: the required version, if the reference is versioned.
         relocated: whether a relocation refers to it; otherwise the loader never looks it up.
         index: its index in the symbol table.
-        library: the library that must export it, as written in the file; None if the loader searches all libraries (ELF,
-            flat lookup of Mach-O).
+        library: the library that must export it, as written in the file; None if the loader searches all libraries
+            (ELF, flat lookup of Mach-O).
     """
 
     name: str
