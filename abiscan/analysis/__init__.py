@@ -1,1 +1,1 @@
-"""Targets and options -> a report: the pipeline, its stages and who runs them."""
+"""From inputs and options to a report: the pipeline, its stages and its executors."""

@@ -1,5 +1,5 @@
-"""A run in parts: `plan` divides it into batches, each a value that any process can scan (`scan_batch.py`); which one
-does is an executor's affair (`executors.py`).
+"""Division of a run into batches. A batch is a value that any process can scan (`scan_batch.py`); an executor assigns
+batches to processes (`executors.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from abiscan.inputs.file_kind import named_like_archive
 from abiscan.model.report import ArtifactReport, Container, InputError
 from abiscan.model.target import TorchBuild
 
-# What looking at a file takes whatever its size, in bytes that are unpacked in the same time: some 20 ms.
+# Constant cost of a file (some 20 ms), in bytes that are unpacked in the same time.
 _WORK = 16 << 20
-# How much of an archive, in bytes as it is packed, is worth another process, which starts and reads what all files are
-# judged in anew, in some 0.06 s of CPU.
+# Packed bytes of an archive that justify another process, which costs some 0.06 s of CPU to start and to read the
+# target environment.
 _PART = 4 << 20
 
 
@@ -29,12 +29,12 @@ class Batch(Struct, frozen=True):
     """A part of a run.
 
     Attributes:
-        targets: as the user named them, or one archive among them.
-        part, parts: of the artifacts of the targets those of number `part` when they are divided into `parts`, by size.
-        archives: whether archives among the targets are looked into; other batches have them where not.
-        sources: whether the run's `--source` trees are reported with this batch.
-        skip: `Artifact.display` of those that are left out.
-        environment: the one that the targets lie in, where it is not the run's.
+        targets: inputs as given on the command line, or one archive among them.
+        part, parts: this batch has part number `part` of `parts` parts of the artifacts, divided by size.
+        archives: whether archives among the inputs are scanned; if not, other batches have them.
+        sources: whether this batch reports the `--source` trees of the run.
+        skip: `Artifact.display` of artifacts to leave out.
+        environment: the environment that contains the inputs, if it is not that of the run.
     """
 
     targets: tuple[str, ...]
@@ -47,18 +47,18 @@ class Batch(Struct, frozen=True):
 
 
 class OpenedContainer(Struct, frozen=True):
-    """A wheel, package or archive whose members follow, in this batch or in others too; its verdict is still open."""
+    """A wheel, package or archive whose members follow in this batch or in others. It has no verdict yet."""
 
     container: Container
 
 
 class ScannedArtifact(Struct, frozen=True):
-    """What became of one artifact.
+    """Result of one artifact.
 
     Attributes:
         display: `Artifact.display`.
-        container: path of the container that it is a member of, None for a file by itself.
-        reports: one for a shared object; none for a source without a finding, or where it could not be read.
+        container: path of its container; None if it is not a member of one.
+        reports: one report for a shared object; none for a source without findings or an unreadable artifact.
     """
 
     display: str
@@ -67,12 +67,12 @@ class ScannedArtifact(Struct, frozen=True):
 
 
 class BatchEnd(Struct, frozen=True):
-    """What the batch says of the run as a whole, once its artifacts are through.
+    """Results of a batch that concern the run as a whole; the last item of a batch.
 
     Attributes:
-        target: the torch that its files were judged against.
-        notes: sentences for a person.
-        silent_sources: how many sources were read and have no report, since no rule finds anything in them.
+        target: the torch that its files were checked against.
+        notes: sentences for the text report.
+        silent_sources: number of sources that were read and have no finding, so no report.
     """
 
     target: TorchBuild
@@ -86,11 +86,11 @@ Scanned = OpenedContainer | ScannedArtifact | InputError | BatchEnd
 def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterator[Batch]:
     """The batches of a run for `jobs` processes, in a fixed order.
 
-    Each archive is a batch of its own, as reading its directory is work too; where there are fewer archives than
-    processes, large ones are divided by their members. What is no archive is divided by files.
+    Each archive is a batch, as reading its directory takes time too. If there are fewer archives than processes, large
+    ones are divided by members. Other inputs are divided by files.
 
     Raises:
-        UsageError: a target does not exist.
+        UsageError: an input does not exist.
     """
     first = True
     for environment, group in _by_environment(targets, options):
@@ -103,7 +103,7 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
 def _by_environment(
     targets: Sequence[str], options: ScanOptions
 ) -> list[tuple[PythonEnvironment | None, tuple[str, ...]]]:
-    """The targets by the environment that they lie in, None for the run's own, in the order of the first of each."""
+    """The inputs grouped by the environment that contains them, None for that of the run, in order of appearance."""
     if options.python_named:
         return [(None, tuple(targets))]
     from abiscan.environment.owning_environment import owning_environment
@@ -114,7 +114,7 @@ def _by_environment(
     for target in targets:
         path = os.path.normpath(os.path.join(cwd, target))
         environment = None
-        # A name with no such path here is a package of the run's environment, or is fetched.
+        # A name without a path is a package of the run's environment, or is fetched.
         if target and files.is_named(path) and not named_like_archive(path):
             key = path if files.is_directory(path) else os.path.dirname(path)
             if key not in of_directory:
@@ -139,10 +139,10 @@ def _plan_environment(targets: Sequence[str], options: ScanOptions, jobs: int) -
 
 
 def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int]:
-    """The archives that a run will read: display path -> size in bytes. What has gone by now is left out.
+    """The archives that a run will read: display path -> size in bytes, without those that were removed meanwhile.
 
     Raises:
-        UsageError: a target does not exist.
+        UsageError: an input does not exist.
     """
     found = {display: _size_of(display, options) for display in _archives(targets, options).archives}
     return {options.called.get(display, display): size for display, size in found.items() if size is not None}
@@ -169,8 +169,8 @@ def site_packages(options: ScanOptions) -> tuple[str, ...]:
 
 
 class Division:
-    """Which part of a run an artifact belongs to: each goes where there is least so far, the largest of a group first,
-    so that every process that sees the same artifacts comes to the same."""
+    """Assignment of artifacts to parts of a run: each goes to the smallest part so far, the largest of a group first.
+    It is deterministic, so that every process computes the same division."""
 
     def __init__(self, parts: int) -> None:
         self._sizes = [0] * parts

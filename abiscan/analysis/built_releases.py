@@ -1,4 +1,4 @@
-"""The builds of the index that a target or a release stands for."""
+"""Builds of the index for a target or a release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abiscan.releases import Build, ReleaseIndex
 
 
 def build_of(target: TorchBuild, machine: str, index: ReleaseIndex) -> Build | None:
-    """The index's build of the target's own source; None where it has none (a source build, a nightly)."""
+    """The build of the index that is the target; None if the index does not have it (source build, nightly)."""
     same = [b for b in index.builds(machine) if b.torch == target.version]
     if target.kind is not TorchKind.RELEASE and target.git_revision is not None:
         same = [b for b in same if b.git_revision == target.git_revision]

@@ -1,4 +1,4 @@
-"""The places of call sites as the report has them."""
+"""Call sites as locations of the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.finding import Location
 
 
 def locations_of(sites: Mapping[str, Iterable[CallSite]], context: AnalysisContext) -> dict[str, tuple[Location, ...]]:
-    """The places of call sites as the report has them: functions by their readable names, each place once."""
+    """Locations of call sites: functions by their demangled names, without repetition."""
     found = {}
     for name, each in sites.items():
         places = []

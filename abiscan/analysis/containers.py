@@ -1,4 +1,4 @@
-"""Wheels, packages and archives of a run: what they declare, and their members' verdicts rolled up."""
+"""Wheels, packages and archives of a run: their metadata, and the combined verdict of their members."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, promise_of, torch_requirements
 
-# A container of which nothing more is to be told than its path.
+# A container without metadata.
 _PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
 
 
 def container_of(group: Group) -> Container | None:
-    """The report's value for a container, its verdict still open; None for a file or directory."""
+    """The report of a container, without verdict; None for a file or directory."""
     facts = group.facts
     if facts.kind in _PLAIN:
         return None
@@ -54,11 +54,11 @@ def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
 def finish_container(
     container: Container, members: Iterable[ArtifactReport], versions: Callable[[str], Sequence[str]]
 ) -> Iterator[Container | ArtifactReport]:
-    """The container with its verdict, and its members with what the wheel's promises add to their findings.
+    """The container with its verdict, and its members with the findings of wheel rules.
 
     Args:
-        members: the reports of all its artifacts that have one.
-        versions: architecture -> public versions of the known torch builds for it, oldest first.
+        members: the reports of its artifacts.
+        versions: architecture -> public versions of the known torch builds, oldest first.
     """
     reports = _with_alternatives(sorted(members, key=lambda member: member.display))
     yield replace(container, verdict=rolled_up(reports), artifacts=tuple(sorted(member.display for member in reports)))
@@ -77,7 +77,7 @@ def finish_container(
 def _with_verified_advice(
     members: list[ArtifactReport], versions: Callable[[str], Sequence[str]]
 ) -> list[ArtifactReport]:
-    """The members with fixes that name no torch on which another member of the package does not load."""
+    """The members, without fixes that advise a torch on which another member of the package does not load."""
     verified = verified_releases(members) if any(member.causes for member in members) else None
     if not verified:
         return members
@@ -102,11 +102,10 @@ def _with_verified_advice(
 
 
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
-    """The members, those that a package does not load marked with another build of theirs that it does.
+    """The members; each that the package does not load is marked with the build of the same module that it does load.
 
-    Of builds for several releases of torch it takes the one whose path names the release, whatever becomes of that; of
-    builds for several accelerators or instruction sets one that loads there and has code for the GPUs that are asked
-    about.
+    Of builds for several torch releases, a package loads the one whose path names the release, even if that fails. Of
+    builds for several accelerators or instruction sets it loads one that loads and has code for the given GPUs.
     """
     families: dict[tuple[str, TorchBuild | None], list[ArtifactReport]] = {}
     for member in members:
@@ -117,7 +116,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     for family in families.values():
         named = [each for each in family if _is_for(each)]
         chosen = {each.display for each in named}
-        # The first of each verdict and release: families may have as many members as an archive.
+        # Only the first of each verdict and release: there may be as many builds as members of an archive.
         first: dict[tuple[ArtifactVerdict, str | None], tuple[int, ArtifactReport]] = {}
         for number, each in enumerate(family):
             if not _lacks_kernels(each):
@@ -128,7 +127,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
                 served[each.display] = named[0], f"for torch {release} its package has another build"
             elif each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
-                # One that is for another release stands in for nothing.
+                # A build for another release replaces nothing.
                 alike = (first.get((verdict, r)) for verdict in serving for r in (_release(each), None))
                 by = min((found for found in alike if found is not None), default=None, key=lambda found: found[0])
                 if by is not None:
@@ -141,7 +140,7 @@ def _release(member: ArtifactReport) -> str | None:
 
 
 def _is_for(member: ArtifactReport) -> bool:
-    """Whether the path names the release that the member was judged on."""
+    """Whether the path names the release that the member was checked against."""
     named, target = _release(member), member.torch_build
     return named is not None and target is not None and versions.minor(target.version) == named
 
@@ -161,7 +160,7 @@ def _replaced(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactR
 
 
 def rolled_up(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
-    """The verdict of a container: fails if a member fails that no other build serves, else undecided if one is, else
+    """The verdict of a container: fails if a member fails that no other build replaces, else undecided if one is, else
     loads if one does."""
     found = {member.verdict for member in members if member.replaced_by is None}
     for verdict in (

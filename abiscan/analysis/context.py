@@ -1,6 +1,6 @@
-"""What an analysis may use besides the file: target torch, loader, release index, rules, demanglers.
+"""Services of a run: target torch, loader, release index, rules, demanglers.
 
-Each part is made when it is first needed, once for a run: a scan of one file that loads never opens a rule's text.
+Each is created on first use and shared by the run. The scan of a file that loads never reads the text of a rule.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ class AnalysisContext:
     def __init__(self, options: ScanOptions) -> None:
         self.options = options
         self._checked_against: set[str] = set()
-        # Set by whoever wants to judge the same files again without reading them.
+        # Set by callers that check the same files again without reading them.
         self.keeper: FactKeeper | None = None
         self._others: dict[PythonEnvironment, AnalysisContext] = {}
 
     def for_environment(self, environment: PythonEnvironment | None) -> AnalysisContext:
-        """The services of the same run for files of another environment; these for None."""
+        """The services of this run for files of another environment; for None, this object."""
         if environment is None or environment == self.options.environment:
             return self
         if environment not in self._others:
             other = AnalysisContext(replace(self.options, environment=environment))
             other.keeper = self.keeper
-            # No environment changes these: cached properties, opened once for the run.
+            # Cached properties that do not depend on the environment.
             other.__dict__.update(index=self.index, demangler=self.demangler)
             self._others[environment] = other
         return self._others[environment]
 
     @cached_property
     def gpus(self) -> tuple[GpuArchitecture, ...]:
-        """Those on which device code must run; none where nobody asks."""
+        """GPUs on which device code must run; empty if none are given."""
         if not self.options.gpus:
             return ()
         from abiscan.model.gpu_architecture import parse_architecture
@@ -67,7 +67,7 @@ class AnalysisContext:
 
     @cached_property
     def driver(self) -> int | None:
-        """The branch of NVIDIA's driver that must serve them; None where nobody asks."""
+        """NVIDIA driver branch that must support them; None if none is given."""
         if self.options.driver is None:
             return None
         from abiscan.model.cuda_driver import driver_branch
@@ -76,12 +76,12 @@ class AnalysisContext:
 
     @cached_property
     def index(self) -> ReleaseIndex:
-        """The shipped release index and the user's own: the releases on which files are judged."""
+        """The shipped release index and the user's index: the releases that files are checked against."""
         return open_index(*self._user_index)
 
     @cached_property
     def history(self) -> ReleaseIndex:
-        """The same with the releases before 1.13: whose names a missing one may be, and which a user may name."""
+        """The index including releases before 1.13, for the history of symbols and for `--torch`."""
         return with_earlier(self.index)
 
     @property
@@ -90,11 +90,11 @@ class AnalysisContext:
 
     @cached_property
     def demangler(self) -> Demangler:
-        """One for the run: it keeps its answers."""
+        """The demangler of the run, with its cache."""
         return Demangler()
 
     def readable(self, name: str) -> str:
-        """The text of a mangled name; the name itself where no demangler reads it."""
+        """The demangled name; the name itself if no demangler accepts it."""
         return self.demangler.demangle(name).text or name
 
     @cached_property
@@ -106,14 +106,14 @@ class AnalysisContext:
 
     @cached_property
     def rule_infos(self) -> tuple[RuleInfo, ...]:
-        """All rules as formats describe them."""
+        """Descriptions of all rules for the formats."""
         from abiscan.rules import rule_infos
 
         return rule_infos()
 
     @cached_property
     def target(self) -> TargetResolver:
-        """The target environment of the run and of each file."""
+        """The resolver of the target environment of the run and of each file."""
         options = self.options
         request = TargetRequest(
             torch=options.torch,
@@ -126,7 +126,7 @@ class AnalysisContext:
         return TargetResolver(request, lambda: self.index, lambda: self.history, self._read_archive)
 
     def known_versions(self, machine: str) -> tuple[str, ...]:
-        """Public versions of the known torch builds of an architecture, oldest first, each once."""
+        """Distinct public versions of the known torch builds of an architecture, oldest first."""
         return tuple(dict.fromkeys(build.torch for build in self.index.builds(machine)))
 
     def _read_archive(self, path: str) -> ReleaseIndex:
@@ -143,7 +143,7 @@ class AnalysisContext:
 
     @cached_property
     def loader(self) -> Loader:
-        """The loader of the environment's processes, after `import torch` where the target is installed there."""
+        """The loader of processes of the environment, after `import torch` if the target is installed there."""
         chosen = self.target.of_run(_OWN_MACHINE)
         torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
         return Loader(self.options.settings, self.options.environment, torch)
@@ -171,23 +171,23 @@ class AnalysisContext:
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """The files of `--source` with a finding."""
+        """The files of `--source` trees that have a finding."""
         return self._source_trees[0]
 
     @property
     def source_errors(self) -> tuple[InputError, ...]:
-        """What of `--source` could not be read."""
+        """Read errors of `--source` trees."""
         return self._source_trees[1]
 
     def knowledge(self, machine: str) -> Knowledge:
-        """Everything that the diagnosis of a text may rest on."""
+        """The knowledge for the diagnosis of a text."""
         return self.knowledge_of(self.target.torch_for(machine), machine, here=True)
 
     def knowledge_of(self, torch: TargetTorch | None, machine: str, *, here: bool) -> Knowledge:
-        """Everything that the diagnosis of a file of this architecture may rest on.
+        """The knowledge for the diagnosis of a file of an architecture.
 
         Args:
-            here: whether the file is to be loaded on this machine: what lies on it is no fact about another.
+            here: whether the file will be loaded on this machine; if not, libraries of this machine prove nothing.
         """
         from abiscan.diagnosis import Knowledge
 
@@ -208,7 +208,7 @@ class AnalysisContext:
         return None if environment is None else machine_facts(environment, self.loader)
 
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of the run as a whole."""
+        """Notes on the run as a whole."""
         found = list(self.target.run_notes)
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("GNU's demangler was not found: names are demangled by LLVM's only")
@@ -228,6 +228,6 @@ class AnalysisContext:
         return tuple(found)
 
     def checked_against(self, torch: TargetTorch) -> None:
-        """Keep that a file was checked against it: the run says which GPUs a released build has kernels for."""
+        """Record that a file was checked against a torch, for the notes on the GPUs of released builds."""
         if torch.build is not None:
             self._checked_against.add(torch.build)

@@ -1,4 +1,4 @@
-"""The dispatch keys under which a file registers kernels, as far as its code tells: numbers of `c10::DispatchKey`.
+"""Dispatch keys under which a file registers kernels, read from its code as numbers of `c10::DispatchKey`.
 
 A block `TORCH_LIBRARY_IMPL(ns, CPU, m)` is a static object whose constructor calls `torch::Library::Library(Kind,
 std::string, std::optional<c10::DispatchKey>, const char*, uint32_t)` (torch/library.h). The key is the fourth in
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
 
 _CONSTRUCTOR: Final = "_ZN5torch7LibraryC"
 KEY_POSITION: Final = 3
-# c10::optional, up to torch 2.1, has the flag before the number, std::optional behind it.
+# c10::optional (up to torch 2.1) has the flag before the number, std::optional after it.
 _FLAG_FIRST: Final = "8optionalI"
 _OF_C10: Final = "N3c108optional"
-# Enumerators that stand between groups of keys (c10/core/DispatchKey.h); the last key of a group has the number of its
-# `EndOf...` too, and the first alias that of `StartOfAliasKeys`.
+# Enumerators that separate groups of keys (c10/core/DispatchKey.h). The last key of a group shares the number of its
+# `EndOf...`, the first alias that of `StartOfAliasKeys`.
 _MARKS: Final = ("StartOf", "EndOf")
 
 
 def key_takers(names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the imports that are given a key."""
+    """The imports that take a dispatch key as argument."""
     return tuple(name for name in names if name.startswith(_CONSTRUCTOR) and _FLAG_FIRST in name)
 
 
 def registered_keys(binary: Binary, names: Iterable[str]) -> Numbers:
-    """The numbers that are read in the code, and whether they are all.
+    """The key numbers in the code, and whether they are complete.
 
-    They are all where each block has one: a function that is registered in it has the same or none (`Library::_impl`
-    refuses another). In a block without one (`TORCH_LIBRARY`), `torch::dispatch(key, f)` may name any.
+    They are complete if each block has a key: a function that is registered in it has the same or none
+        (`Library::_impl`
+    rejects another). In a block without a key (`TORCH_LIBRARY`), `torch::dispatch(key, f)` may use any.
 
     Args:
-        names: mangled names of its imports.
+        names: imports of the file, mangled.
     """
     from abiscan.rules.computed.layout_drift import Numbers
 
@@ -58,12 +59,12 @@ def registered_keys(binary: Binary, names: Iterable[str]) -> Numbers:
 
 
 def having_keys(releases: Sequence[str], keys: Callable[[], Numbers], table: LayoutTable) -> CompiledAgainst | None:
-    """Those of the releases in which each number that is read in the code is a key; None where no release is ruled out.
+    """The releases in which each number in the code is a key; None if no release is excluded.
 
-    A release whose numbers are not known is not ruled out.
+    A release with unknown numbers is not excluded.
 
     Args:
-        keys: of `registered_keys`; not called where the releases have the same numbers.
+        keys: returns `registered_keys`; not called if the releases have the same numbers.
     """
     from abiscan.rules.computed.layout_drift import KEY, CompiledAgainst
 
@@ -83,7 +84,7 @@ def having_keys(releases: Sequence[str], keys: Callable[[], Numbers], table: Lay
 
 @functools.cache
 def _key_numbers(release: str, table: LayoutTable) -> frozenset[int] | None:
-    """The numbers of `c10::DispatchKey` that have a name which is not a mark; None where they are not known."""
+    """The numbers of `c10::DispatchKey` without separators; None if they are unknown."""
     from abiscan.rules.computed.layout_drift import KEY
 
     read_from = table.read_from.get(release)

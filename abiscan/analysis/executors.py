@@ -1,4 +1,4 @@
-"""Who scans the batches of a run. An executor is a function from batches to what they find, in their order."""
+"""Executors: functions that scan the batches of a run and return their results in order."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch
     from abiscan.model.progress import Progress, Relay
 
-# How often the steps of other processes are looked for, in seconds.
+# Interval in seconds in which progress of other processes is read.
 _LOOK = 0.1
-# From so many bytes of archives on, as they are packed, two processes are quicker than one: of 23 wheels of 5 to 80 MB
-# those above took 0.81 of the time in the median, and those below as long.
+# Packed bytes of archives from which two processes are faster than one: of 23 wheels of 5 to 80 MB, larger ones took
+# 0.81 of the time in the median, smaller ones as long as with one process.
 _LARGE = 16 << 20
 
 Executor = Callable[[Iterable[Batch], AnalysisContext], Iterator[Scanned]]
 
 
 def in_process(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
-    """All in this process, one after the other."""
+    """Scan all batches in this process."""
     for batch in batches:
         yield from scan_batch(batch, context)
 
 
 def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
-    """How many processes a run is worth where nobody says: two where one can unpack members of wheels while the other
-    looks at what it has unpacked, and there are two processors for them; else one.
+    """The default number of processes: two if one can unpack members of wheels while the other checks unpacked ones,
+    and there are two processors; else one.
 
-    Only files that are named, or stand in a folder that is, are looked at, and only at what they are called: others
-    would have to be searched for, which the run itself does.
+    Considers only given files and files directly in given directories, by name: searching for others is part of the
+        run.
     """
     if sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
         return 1
@@ -57,7 +57,7 @@ def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
     packed = 0
     for target in targets:
         path = os.path.join(settings.cwd, target)
-        with suppress(OSError):  # said when it is read
+        with suppress(OSError):  # reported when it is read
             inside = settings.files.names(path) if settings.files.is_directory(path) else None
             found = [path] if inside is None else [os.path.join(path, name) for name in inside]
             packed += sum(os.stat(settings.files.host(each)).st_size for each in found if named_like_zip(each))
@@ -65,8 +65,7 @@ def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
 
 
 def process_pool(jobs: int) -> Executor:
-    """An executor that keeps `jobs` processes busy where there are batches for them; what they find comes whole batches
-    at a time."""
+    """An executor with `jobs` processes. Results come in whole batches."""
     return partial(_in_processes, jobs)
 
 
@@ -81,12 +80,12 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
 
     options = context.options
     if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
-        # Read the wheel once: every process then finds it in the cache.
+        # Read the wheel once, so that every process finds it in the cache.
         context.target.of_run(os.uname().machine)
-    # What watches the run is here: the others send it what they do.
+    # The progress observer is in this process; the others send their steps.
     quiet = replace(options, progress=None)
     watch = None if options.progress is None else _Watch(options.progress)
-    # What is open here is open there only where a process begins as a copy of this one.
+    # Open files are inherited only by forked processes.
     copied = sys.platform == "linux"
     start = multiprocessing.get_context("fork" if copied else None)
     scratches = _scratches(planned, options) if copied else {}
@@ -102,7 +101,7 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
                 seen.add(item.display)
             yield item
 
-    # Not at the top: it imports subprocess, which one file does not need.
+    # Imported late: it imports subprocess, which the scan of one file does not need.
     from abiscan.child_processes import safe_workers
 
     while True:
@@ -123,17 +122,18 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
                     under_way.popleft()
                 break
             except BrokenProcessPool:
-                # A worker died, and the pool with it: nothing of these batches has been handed on.
+                # A worker died, and the pool with it: no result of these batches was passed on.
                 broken += [each for each, _ in under_way]
                 broken += [unsent] if unsent is not None else []
             except BaseException:
-                # Ctrl-C, a refusal, or nobody wants more: what is under way is not waited for.
+                # Ctrl-C, an error, or a closed generator: do not wait for running batches.
                 pool.shutdown(wait=False, cancel_futures=True)
                 for child in multiprocessing.active_children():
                     if child not in others:
                         child.kill()
                 raise
-    # Whatever none has told of: the file at which a worker died may have gone, and with it the numbers of those behind.
+    # Artifacts that no batch reported: the file at which a worker died may be gone, which shifts the numbers of the
+    # rest.
     for key in dict.fromkeys((each.targets, each.archives, each.environment) for each in broken):
         sources = any(each.sources for each in broken if (each.targets, each.archives, each.environment) == key)
         whole = Batch(key[0], archives=key[1], sources=sources, skip=frozenset(seen), environment=key[2])
@@ -141,8 +141,7 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
 
 
 def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
-    """All in this process but what might be cut off while it is mapped, which ends the process that reads it: that in a
-    process of its own."""
+    """Scan in this process, but mapped files in a separate process: truncating a mapped file kills its reader."""
     for batch in batches:
         if _is_read_whole(batch, context.options):
             yield from scan_batch(batch, context)
@@ -151,7 +150,7 @@ def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[
 
 
 def _is_read_whole(batch: Batch, options: ScanOptions) -> bool:
-    """Whether nothing that the batch names is mapped: files of a size that is read at once."""
+    """Whether the batch has only files that are small enough to be read instead of mapped."""
     if not hasattr(os, "fork"):
         return True
     settings = options.settings
@@ -159,15 +158,15 @@ def _is_read_whole(batch: Batch, options: ScanOptions) -> bool:
         try:
             status = os.stat(settings.files.host(os.path.join(settings.cwd, target)))
         except OSError:
-            return False  # a package; or nothing, as will be said
+            return False  # a package name, or a missing path, which is reported later
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_COPIED:
             return False
     return True
 
 
 def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
-    """A batch in a process of its own, artifact by artifact; the one at which it dies is reported as unread, and
-    another process goes on behind it.
+    """Scan a batch in a separate process. The artifact at which it dies is reported as unread, and another process
+    continues after it.
 
     Raises:
         AbiscanError: as `scan_batch`.
@@ -231,7 +230,7 @@ def _death(code: int | None) -> str:
 
 
 def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
-    """In a process of its own, which ends here."""
+    """Run in the child process, and end it."""
     import pickle
     import time
     import traceback
@@ -257,7 +256,7 @@ def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
                 pickle.dump(error, stream)
         status = 0
     except (BrokenPipeError, KeyboardInterrupt):
-        pass  # nobody waits for it any more
+        pass  # the parent stopped reading
     except BaseException:
         traceback.print_exc()
     finally:
@@ -265,8 +264,8 @@ def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
 
 
 def _scratches(batches: Iterable[Batch], options: ScanOptions) -> dict[str, Scratch]:
-    """Where each archive that is divided among processes is unpacked to; none where there is no room: each process
-    then unpacks what it needs."""
+    """The shared scratch directory of each archive that is divided among processes; empty without disk space: each
+    process then unpacks what it needs."""
     from abiscan.inputs.scratch import Scratch
 
     divided = {each.targets[0]: each.parts for each in batches if each.parts > 1 and each.archives}
@@ -277,7 +276,7 @@ def _scratches(batches: Iterable[Batch], options: ScanOptions) -> dict[str, Scra
 
 
 class _Watch:
-    """Where the steps of the processes of a pool arrive."""
+    """Receives the progress steps of the processes of a pool."""
 
     def __init__(self, progress: Progress) -> None:
         from multiprocessing import Pipe
@@ -286,7 +285,7 @@ class _Watch:
         self._reader, self.writer = Pipe(duplex=False)
 
     def look(self) -> None:
-        """Tell what has arrived."""
+        """Report the steps received so far."""
         import pickle
 
         from abiscan.model.progress import replay
@@ -310,10 +309,10 @@ _worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
 
 
 def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connection | None) -> None:
-    """In a worker process: the services that its batches have in common."""
+    """Initialise a worker process with the services that its batches share."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one, and ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     if watched is not None:
         options = replace(options, progress=_relay_to(watched))
     _worker[:] = [(AnalysisContext(options), scratches)]
@@ -326,12 +325,12 @@ def _relay_to(connection: Connection) -> Relay:
 
     from abiscan.model.progress import ProgressStep, Relay
 
-    # Nobody may read for a while, or any more: a step that does not fit waits, and the work goes on.
+    # The parent may not read for a while, or never: a step that does not fit is kept, and the work continues.
     os.set_blocking(connection.fileno(), False)
 
     def send(step: ProgressStep) -> bool:
         data = pickle.dumps(step)
-        # With its four bytes of length, in one piece or not at all; a path of thousands of characters is not told.
+        # Atomic with its four bytes of length, or not at all; a path of thousands of characters is left out.
         if len(data) + 4 > select.PIPE_BUF:
             return True
         try:

@@ -1,4 +1,4 @@
-"""A text -> every subject in it, answered with what is known of the target and of the machine that the text is from."""
+"""Explanation of a text: its subjects with their causes, for the target and the machine that the text is from."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
 from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 
-# Every machine has a /lib/x86_64-linux-gnu/libc.so.6: that it is here does not tell whose error it is.
+# Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
+# one.
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
-    """Answer everything that an error message or a log asks.
+    """Explain every subject of an error message or a log.
 
-    The torch is what `--torch` names; else what the text says was there; else the installed one, where the error is
-    this machine's, as the text names a file that is here, or where the text is a name that this torch does not have.
-    What else lies on this machine counts only in the first case.
+    The torch is that of `--torch`; else the one in the text; else the installed one, if the error is from this machine
+    (the text names a file that exists here) or if the text is a name that the installed torch does not export. Other
+    facts about this machine count only if the error is from here.
 
     Args:
         text: a symbol, an error message, or a whole log.
-        needed_by: file name of the shared object whose error it was, where the text does not say.
+        needed_by: file name of the shared object with the error, if the text does not contain it.
 
     Raises:
         UnknownBuild: an unknown `--torch`.
@@ -52,7 +53,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
     if here:
         return subjects
-    # A name alone: the torch that is here counts where it does not have the name; else another one missed it.
+    # For a bare name, the installed torch counts if it does not export the name; else another torch lacked it.
     elsewhere = answer(read, _without_torch(knowledge), needed_by)
     chosen = []
     for subject, other in zip(subjects, elsewhere, strict=False):
@@ -65,7 +66,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
 
 
 def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:
-    """Whether the target exports the subject; None where it is no symbol, or nobody knows."""
+    """Whether the target exports the subject; None if it is not a symbol or unknown."""
     if subject.mangled is None or knowledge.exports is None:
         return None
     return knowledge.exports.library_of(subject.mangled) is not None
@@ -82,10 +83,10 @@ def _without_torch(knowledge: Knowledge) -> Knowledge:
 
 
 def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
-    """What is known of the torch and of the machine that a text is from.
+    """The knowledge about the torch and the machine that a text is from.
 
     Args:
-        here: whether the error is this machine's.
+        here: whether the error is from this machine.
 
     Raises:
         UnknownBuild: an unknown `--torch`.
@@ -93,12 +94,12 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
     facts = read.facts
     spec = options.torch if options.torch is not None else facts.torch
     if options.torch is None and spec is not None and here and _is_installed(options, spec):
-        spec = None  # the very torch that is here: its own exports are surer than the index's
+        spec = None  # the installed torch: its exports are more reliable than those of the index
     context = AnalysisContext(replace(options, torch=spec))
     try:
         chosen = context.target.of_run()
     except UnknownBuild:
-        # A torch that the index does not have is worth an answer all the same: what came before and after is known.
+        # A torch that is not in the index: releases before and after it are known.
         target = named_release(spec or "")
         if target is None:
             raise
@@ -107,7 +108,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
     else:
         known = context.knowledge(FALLBACK_MACHINE)
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
-            # The newest release, or a torch of another machine: neither is the one that the error is about.
+            # The newest release, or a torch of another machine: not the torch of the error.
             known = _without_torch(known)
     if options.torch is None:
         known = _with_std_string(known, facts.cxx11_abi)
@@ -115,21 +116,21 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
 
 
 def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
-    """What is known of a variant of a release (`2.3.1+cu118`) by the build of it that the index has."""
+    """The knowledge about a variant of a release (`2.3.1+cu118`), from the build of that release in the index."""
     accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
     if known.releases is None or (accelerator is None and target.variant != "cpu"):
         return known
     builds = known.releases.builds(known.machine)
     build = next((build for build in builds if build.torch == target.version and not build.user), None)
     if build is None or (accelerator != "CUDA" and loaded_globally(target.version)):
-        return known  # before the libraries were split for it, those of a GPU build have its code in them
+        return known  # before the libraries were split, those of a GPU build contain its code
     abi = has_the_new_string(f"{target.version}+{target.variant}") or build.cxx11_abi
     exports = None if abi != build.cxx11_abi else VariantExports(known.releases, build, accelerator)
     return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
 
 
 def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
-    """The target with the std::string that the text says it has: it is another build than the release then."""
+    """The target with the std::string ABI in the text; if that differs, the build is not the released one."""
     target = known.target
     if target is None:
         return replace(known, cxx11_abi=cxx11_abi)
@@ -140,7 +141,7 @@ def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
 
 
 def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment | None:
-    """This machine where the error is its own, and what the text says, which counts before it."""
+    """Facts of the text, which take precedence, and of this machine if the error is from here."""
     python = None if facts.python is None else PythonVersion(*facts.python)
     said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
     if not here or known.environment is None:
@@ -150,13 +151,13 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
-    """Whether the installed torch is of this version."""
+    """Whether the installed torch has this version."""
     chosen = AnalysisContext(options).target.of_run()
     return chosen.installed is not None and chosen.target.version == spec.partition("+")[0]
 
 
 def _facts_of(path: str) -> SharedObject | None:
-    """The facts of a file that a message names, if it is there and is one."""
+    """Facts of a file that a message names, if it exists and is a shared object."""
     try:
         return open_binary(path).facts()
     except (UnreadableFile, OSError, ValueError):

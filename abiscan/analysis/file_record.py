@@ -1,4 +1,4 @@
-"""The record of one shared object: each pass reads what the passes before it wrote, and writes fields of its own."""
+"""The record of one shared object. Each pass reads fields that earlier passes wrote, and writes its own."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class FileRecord:
-    """All that is known of one shared object so far. A field is written once, by the pass that `passes.PASSES` names;
-    to read one that no pass wrote is an AttributeError.
+    """Facts about one shared object so far. Each field is written once, by the pass listed in `passes.PASSES`; reading
+    a field before raises AttributeError.
 
     Attributes:
-        artifact, context: what the passes start from.
-        siblings: path -> contents of what the file needs of its own package.
-        late_bound: imports that are looked up when they are called, as its package opens it lazily.
-        dependents: sonames that files of its package need which need this one.
-        problem: what the loader stops at in the file itself, or why it is not known whether it does.
-        cell: the outcome on the very build of the index that the file is checked against.
-        outcomes: the matrix with what drifted, where somebody asks for it.
-        unread_calls: why the operators that it calls are not known; None where they are.
+        artifact, context: inputs of the passes.
+        siblings: path -> contents of the libraries of its package that the file needs.
+        late_bound: imports that are resolved when they are called, because the package opens the file with RTLD_LAZY.
+        dependents: sonames needed by those files of its package that need this file.
+        problem: a defect of the file at which the loader stops, or why that is unknown.
+        cell: the outcome on the build of the index that the file is checked against.
+        outcomes: the compatibility matrix with layout changes, if requested.
+        unread_calls: the reason why the operators that it calls are unknown; None if they are known.
         import_causes: mangled name -> causes, best first.
     """
 
@@ -85,30 +85,30 @@ class FileRecord:
 
     @property
     def torch(self) -> TargetTorch | None:
-        """The torch that the file is checked against; None where no known build is what it is made for."""
+        """The torch that the file is checked against; None if the right build is not known."""
         return self.target.torch
 
     @property
     def unfit_libraries(self) -> tuple[str, ...]:
-        """The libraries of CUDA and ROCm that the torch ships in another version, of a file that concerns torch."""
+        """Needed CUDA and ROCm libraries that the torch ships in another version; empty for a file without torch."""
         return self.absent.unfit if self.concerns_torch else ()
 
     @property
     def is_alone(self) -> bool:
-        """Whether the file was named itself, and is no part of a package."""
+        """Whether the file is an input by itself and not part of a package."""
         return self.artifact.group.facts.kind is ContainerKind.FILE
 
     @property
     def module(self) -> str:
-        """Its identity over rebuilds."""
+        """Its `module_key`, which is stable across rebuilds."""
         return module_key(self.artifact.path, self.artifact.member)
 
     @property
     def built_for(self) -> str | None:
-        """The minor release that it was made for, where that is known."""
+        """The minor torch release for which it was built, if known."""
         return self.provenance.built_for or (self.layouts.made_for if self.layouts is not None else None)
 
     @property
     def releases_asked(self) -> bool:
-        """Whether the run asks for the outcome on every release."""
+        """Whether the run needs the outcome on every release."""
         return self.context.options.matrix

@@ -1,4 +1,4 @@
-"""The packages of an environment, looked at one after the other: of each file no more is kept than a caller wants."""
+"""Scan of the packages of an environment, one after the other. Only what the caller selects is kept of each file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kept = TypeVar("Kept")
 def scan_packages(
     packages: Sequence[Distribution], options: ScanOptions, keep: Callable[[ArtifactReport], Kept], jobs: int = 1
 ) -> tuple[dict[str, list[Kept]], tuple[InputError, ...]]:
-    """Name of each distribution -> what is kept of its shared objects; and what could not be read.
+    """Scan all installed packages: distribution name -> selected results of its shared objects, and the read errors.
 
     Raises:
         UnknownBuild: `--torch` names no torch.
@@ -28,7 +28,7 @@ def scan_packages(
     by_folder = {package.package.dist_info or "": package.name for package in packages}
     errors = []
     executor = in_process if jobs == 1 else process_pool(jobs)
-    # By its folder: the name in its METADATA may be any text.
+    # By directory: the name in METADATA may be any text.
     targets = [f"{INSTALLED}{package.package.name}" for package in packages]
     for item in stream(targets, options, jobs=jobs, executor=executor):
         if isinstance(item, Container):

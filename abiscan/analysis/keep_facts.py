@@ -1,4 +1,4 @@
-"""What must be kept of a container so that it can be judged against another release without being read again."""
+"""Stored facts of a container, from which it can be checked against another release without reading it again."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from abiscan.wheel.metadata import ContainerFacts
 
 
 class StoredArtifact(Struct, frozen=True):
-    """One shared object of a container.
+    """Facts of one shared object of a container.
 
     Attributes:
-        file: what was read of it; None where it could not be read, for the reason `unreadable`.
+        file: the facts; None if it could not be read, for the reason in `unreadable`.
     """
 
     path: str
@@ -44,7 +44,7 @@ class StoredArtifact(Struct, frozen=True):
 
 
 class StoredContainer(Struct, frozen=True):
-    """A wheel, package or archive with its shared objects, in the order in which they were judged."""
+    """A wheel, package or archive with its shared objects, in the order in which they were checked."""
 
     facts: ContainerFacts
     aliases: dict[str, str]
@@ -52,7 +52,7 @@ class StoredContainer(Struct, frozen=True):
 
 
 class FactKeeper:
-    """Takes the facts of a container's files while they are judged."""
+    """Collects the facts of the files of a container while they are checked."""
 
     def __init__(self) -> None:
         self._files: dict[str, StoredFile] = {}
@@ -60,7 +60,7 @@ class FactKeeper:
         self._unreadable: dict[str, str] = {}
 
     def keep(self, artifact: Artifact) -> None:
-        """A shared object that was just judged, while it is open.
+        """Add a shared object that was just checked, while it is open.
 
         Raises:
             UnreadableFile: a table lies outside of the file.
@@ -72,7 +72,7 @@ class FactKeeper:
         self._files[artifact.display] = found
 
     def refuse(self, artifact: Artifact, reason: str) -> None:
-        """One that could not be read."""
+        """Add an artifact that could not be read."""
         self._of(artifact)
         self._unreadable[artifact.display] = reason
 
@@ -80,8 +80,8 @@ class FactKeeper:
         self._groups.setdefault(artifact.group.key, (artifact.group, []))[1].append(artifact)
 
     def containers(self) -> Iterator[StoredContainer]:
-        """All that was kept, once every file has been judged: then it is known what the files of a package ask of
-        each other."""
+        """The collected containers. Call this after all files were checked: only then are the imports that files of a
+        package resolve from each other known."""
         for group, artifacts in self._groups.values():
             exported = self._exported(artifacts) if len(artifacts) > 1 else {}
             yield StoredContainer(group.facts, group.aliases, tuple(self._stored(each, exported) for each in artifacts))
@@ -99,19 +99,19 @@ class FactKeeper:
         asked = tuple(dict.fromkeys(name for each in kept for name in self._asked(each)))
         found = {}
         for each in kept:
-            with suppress(UnreadableFile):  # judged as unread, should it be met again
+            with suppress(UnreadableFile):  # reported as unread when it is checked again
                 found[each.display] = tuple(sorted(each.open_tables().exported_among(asked)))
         return found
 
     def _asked(self, artifact: Artifact) -> Iterator[str]:
-        """The imports that a file of the package may serve: the C library's and Python's nobody ships."""
+        """The imports that another file of the package may export: those of the C library and of Python are not."""
         for each in self._files[artifact.display].imports.rows():
             if owner_of(each.name, each.version) not in (Owner.LIBC, Owner.PYTHON):
                 yield each.name
 
 
 def stored_file(binary: Binary) -> StoredFile:
-    """The answers that a judgement may ask for, whatever release it is of.
+    """The facts of a file that a check against any release may need.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -128,7 +128,7 @@ def stored_file(binary: Binary) -> StoredFile:
     scopes = OwnScopes(names_with_prefix)
     for each in facts.imports:
         owner_of(each.name, each.version, None, scopes)
-    names_with_prefix("PyInit_", 1)  # a Python module has its names from nobody else
+    names_with_prefix("PyInit_", 1)  # a Python module exports this name itself
     of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
     layouts = layouts_of(binary.machine, None) if of_torch else None
     return StoredFile(
@@ -153,7 +153,7 @@ def stored_file(binary: Binary) -> StoredFile:
 
 
 class _StoredContent:
-    """A stored file as an artifact's content."""
+    """Content of an artifact from a stored file."""
 
     def __init__(self, stored: StoredArtifact) -> None:
         self._stored = stored
@@ -172,16 +172,16 @@ class _StoredContent:
         return self.open(display)
 
     def read(self, limit: int) -> bytes:
-        """Never: its bytes are not kept."""
+        """Unavailable: the bytes are not stored."""
         raise UnreadableFile(self._stored.path, "its contents are not among its stored facts: scan the file itself")
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
-        """Never, as `read`."""
+        """Unavailable, as `read`."""
         return None
 
 
 def artifacts_of(container: StoredContainer, key: str) -> Iterator[Artifact]:
-    """The artifacts of a stored container, as `targets.expand` hands out those of one that is there."""
+    """The artifacts of a stored container, in the form in which `inputs.expand` yields them."""
     group = Group(key, container.facts, dict(container.aliases))
     for each in container.artifacts:
         group.add(

@@ -1,4 +1,4 @@
-"""Whether a file's device code runs on the GPUs that a run names: what `--gpu` adds to a report."""
+"""Checks of `--gpu`: whether the device code of a file runs on the given GPUs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from abiscan.releases.build import Build
 from abiscan.releases.kernel_lists import kernel_list
 from abiscan.rules import rule
 
-# The libraries of torch that hold its kernels.
+# Libraries of torch that contain its kernels.
 _WITH_KERNELS = frozenset(("libtorch_cuda.so", "libtorch_hip.so"))
 
 
@@ -37,11 +37,11 @@ def check_kernels(
     *,
     needed: Sequence[str] = (),
 ) -> GpuCheck:
-    """A finding for each GPU that no kernel of a file runs on, and notes where not all of them do.
+    """A finding for each GPU on which no kernel of the file runs, and notes on GPUs on which only some run.
 
     Args:
-        module: the file's identity over rebuilds.
-        driver: the branch of NVIDIA's driver; None where nobody asks for it.
+        module: `module_key` of the file.
+        driver: NVIDIA driver branch; None if none is given.
         needed: sonames that the file needs.
     """
     findings = tuple(_findings(code, gpus, module, driver, needed))
@@ -68,7 +68,7 @@ def _findings(
 
 
 def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
-    """A note for each GPU that no kernel of a torch itself runs on, whatever the files of the run have."""
+    """A note for each GPU on which no kernel of the installed torch runs."""
     for path in torch.libraries:
         if path.rpartition("/")[2] not in _WITH_KERNELS:
             continue
@@ -83,8 +83,8 @@ def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterat
 
 
 def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
-    """The same of a released build, by the list that it was compiled with; a build without CUDA has nothing to ask
-    for."""
+    """A note for each GPU on which no kernel of a released build runs, from its list of architectures. Empty for a
+    build without CUDA."""
     if build.cuda is None:
         return
     listed = kernel_list(build)
@@ -109,7 +109,7 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iter
     if not served:
         if code_runs(code, gpu, driver) is Runs.UNKNOWN:
             yield f"whether driver {driver} compiles its PTX for {gpu} is unknown"
-        return  # the rule says so, or the driver links what is relocatable
+        return  # the rule reports it, or the driver links relocatable code
     if served < total:
         yield f"{total - served} of {total} modules of its device code have no image that runs on {gpu}"
     as_ptx = [module for module in runs if by_ptx_alone(module, gpu)]
@@ -127,7 +127,8 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iter
 
 
 def _runtime_notes(code: DeviceImages, driver: int) -> Iterator[str]:
-    """What a runtime that is linked statically asks for, by the CUDA that compiled the file; no soname tells it."""
+    """Driver requirement of a statically linked CUDA runtime, from the CUDA version of the compiler: it has no
+    soname."""
     written = [image.ptx_version for image in code.images if image.ptx_version is not None]
     toolkits = {toolkit for version in written if (toolkit := toolkit_of_ptx(version)) is not None}
     for toolkit in sorted(toolkits):
@@ -141,8 +142,8 @@ def _runtime_notes(code: DeviceImages, driver: int) -> Iterator[str]:
 
 
 def _compiler(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> str:
-    """Which driver compiles the PTX that fits: one for the CUDA that wrote the newest of it, or a newer one. An older
-    one answers CUDA_ERROR_UNSUPPORTED_PTX_VERSION (CUDA Driver API, "CUresult")."""
+    """The driver that compiles the PTX: one for the CUDA release that wrote the newest PTX, or a newer one. An older
+    one returns CUDA_ERROR_UNSUPPORTED_PTX_VERSION (CUDA Driver API, "CUresult")."""
     if driver is not None:
         return f"driver {driver}"
     fitting = [i.ptx_version for i in code.images if i.ptx_version and runs_on(i.architecture, gpu) is Runs.YES]

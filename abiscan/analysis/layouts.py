@@ -1,4 +1,5 @@
-"""What a file shares with torch, and what it was compiled against: the facts that `layout-drift` is computed from."""
+"""Classes that a file shares with torch, and the releases against which it was compiled: the facts of
+`layout-drift`."""
 
 from __future__ import annotations
 
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
     from abiscan.rules.computed.layout_drift import CompiledAgainst, Use
     from abiscan.target.declared import DeclaredTorch
 
-# Beginnings of names of classes that come from headers of torch and of the C++ library.
+# Prefixes of class names from headers of torch and of the C++ library.
 NOT_ITS_OWN = (*BEGINNINGS, "std::", "__gnu_cxx::", "__cxxabiv1::")
-# Architectures of which there are layouts (`open_layouts.layouts_of`), where that module is not wanted.
+# Architectures with layouts (as `open_layouts.layouts_of`, without importing that module).
 _MACHINES = frozenset({"x86_64", "aarch64"})
 
 
 class SharedLayouts(Struct, frozen=True):
-    """The records that one file shares with torch, where their layouts ever changed.
+    """Classes that one file shares with torch and whose layouts changed between releases.
 
     Attributes:
-        uses: as its imports tell.
-        side: what the file was compiled against, as far as it shows.
-        held: records that its classes hold by value -> the class (debug information: up to a quarter of a second).
+        uses: detected from the imports.
+        side: the releases against which the file was compiled, as far as known.
+        held: class that a class of the file contains by value -> that class (from debug information; up to 0.25 s).
     """
 
     uses: tuple[Use, ...]
@@ -57,7 +58,7 @@ class SharedLayouts(Struct, frozen=True):
     held: Callable[[], Mapping[str, str]]
 
     def uses_for(self, release: str) -> tuple[Use, ...]:
-        """With what debug information tells, where imports do not decide it of this release."""
+        """The uses, with those from debug information if the imports do not decide for this release."""
         from abiscan.rules.computed.layout_drift import certainly_drifted, with_held
 
         minor = versions.minor(release)
@@ -69,7 +70,7 @@ class SharedLayouts(Struct, frozen=True):
 
     @property
     def made_for(self) -> str | None:
-        """The minor release (`2.9`) that the file was compiled against, where one is left."""
+        """The minor release (`2.9`) against which the file was compiled, if only one is possible."""
         minors = {versions.minor(release) for release in self.side.releases}
         return minors.pop() if len(minors) == 1 else None
 
@@ -86,7 +87,7 @@ def shared_layouts(
     binary: Binary,
     user_index: str | None,
 ) -> SharedLayouts | None:
-    """None for a file that shares no record whose layout ever changed, or of an architecture without layouts."""
+    """The shared classes; None if no layout of a shared class ever changed, or for an architecture without layouts."""
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
     if matrix is None or machine not in _MACHINES or not names:
         return None
@@ -116,11 +117,11 @@ def shared_layouts(
 
 
 def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it") -> CompiledAgainst | None:
-    """The releases whose headers have all assertions that a file took from torch's headers; None where these tell
-    nothing, or are not of one release.
+    """The releases whose headers contain all assertions that the file has from torch's headers; None if they exclude no
+    release, or if no release has all of them.
 
     Args:
-        who: has the assertions, for a person.
+        who: the file with the assertions, for the sentence.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
@@ -128,7 +129,7 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it"
     telling, fewest = "", len(table.releases)
     for each in seen:
         having = table.asserting(each)
-        # What no header has comes from a macro, or from a torch that is not among them.
+        # Texts that are in no header come from a macro, or from a torch that is not in the table.
         if having:
             bits &= having
             if having.bit_count() < fewest:
@@ -141,11 +142,11 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it"
 
 
 def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst | None:
-    """The releases that give each record the size which it has in a file's debug information; None where these tell
-    nothing, or none gives all of them.
+    """The releases in which each class has the size that it has in the debug information of a file; None if the sizes
+    exclude no release, or if no release has all of them.
 
     Args:
-        sizes: in bytes, by record.
+        sizes: class -> size in bytes.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
@@ -173,22 +174,24 @@ def compiled_against(
     sized: Callable[[], CompiledAgainst | None] = lambda: None,
     keyed: Callable[[Sequence[str]], CompiledAgainst | None] = lambda _releases: None,
 ) -> CompiledAgainst:
-    """The releases whose headers a file may have been compiled with.
+    """The releases against whose headers a file may have been compiled.
 
-    They are those that export all that it imports. Of these, the ones whose headers have the assertions that are in it,
-    and, where these are of several minor releases, that give records the sizes which these have in its debug
-    information: to read that takes up to a quarter of a second. Of these the ones that it is declared
-    for, where that is one minor release: a wider requirement says what an installer may put beside it, and not what it
-    was made with. Else those that have the dispatch keys which its code registers under; that export what the other
-    members of its package import, too; and whose headers have the assertions that are in these: one package is
-    compiled against one torch.
+    These are the releases that export all of its imports, narrowed step by step:
+
+    1. to those whose headers contain its assertions;
+    2. if several minor releases are left, to those in which classes have the sizes in its debug information (up to
+       0.25 s);
+    3. to the declared release, if the package declares one minor release. A wider requirement states what an installer
+       admits and not what the file was built with;
+    4. else to those with the dispatch keys in its code, to those that export the imports of the other members of its
+       package, and to those whose headers contain the assertions of these. One package is compiled against one torch.
 
     Args:
-        asserting: of `headers_of`.
-        beside: of `exported_to_all`; empty where they say nothing.
-        asserting_beside: of `asserted_beside`.
-        sized: of `laid_out_as`.
-        keyed: of `having_keys`, of the releases that are left.
+        asserting: from `headers_of`.
+        beside: from `exported_to_all`; empty if unknown.
+        asserting_beside: from `asserted_beside`.
+        sized: from `laid_out_as`.
+        keyed: `having_keys` for the remaining releases.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
@@ -222,20 +225,20 @@ def compiled_against(
         others = asserting_beside()
         if others is not None:
             narrow(others.releases, lambda: others.because)
-    # That every release exports them says nothing.
+    # Symbols that every release exports exclude nothing.
     said = reasons[1:] if len(reasons) > 1 and len(exporting) == len(known) else reasons
     return CompiledAgainst(found, "; ".join(said))
 
 
-# Other members of a package that are looked at: a few name the release, and a package may have thousands.
+# Number of other members that are considered: a few identify the release, and a package may have thousands.
 _MEMBERS = 24
 _PACKAGES = frozenset((ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED))
 
 
 @functools.lru_cache(maxsize=1)
 def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[str, ...]:
-    """The releases that export every torch import of all files of a package; empty where none does, or for what is no
-    package, but files that happen to lie together, or files for different releases."""
+    """The releases that export every torch import of all files of a package. Empty if there is none, and for files that
+    are not a package or are made for different releases."""
     if group.facts.kind not in _PACKAGES:
         return ()
     builds = index.builds(machine)
@@ -251,20 +254,20 @@ def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[st
         except AbiscanError:
             continue  # What cannot be read is reported by its own scan.
         if binary.machine == machine:
-            # A name that no release exports is another member's.
+            # A name that no release exports is exported by another member.
             for history in index.lookup(names, machine).values():
                 mask &= history.mask
     return tuple(dict.fromkeys(build.torch for at, build in enumerate(builds) if mask >> at & 1))
 
 
-# Of these members, the sizes of those whose texts are read, together in bytes.
+# Total size in bytes of the other members whose texts are read.
 _MOST_READ = 32 * MIB
 
 
 @functools.lru_cache(maxsize=1)
 def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledAgainst | None:
-    """The releases whose headers have all assertions in the files of a package; None as in `headers_of`, and for what
-    is no package, as in `exported_to_all`."""
+    """The releases whose headers contain all assertions in the files of a package. None as in `headers_of`, and for
+    files that are not a package."""
     from abiscan.releases.assertions import MARK, assertions_in
 
     if group.facts.kind not in _PACKAGES:
@@ -285,14 +288,14 @@ def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledA
 
 
 def _members(group: Group) -> list[Artifact]:
-    """The files of a package that are for one torch, as many as are looked at."""
+    """The first files of a package that is made for one torch."""
     objects = (a for a in group if a.kind is ArtifactKind.SHARED_OBJECT and release_in_name(a.place) is None)
     return list(islice(objects, _MEMBERS))
 
 
 def with_layouts(verdicts: Iterable[ReleaseVerdict], shared: SharedLayouts) -> tuple[ReleaseVerdict, ...]:
-    """The matrix with the releases that bind the file and lay out a record of it otherwise, and those of which nobody
-    can say."""
+    """The matrix with layout changes: releases on which the symbols resolve and a shared class has another layout, and
+    releases with unknown layouts."""
     from abiscan.rules.computed.layout_drift import certainly_drifted, not_compared
 
     found: dict[str, tuple[str, ...]] = {}
@@ -317,7 +320,7 @@ def with_layouts(verdicts: Iterable[ReleaseVerdict], shared: SharedLayouts) -> t
 
 
 def drifting_on(releases: Iterable[str], shared: SharedLayouts) -> tuple[tuple[str, Severity], ...]:
-    """The releases on which `layout-drift` is an error or a warning, with which of the two it is."""
+    """The releases on which `layout-drift` is an error or a warning, with the severity."""
     from abiscan.rules.computed.layout_drift import certainly_drifted, drifted
 
     found = []

@@ -1,4 +1,4 @@
-"""What a diagnosis may know of the machine and environment around a file; looked at only when something is missing."""
+"""Facts about this machine and environment for a diagnosis; read only if something is missing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import Loader
 from abiscan.releases.companions import COMPANIONS
 
-# Libraries whose symbol versions decide about a file.
+# Libraries whose symbol versions decide whether a file loads.
 _VERSIONED = ("libstdc++.so.6", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libgomp.so.1")
-# Distributions whose versions decide about CUDA and ROCm libraries, and those that are released with torch.
+# Distributions of CUDA and ROCm libraries, and those that are released with torch.
 _PACKAGE_PREFIXES = (
     *("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton"),
     *(f"{package}-" for package in sorted(COMPANIONS)),
 )
-# Where GPU toolkits lie when no package brings them.
+# Directories of GPU toolkits that are not installed by a package.
 _TOOLKITS = (
     ("/usr/local", "cuda", "lib64"),
     ("/usr/local", "cuda-*", "lib64"),
@@ -28,7 +28,7 @@ _MAX_FILES = 5000
 
 
 def machine_facts(environment: PythonEnvironment, loader: Loader) -> Environment:
-    """The facts of an environment that causes rest on."""
+    """The facts about an environment that causes use."""
     return Environment(
         python=environment.version,
         symbol_versions=_symbol_versions(loader),
@@ -48,7 +48,7 @@ def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:
 
 
 def _gpu_libraries(environment: PythonEnvironment) -> dict[str, str]:
-    """soname -> path, of what CUDA and ROCm packages and toolkits have put on this machine."""
+    """soname -> path of the libraries of CUDA and ROCm packages and toolkits on this machine."""
     files = environment.files
     folders = [
         folder
@@ -75,7 +75,7 @@ def _gpu_libraries(environment: PythonEnvironment) -> dict[str, str]:
 
 
 def _packages(environment: PythonEnvironment) -> dict[str, str]:
-    """Versions of those packages, from the names of their metadata folders."""
+    """Versions of these distributions, from the names of their metadata directories."""
     found: dict[str, str] = {}
     for directory in environment.site_packages:
         try:

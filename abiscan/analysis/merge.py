@@ -1,4 +1,4 @@
-"""Merge what the batches of a run found: containers are checked once their members are through, then a report."""
+"""Merge of the results of batches: a container is checked after its last member, then the report is made."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Versions = Callable[[str], Sequence[str]]
 Finished = Container | ArtifactReport | InputError | BatchEnd
 
 
-# Notes on operators that several files define, and the files that one names.
+# Notes on operators that several files define; files named in one note.
 _MOST_NOTES = 3
-# Of operators that a model calls, in one sentence.
+# Operators that a model calls, named in one sentence.
 _MOST_NAMES = 8
 
 
 class ScanInterrupted(KeyboardInterrupt):
-    """Ctrl-C; with what was found until then, containers that were not whole yet left out."""
+    """Ctrl-C, with the report so far, without unfinished containers."""
 
     def __init__(self, report: Report) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class ScanInterrupted(KeyboardInterrupt):
 
 
 class _Open:
-    """A container with the reports of those of its members that are through."""
+    """A container with the reports of its finished members."""
 
     def __init__(self, container: Container) -> None:
         self.container = container
@@ -51,8 +51,8 @@ class _Open:
 
 
 def finish_containers(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Finished]:
-    """The stream with each container's verdict as soon as its last member is through; no more is held back than the
-    members of containers that are not whole yet."""
+    """The stream, with the verdict of each container after its last member. Only members of unfinished containers are
+    held back."""
     containers: dict[str, _Open] = {}
     for item in scanned:
         if isinstance(item, OpenedContainer):
@@ -69,20 +69,20 @@ def finish_containers(scanned: Iterable[Scanned], versions: Versions) -> Iterato
                 yield from finish_container(found.container, found.reports, versions)
         else:
             yield item
-    # A member that another target has in common comes once in a run, so that its second container stays open.
+    # A member that two inputs share comes once in a run, so its second container stays unfinished.
     for found in containers.values():
         yield from finish_container(found.container, found.reports, versions)
 
 
 def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None = None) -> Report:
-    """One report of everything, sorted, whichever batch was through first.
+    """The report of all items, sorted independently of the order of batches.
 
     Args:
-        rules: every rule that the run could have fired.
+        rules: all rules that were applied.
         root: `Report.root`.
 
     Raises:
-        ScanInterrupted: Ctrl-C came before the last item.
+        ScanInterrupted: Ctrl-C before the last item.
     """
     artifacts: list[ArtifactReport] = []
     containers: list[Container] = []
@@ -137,9 +137,9 @@ def _cause_pages(artifacts: Iterable[ArtifactReport]) -> tuple[CausePage, ...]:
 
 
 def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Container]) -> tuple[str, ...]:
-    """A note for each group of files that define an operator of one name: torch refuses the second to be loaded
-    (c10::Dispatcher::registerDef). Builds of one module among which a package chooses are none, nor are two wheels of
-    one distribution, of which an environment has one."""
+    """A note for each group of files that define the same operator: torch rejects the second one that is loaded
+    (c10::Dispatcher::registerDef). Alternative builds of one module do not count, nor do wheels of one distribution, of
+    which an environment has one."""
     wheels = {
         display: (normal_name(each.name) if each.name else each.path, each.path)
         for each in containers
@@ -158,7 +158,7 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
             places = projects.setdefault(project, {}).setdefault(wheel, {})
             module = without_build(artifact.member or artifact.path, artifact.provenance.cuda)
             places.setdefault(module, artifact.display)
-        # Of several wheels of one distribution, the one with the most such files.
+        # Of several wheels of a distribution, take the one with the most such files.
         files = sorted(f for each in projects.values() for f in max(each.values(), key=len).values())
         if len(files) > 1:
             shared.setdefault(tuple(files), []).append(f"{name}.{overload}" if overload else name)
@@ -176,8 +176,8 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
 
 
 def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
-    """Notes for each model of AOTInductor: the operators that it calls by name, and who has them of what was looked at.
-    That a file was not seen to register one is no proof that it does not."""
+    """Notes for each AOTInductor model: the operators that it calls by name, and which of the checked files register
+    them. A file may register an operator without a trace in its strings, so a missing one is not certain."""
     registering: dict[tuple[str, str], set[str]] = {}
     for artifact in artifacts:
         for operator in artifact.operators:
@@ -209,11 +209,11 @@ def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
 
 
 def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tuple[TorchBuild | None, tuple[str, ...]]:
-    """The torch that stands for the run, and what to say where its files are judged against several.
+    """The torch of the run as a whole, and notes if its files are checked against several.
 
     Args:
-        default: where a file declares nothing.
-        own: each file that has to do with torch.
+        default: the torch of files that declare none.
+        own: the files that use torch.
     """
     counts = Counter(a.torch_build for a in own if a.torch_build is not None)
     plain = None if default is None else replace(default, note=None, python=None)
@@ -227,6 +227,6 @@ def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tup
     chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
     note = f"files are checked against {', or '.join(chosen)}: here {', '.join(listed)} (details: -v)"
     if default is not None and plain not in counts:
-        # What it says of itself is about files that declare nothing, and there is none.
+        # Its note is about files that declare nothing, and there are none.
         default = replace(default, note=None)
     return default, (note,)

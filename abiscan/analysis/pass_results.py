@@ -1,4 +1,4 @@
-"""Values that passes hand on and that are no part of a report."""
+"""Values that passes exchange and that are not part of the report."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from abiscan.model.finding import Finding
 
 
 class AbsentLibraries(Struct, frozen=True):
-    """Libraries that a file needs and that were not found.
+    """Needed libraries that were not found.
 
     Attributes:
-        missing: libraries of its closure, in the order in which the loader meets them; torch: torch's own of another
-            variant; unfit: CUDA's and ROCm's that the torch ships in another version, or not at all.
-        of_dependents: those that files of its package would load into its scope which need it.
+        missing: libraries of its closure, in load order; torch: libraries of another variant of torch; unfit: CUDA and
+            ROCm libraries that the torch ships in another version or not at all.
+        of_dependents: libraries that those files of the package which need this file would load into its scope.
     """
 
     missing: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class AbsentLibraries(Struct, frozen=True):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Torch's own first, each once."""
+        """All of them without repetition, those of torch first."""
         return tuple(dict.fromkeys((*self.torch, *self.missing)))
 
 
@@ -31,7 +31,7 @@ class GpuCheck(Struct, frozen=True):
     """Whether the device code runs on the GPUs of `--gpu`.
 
     Attributes:
-        unknown: it cannot be known for one of them.
+        unknown: whether the result is unknown for one of them.
     """
 
     findings: tuple[Finding, ...] = ()

@@ -1,4 +1,4 @@
-"""The way of files and sources to torch's stable ABI: which names, where they are used, and what to write instead."""
+"""Migration plan to torch's stable ABI: unstable names in files and sources, their places and counterparts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
 from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
 
-# Places of one counterpart that are kept.
+# Number of places of one counterpart that are kept.
 _SITES = 20
-# How what sources write of the stable ABI begins.
+# Prefixes of stable names in sources.
 _STABLE_WORDS = (
     "torch::stable::",
     "torch::headeronly::",
@@ -40,7 +40,7 @@ _NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for 
 
 
 class _Use(Struct, frozen=True):
-    """One name in one file, with its row of the table and the places that use it."""
+    """A name in a file, with its row of the counterparts table and the places that use it."""
 
     name: str
     row: Counterpart
@@ -49,10 +49,10 @@ class _Use(Struct, frozen=True):
 
 
 def plan_migration(target: str, context: AnalysisContext) -> MigrationPlan:
-    """The plan for everything that a target holds: shared objects and sources.
+    """The plan for the shared objects and sources of an input.
 
     Raises:
-        UsageError: it does not exist.
+        UsageError: the input does not exist.
     """
     options = context.options
     site_packages = options.environment.site_packages if options.environment is not None else ()
@@ -89,7 +89,7 @@ def plan_migration(target: str, context: AnalysisContext) -> MigrationPlan:
 
 
 def _artifact_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
-    """What one file uses of torch: names that are not stable, and C shims with the first release of each."""
+    """Names of torch that one file uses: unstable ones, and C shims with the first release of each."""
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         return _binary_uses(artifact, context)
     if artifact.kind is ArtifactKind.SOURCE:
@@ -117,7 +117,7 @@ def _binary_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Us
 
 
 def _is_used_by_headers_alone(sites: Sequence[CallSite]) -> bool:
-    """Whether nothing but functions of torch's own, which its headers left in the file, use a name."""
+    """Whether only inline functions of torch's headers use a name."""
     return bool(sites) and all(site.function is not None and owner_of(site.function) is Owner.TORCH for site in sites)
 
 
@@ -143,14 +143,14 @@ def _source_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Us
             sites = tuple(Location(file=artifact.display, line=line) for line in lines)
             row = source_words().get(word) or counterpart_of(word) or _NOTHING
             uses.append(_Use(word, row, artifact.display, sites))
-    # A function of the project's own may be called as a shim would be.
+    # The project may have a function with the name of a shim.
     stable |= {name: history.exported_in.first for name, history in sorted(context.index.lookup(shims).items())}
     return uses, stable
 
 
 def _meant(name: str) -> str | None:
-    """The word of the table that a name in a source stands for, the longest that fits (`torch::nn` for
-    `torch::nn::functional::pad`); the name itself where it is torch's, stable or not in the table."""
+    """The entry of the table for a name in a source, the longest match (`torch::nn` for `torch::nn::functional::pad`);
+    the name itself if it belongs to torch and is stable or not in the table."""
     if name.startswith((*_STABLE_WORDS, *SHIM_PREFIXES)):
         return name
     words, word = source_words(), name
@@ -167,7 +167,7 @@ def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:
     return PlanFile(path, stable, len(uses) - goes, goes, kinds[CounterpartKind.NONE])
 
 
-# What is written otherwise comes first, what has no counterpart next, what goes by itself last.
+# Names to replace come first, then those without a counterpart, then those that disappear by themselves.
 _RANKS = {CounterpartKind.NONE: 1, CounterpartKind.UNKNOWN: 2, CounterpartKind.GOES: 3}
 
 

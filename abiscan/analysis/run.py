@@ -1,9 +1,9 @@
-"""The pipeline: targets and options -> Report. Read this first.
+"""The pipeline from inputs and options to a report. Read this first.
 
-    plan -> batches -> (an executor) scan_batch -> stream of what was found -> finish_containers -> merge -> Report
+    plan -> batches -> (an executor) scan_batch -> stream of results -> finish_containers -> merge -> Report
 
-and within a batch the passes of `passes.PASSES` over each artifact. Each
-step is a function of earlier values; what a step could not read or decide is in the report.
+In a batch, the passes of `passes.PASSES` run over each artifact. Each step is a function of earlier values. The report
+contains what a step could not read or decide.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from abiscan.model.report import Report
 
 
 def scan(targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process) -> Report:
-    """Look at everything that `targets` name.
+    """Scan all inputs.
 
     Args:
-        jobs: how many processes the executor has: into how many batches a single file or archive is divided.
+        targets: paths, URLs or package names, as on the command line.
+        jobs: number of processes of the executor; a single archive is divided into that many batches.
 
     Raises:
-        UsageError: a target does not exist.
-        UnknownBuild: `--torch` names no torch.
+        UsageError: an input does not exist.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     context = AnalysisContext(options)
     root = options.settings.files.shown or None
@@ -34,8 +35,7 @@ def scan(targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executo
 
 
 def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
-    """Look at everything that `targets` name, with the services of a run that is under way: what several scans ask of
-    the index and the demanglers is then looked up once.
+    """Scan all inputs with the services of another run, so that lookups in the index and demangled names are shared.
 
     Raises:
         UsageError, UnknownBuild: as `scan`.
@@ -46,7 +46,7 @@ def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
 def stream(
     targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process
 ) -> Iterator[Finished]:
-    """The same as it is found, in the order of the batches: no more is held than one container's members.
+    """The results as they are found, in the order of batches. Only the members of one container are held.
 
     Raises:
         UsageError, UnknownBuild: as `scan`, with the first item.
@@ -62,7 +62,7 @@ def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executo
 
 
 def _watched(found: Iterator[Scanned], targets: Sequence[str], context: AnalysisContext) -> Iterator[Scanned]:
-    """The same, with the progress of the run told from its beginning to its end, whatever ends it."""
+    """The stream, with progress reports from the beginning to the end, also after an error."""
     progress = context.options.progress
     assert progress is not None
     try:

@@ -1,4 +1,4 @@
-"""Scan one batch of a run: look at each of its artifacts and hand on what is found as it is found."""
+"""Scan of one batch: check each artifact and yield its results."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from abiscan.target.declared import unknown_of, unread_requirements
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch
 
-# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by, in some 50 ms.
+# Archive members of at least this size in bytes are freed by an explicit collection, which takes some 50 ms.
 _LARGE = 32 << 20
 
 
 def _unpacked_first(
     found: Iterable[Artifact | InputError | Note], batch: Batch, scratch: Scratch
 ) -> Iterator[Artifact | InputError | Note]:
-    """The same, with the batch's own members of each group unpacked before the first is looked at, as far as there is
-    room: nobody waits then for a sibling that another process has not come to."""
+    """The artifacts, with the batch's members of each group unpacked before the first is checked, as far as there is
+    space: no process then waits for a sibling that another one has not unpacked yet."""
     division = Division(batch.parts)
     group: Group | None = None
     for item in found:
@@ -38,7 +38,7 @@ def _unpacked_first(
             for each in group:
                 own = division.part_of(each) == batch.part and each.kind is ArtifactKind.SHARED_OBJECT
                 if own and each.size >= MIN_ON_DISK and scratch.has_room:
-                    with contextlib.suppress(UnreadableFile):  # told when it is looked at
+                    with contextlib.suppress(UnreadableFile):  # reported when it is checked
                         each.open_tables()
         yield item
 
@@ -49,15 +49,15 @@ def scan_batch(
     starts: Callable[[str], object] = lambda _display: None,
     scratch: Scratch | None = None,
 ) -> Iterator[Scanned]:
-    """Look at every artifact of a batch, one after the other; nothing of one is kept when the next comes.
+    """Check the artifacts of a batch one after the other. Nothing of an artifact is kept for the next.
 
     Args:
         starts: called with `Artifact.display` before each.
-        scratch: where the batch's one archive is unpacked to, by all processes that have a part of it.
+        scratch: directory to which the archive of the batch is unpacked by all processes that have a part of it.
 
     Raises:
-        UsageError: a target does not exist.
-        UnknownBuild: `--torch` names no torch.
+        UsageError: an input does not exist.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     context = context.for_environment(batch.environment)
     options = context.options
@@ -83,20 +83,20 @@ def scan_items(
     context: AnalysisContext,
     starts: Callable[[str], object] = lambda _display: None,
 ) -> Iterator[Scanned]:
-    """The same of what the batch's targets hold, wherever it comes from.
+    """Check artifacts and containers from any source, such as stored facts.
 
     Raises:
-        UnknownBuild: `--torch` names no torch.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     options = context.options
     if options.torch is not None:
-        # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
+        # Fail before the work: an unknown --torch is a usage error for every file.
         context.target.of_run()
     notes: list[str] = []
     if batch.sources:
         yield from context.source_errors
     met: set[str] = set()
-    # Path of the container, for each group that was met.
+    # Path of the container of each group.
     opened: dict[str, str | None] = {}
     number = silent = 0
     division = Division(batch.parts)
@@ -136,7 +136,7 @@ def scan_items(
             yield ScannedArtifact(item.display, opened[group.key], reports)
             del item, group
             if large:
-                # What it was unpacked into is held by cycles of the loader's model.
+                # Reference cycles of the loader model hold the unpacked bytes.
                 gc.collect()
         elif batch.part == 0 and isinstance(item, Note):
             notes.append(f"{item.path}: {item.message}")
@@ -154,7 +154,7 @@ def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactRe
     """The report of one artifact; none for a source without a finding.
 
     Raises:
-        UnreadableFile: it is no shared object after all.
+        UnreadableFile: the file is not a valid shared object.
     """
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         yield analyse_shared_object(artifact, context)

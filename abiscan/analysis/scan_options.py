@@ -1,4 +1,4 @@
-"""What a run is to look at, and where."""
+"""Options of a run."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class ScanOptions(Struct, frozen=True):
-    """What a run is to look at; the command line fills it in.
+    """Options of a run, from the command line.
 
     Attributes:
-        torch: as `--torch` has it; `declared` for what each file declares, whatever is installed.
-        environment: whose interpreter and packages; None where there is none.
-        compared: also say what a comparison with another file asks: all exports, and the Pythons that import it.
-        python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
-        settings: what the loader of that environment's processes inherits.
-        matrix: judge every known build of a file's architecture.
-        sources: directories in which the flagged calls are looked for.
-        hashes: compute sha256 of every file.
-        user_index: directory of the user's own release index.
-        cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
-        gpus: those on which the device code of every file must run; none where nobody asks.
-        driver: the version of NVIDIA's driver beside them; None where nobody asks.
-        operators: also of a file that is looked at alone; of several files they are compared, and always read.
-        progress: is told how far the run is.
-        timings: pass -> seconds, which every file adds to; None where nobody asks.
-        called: absolute path -> what the report calls it, for targets that the user knows by another name.
+        torch: value of `--torch`; `declared` for the torch that each file declares.
+        environment: the environment with interpreter and packages; None if there is none.
+        compared: whether to collect all exports and the importing Pythons of each file, for comparisons.
+        python_named: whether `--python` was given: its CPython then takes precedence over declared ones.
+        settings: loader settings that processes of the environment inherit.
+        matrix: whether to check against every known build of the architecture.
+        sources: directories in which flagged calls are searched.
+        hashes: whether to compute the sha256 of every file.
+        user_index: directory of the user's release index.
+        cache: directory for the symbols of a `--torch` wheel; None to read it in each run.
+        gpus: GPUs on which the device code of every file must run; empty if none are given.
+        driver: NVIDIA driver version for these GPUs; None if none is given.
+        operators: whether to list operators of a single file; they are always read and compared for several files.
+        progress: receives the progress of the run.
+        timings: pass -> seconds, summed over files; None to measure nothing.
+        called: absolute path -> name in the report, for inputs that the user knows by another name.
     """
 
     torch: str | None

@@ -1,4 +1,4 @@
-"""One shared object, from its bytes to its report: `passes.PASSES` in order, then one value of what they wrote."""
+"""From a shared object to its report: the passes of `passes.PASSES` in order, then one report of their results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from abiscan.wheel.metadata import ContainerKind
 
 
 def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:
-    """Everything about one shared object.
+    """The report of one shared object.
 
     Raises:
-        UnreadableFile: it is none.
-        UnknownBuild: `--torch` names no torch.
+        UnreadableFile: the file is not a valid shared object.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     record = FileRecord(artifact, context)
     run_passes(record, context.options.timings)
@@ -57,7 +57,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
 
 
 def _exported_in(record: FileRecord) -> dict[str, ReleaseRanges]:
-    """Mangled name of each import that is torch's -> the releases that export it, where the index records them."""
+    """Mangled name of each torch import -> releases that export it, if the index records such names."""
     matrix = record.matrix
     if matrix is None or not matrix.verdicts:
         return {}
@@ -88,7 +88,7 @@ def _loads_on(record: FileRecord) -> tuple[str, ...] | None:
 
 
 def _drifting(record: FileRecord) -> tuple[tuple[str, Severity], ...]:
-    """What the requirement of a wheel is checked against; nothing else asks."""
+    """Releases with `layout-drift`, for the check of the wheel's requirement; empty for other files."""
     if record.matrix is None or record.layouts is None:
         return ()
     if record.artifact.group.facts.kind is not ContainerKind.WHEEL:

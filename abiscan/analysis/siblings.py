@@ -1,4 +1,4 @@
-"""Where a loader would find an artifact, and the shared objects of its own package that it needs."""
+"""Load path of an artifact, and the shared objects of its package that it needs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact
 from abiscan.model.report import ArtifactKind
 
-# Libraries that are kept open, mapped and not read: the files of one package need the same ones.
+# Number of libraries that are kept open (mapped, not read): the files of a package need the same ones.
 _KEPT = 1024
 
 
 def load_path(artifact: Artifact, options: ScanOptions) -> str:
-    """The absolute path at which a loader would open it: where it is, or where installing its wheel would put it."""
+    """The absolute path at which a loader would open the artifact: its path, or the path after installing its wheel."""
     if artifact.disk_path is not None:
         return artifact.disk_path
     site = options.environment.site_packages if options.environment is not None else ()
@@ -27,7 +27,7 @@ def load_path(artifact: Artifact, options: ScanOptions) -> str:
 
 
 def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) -> Mapping[str, Binary]:
-    """Path to contents of what the file needs, directly or through others, and its own package ships."""
+    """Path -> contents of the libraries of its package that the file needs, directly or indirectly."""
     found: dict[str, Binary] = {}
     waiting = list(binary.needed)
     seen: set[str] = set()
@@ -44,8 +44,8 @@ def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) ->
 
 
 def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
-    """Name -> file name of the shared object of the same package that exports it: a package that loads it first, for
-    everybody, has the name in reach of files that do not need it."""
+    """Name -> file name of the shared object of the same package that exports it. If the package loads that file first
+    with global scope, files that do not need it can resolve the name."""
     found: dict[str, str] = {}
     asked = tuple(dict.fromkeys(names))
     wanted = set(asked)
@@ -65,8 +65,8 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
 
 
 def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
-    """The sonames that other shared objects of the package need which need this file too, directly or through others,
-    and those that what they need of the package needs: where one of them is loaded, the file is bound in its scope."""
+    """The sonames in the closures of those shared objects of the package that need this file, directly or indirectly.
+    If one of them is loaded, this file is resolved in its scope."""
     opened = []
     for sibling in artifact.group:
         if sibling.kind is ArtifactKind.SHARED_OBJECT and sibling.place != artifact.place:
@@ -109,7 +109,7 @@ def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tu
 
 
 def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Binary]]:
-    """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
+    """A library in the usual directories of packages: beside the module, in `lib`, in `<package>.libs`."""
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
     package = os.path.basename(directory)
@@ -130,5 +130,5 @@ def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Bina
 
 @functools.lru_cache(maxsize=_KEPT)
 def _opened(host: str, shown: str, *identity: int) -> Binary:
-    """The library at a path, as long as it is the same file: what is known of it serves every file that needs it."""
+    """The library at a path, cached by file identity, so that its tables are shared by the files that need it."""
     return open_binary(host, shown)

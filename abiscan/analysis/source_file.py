@@ -1,4 +1,4 @@
-"""The reports of source files that a rule has something to say about."""
+"""Reports of source files with findings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def analyse_source(artifact: Artifact, files: FileSystem) -> Iterator[ArtifactReport]:
-    """The report of a source among the targets; none where no rule finds anything in it and others were named with it:
-    a tree has thousands. A generated module is always reported.
+    """The report of a source among the inputs; none for a source without findings among several (a tree has thousands).
+    A generated module is always reported.
 
     Args:
-        files: where its `disk_path` is.
+        files: the file system of its `disk_path`.
     """
     from abiscan.source import look_at_source
 
@@ -34,7 +34,7 @@ def analyse_source(artifact: Artifact, files: FileSystem) -> Iterator[ArtifactRe
 
 
 def _others(artifact: Artifact, files: FileSystem) -> SourceSet:
-    """Where the headers that a source includes are: what it was found with, or what lies around a file named itself."""
+    """The files among which the headers of a source are searched: its container, or the directory of a single file."""
     from abiscan.source import Neighbours
 
     if _is_alone(artifact) and artifact.disk_path is not None:
@@ -57,7 +57,7 @@ def _source_set(group: Group) -> SourceSet:
         try:
             return sources[display].read().decode("utf-8", "replace")
         except UnreadableFile:
-            return None  # said where the file itself is looked at
+            return None  # reported by the scan of that file
 
     return FileSet(sources, read)
 

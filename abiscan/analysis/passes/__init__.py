@@ -1,8 +1,8 @@
-"""Everything that is done to one shared object, as a list of passes over one record. Read this first.
+"""The list of passes over one shared object. Read this first.
 
-A pass is a module of this folder with a function of its own name, which reads fields of `FileRecord` and writes others.
-A module is imported when its pass first runs. `tests/analysis/test_passes.py` holds that each reads and writes what its
-row says, that no field is read before it is written, and that none is written twice.
+A pass is a module of this folder with a function of the same name. It reads fields of `FileRecord` and writes others.
+The module is imported when its pass first runs. `tests/analysis/test_passes.py` checks that each pass reads and writes
+the fields in its row, that no field is read before it is written, and that none is written twice.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from abiscan.provenance.provenance_facts import CALLS_BY_NAME
 
 
 class Pass(Struct, frozen=True):
-    """One step.
+    """A pass.
 
     Attributes:
-        name: of the module in this folder and of its function.
+        name: name of the module in this folder and of its function.
         reads, writes: fields of the record.
-        when: a predicate of this module: where it does not hold, the pass is skipped; None to run always. It may read
-            `reads` alone.
-        skipped: what the fields are then.
+        when: name of a predicate of this module over the fields in `reads`; the pass is skipped if it is false. None to
+            run always.
+        skipped: values of the written fields if the pass is skipped.
     """
 
     name: str
@@ -38,37 +38,37 @@ class Pass(Struct, frozen=True):
 
 
 def has_releases(record: FileRecord) -> bool:
-    """The outcome on other releases than the target's is known."""
+    """Whether outcomes on releases other than the target are known."""
     return record.matrix is not None
 
 
 def may_register_operators(record: FileRecord) -> bool:
-    """Operators are of interest: to compare them with those of other files, or as the file calls some by name."""
+    """Whether operators are needed: to compare them between files, or because the file calls some by name."""
     asked = record.context.options.operators or not record.is_alone
     return record.concerns_torch and (asked or calls_by_name(record))
 
 
 def calls_by_name(record: FileRecord) -> bool:
-    """A model of AOTInductor that calls operators without a C shim."""
+    """Whether it is an AOTInductor model that calls operators without a C shim."""
     return record.concerns_torch and any(each.name == CALLS_BY_NAME for each in record.imports)
 
 
 def gpus_are_named(record: FileRecord) -> bool:
-    """`--gpu` names some."""
+    """Whether `--gpu` is given."""
     return bool(record.context.gpus)
 
 
 def is_refused(record: FileRecord) -> bool:
-    """It does not load on the target, or the loader of this machine refuses the file that the user named."""
+    """Whether the file does not load on the target, or the loader of this machine refuses the given file."""
     return record.verdict is ArtifactVerdict.FAILS or (
         record.is_alone
-        and not record.loader.torch_fails  # the file is not the cause
+        and not record.loader.torch_fails  # not caused by the file
         and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
 
 
 def outcomes_are_asked(record: FileRecord) -> bool:
-    """The run asks for every release, or a fix may name another one."""
+    """Whether the run needs the outcome on every release, or a fix may advise another release."""
     return record.matrix is not None and (record.releases_asked or is_refused(record))
 
 
@@ -171,14 +171,14 @@ PASSES: tuple[Pass, ...] = (
 
 
 def run_passes(record: FileRecord, timings: dict[str, float] | None = None) -> None:
-    """Run every pass over a record.
+    """Run all passes over a record.
 
     Args:
-        timings: pass -> seconds, to which the time of each is added.
+        timings: pass -> seconds; the time of each pass is added.
 
     Raises:
-        UnreadableFile: the file is no shared object.
-        UnknownBuild: `--torch` names no torch.
+        UnreadableFile: the file is not a valid shared object.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     for each in PASSES:
         begin = time.perf_counter() if timings is not None else 0.0

@@ -1,4 +1,4 @@
-"""Apply the rules: to the imports, to the classes and records shared with torch, to how the file was made."""
+"""Apply the rules to imports, to classes shared with torch, and to the provenance of the file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_l
 
 
 def apply_rules(record: FileRecord) -> None:
-    """The findings, gravest first, and the version ranges that advised rewrites would give."""
+    """Find the findings, the most severe first, and the releases that the advised rewrites would gain."""
     context = record.context
     subject = _subject(record)
     findings = run(context.rules, subject)
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
-        # Reading lines takes longer than all the rest; what is shipped is checked without.
+        # Reading source lines takes longer than everything else, so members of packages are checked without it.
         sites = record.binary.call_sites(wanted, lines=record.artifact.disk_path is not None)
         findings = attach_locations(findings, locations_of(sites, context))
     findings += (*_vtable_drift(record), *_layout_drift(record))
@@ -52,14 +52,14 @@ def _subject(record: FileRecord) -> RuleSubject:
     declared = record.target.declared.torch
 
     def exported_in(name: str) -> ReleaseRanges | None:
-        """The releases that export a name; None where the index does not record such names."""
+        """The releases that export a name; None if the index does not record such names."""
         history = index.history(name, machine)
         if history is not None:
             return history.exported_in
         return None if index.known_omitted(name) is not None else ReleaseRanges()
 
     def libraries(name: str) -> tuple[str, ...] | None:
-        """The torch libraries that export a name in some release; None as above."""
+        """The torch libraries that export a name in some release; None if the index does not record such names."""
         history = index.history(name, machine)
         if history is None:
             return None if index.known_omitted(name) is not None else ()
@@ -83,7 +83,7 @@ def _subject(record: FileRecord) -> RuleSubject:
 
 
 def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
-    """Classes derived from a torch class whose vtable is another one in the target."""
+    """Classes of the file whose torch base class has another vtable in the target."""
     if not record.derived_classes or record.torch is None:
         return
     from abiscan.rules.computed import class_rules
@@ -114,12 +114,12 @@ def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
 
 
 def _layout_drift(record: FileRecord) -> Iterator[Finding]:
-    """Records that the file shares with torch and whose layout differs in the target."""
+    """Classes that the file shares with torch and whose layout differs in the target."""
     layouts, torch = record.layouts, record.torch
     if layouts is None or torch is None:
         return
     if any(b.owner is Owner.TORCH and b.status.is_unresolved for b in record.imports):
-        return  # it does not load there, and says so: what is to be rebuilt is known
+        return  # reported as a failure to load; the fix is the same
     from abiscan.rules.computed import layout_rules
     from abiscan.rules.computed.layout_drift import LayoutSubject
 
@@ -136,7 +136,7 @@ def _layout_drift(record: FileRecord) -> Iterator[Finding]:
 
 
 def _provenance_findings(record: FileRecord) -> Iterator[Finding]:
-    """How the file was made, where that is a problem by itself; a plain file has no fact that a rule is about."""
+    """Findings about the provenance of the file."""
     asked = {Topic.EXECUTABLE_STACK, Topic.RUN_PATH}
     if record.concerns_torch:
         asked |= {Topic.BUNDLED_RUNTIME, Topic.STRING_ABI}
@@ -151,7 +151,7 @@ def _provenance_findings(record: FileRecord) -> Iterator[Finding]:
 
 
 def _label_findings(record: FileRecord) -> Iterator[Finding]:
-    """Labels of the file that contradict its contents."""
+    """Findings about labels that contradict the contents of the file."""
     gpu, version = record.target.declared.gpu, record.artifact.group.facts.version or ""
     if gpu is None and "+" not in version:
         return
@@ -165,14 +165,14 @@ def _label_findings(record: FileRecord) -> Iterator[Finding]:
 
 
 def _loader_findings(record: FileRecord) -> Iterator[Finding]:
-    """The loader of this machine refuses a file that torch and Python do not fail."""
+    """Finding for a file that the loader of this machine refuses although its torch and Python symbols resolve."""
     if record.verdict is ArtifactVerdict.FAILS or record.loader.outcome is not LoaderOutcome.FAILS:
         return
     if record.loader.torch_fails and not record.concerns_torch:
-        return  # whoever imports it need not import torch
+        return  # it may be loaded without torch
     from abiscan.rules.computed import loader_rules
 
-    # Needed libraries in the file's own directory, whether or not a loader would look there.
+    # Needed libraries in the directory of the file, whether or not the loader searches there.
     place = posixpath.dirname(record.artifact.disk_path or record.artifact.place)
     beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
     for name, look in loader_rules().items():
@@ -188,7 +188,7 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
 
 
 def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:
-    """What each rewrite would gain, where a finding advises one."""
+    """The releases that each advised rewrite would gain."""
     context, needs = record.context, record.torch_needs
     rewritable = {each.id for each in context.rules if each.rewrites}
     if record.matrix is None or not any(finding.rule in rewritable for finding in findings):

@@ -1,4 +1,4 @@
-"""Check the device code of the file against the GPUs that the user names."""
+"""Check the device code of the file against the GPUs of `--gpu`."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from abiscan.wheel.tags import promise_of, versions_exceed
 
 
 def check_releases(record: FileRecord) -> None:
-    """Collect what only a build of torch can provide, and look it up in every build.
+    """Collect the imports that only torch can export, and resolve them against every build.
 
-    A file that concerns no torch, and that needs none of its package that does, has no matrix.
+    A file without torch imports has no matrix, unless it needs a file of its package that has some.
     """
     absent, context = record.absent, record.context
     needs = torch_needs(
@@ -37,7 +37,7 @@ def check_releases(record: FileRecord) -> None:
     record.concerns_torch = bool(needs.names or needs.libraries)
     record.matrix = None
     if record.concerns_torch or needs.siblings:
-        # The interpreter of the installed torch serves it; for releases the table of CPythons does.
+        # The interpreter of the installed torch exports Python names; for releases the table of CPythons is used.
         on_releases = context.options.matrix or (record.torch is not None and not record.torch.installed)
         otherwise = _other_failure(record) if on_releases else None
         target = None if record.torch is None else record.torch.build
@@ -49,8 +49,8 @@ def check_releases(record: FileRecord) -> None:
 
 
 def _newer_functions(record: FileRecord) -> tuple[str, ...]:
-    """The functions of libstdc++ that the file imports without a version and that the oldest system of its wheel's tags
-    does not have: what it is loaded beside must export them."""
+    """The functions of libstdc++ that the file imports without a version and that the oldest system of the wheel's tags
+    does not have. A library that is already loaded must export them."""
     named = [ADDED[b.name] for b in record.imports if b.name in ADDED and b.symbol.version is None]
     if not named:
         return ()
@@ -62,8 +62,8 @@ def _newer_functions(record: FileRecord) -> tuple[str, ...]:
 
 
 def _cell(record: FileRecord) -> ReleaseVerdict | None:
-    """The outcome on the very build that the file is checked against; None where the index has none, or where torch's
-    own names are undecided."""
+    """The outcome on the build that the file is checked against; None if the index does not have it, or if torch
+    symbols are undecided."""
     torch, matrix = record.torch, record.matrix
     if matrix is None or torch is None or torch.build is None:
         return None
@@ -73,16 +73,16 @@ def _cell(record: FileRecord) -> ReleaseVerdict | None:
 
 
 def _broken_library(record: FileRecord) -> str | None:
-    """A library that the file needs and that does not load on the installed torch, for an undefined torch or Python
-    symbol, so that the file, whose own symbols resolve, does not either: the one at which the loader stops; else one of
-    its package, whatever else the loader does not find here."""
+    """A needed library that does not load on the installed torch because of an undefined torch or Python symbol, so
+    that the file does not load although its own symbols resolve. The library at which the loader stops; else one of its
+    package."""
     stop, torch = record.loader.stop, record.torch
     if stop is not None and stop.symbol is not None and stop.object != record.load_path:
         owner = owner_of(stop.symbol)
         if owner in (Owner.TORCH, Owner.PYTHON) or record.context.index.history(stop.symbol, record.facts.machine):
             return stop.object
     if torch is None or not torch.installed:
-        return None  # of a release the cell has it
+        return None  # for a release, the cell contains it
     exports = torch.exports
     scope = exports.in_scope(record.torch_needs.scope)
     for each in record.torch_needs.siblings:
@@ -93,8 +93,8 @@ def _broken_library(record: FileRecord) -> str | None:
 
 
 def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:
-    """Build -> why the file fails there for what is not torch's, in a word; empty where it does not: no glibc loads it,
-    or a CPython that it is declared for beside that release lacks a name."""
+    """Build -> short reason of a failure that torch does not cause, or empty: glibc refuses the file, or a declared
+    CPython with wheels of that release does not export a symbol."""
     if isinstance(record.problem, LoaderStop):
         return lambda _build: "damaged"
     target = record.target

@@ -1,4 +1,4 @@
-"""Collect how the file was made."""
+"""Collect the provenance of the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from abiscan.provenance.read_provenance import read_provenance
 
 
 def collect_provenance(record: FileRecord) -> None:
-    """Read compilers, ABIs, GPU code and versions, and the classes that derive from one of torch's."""
+    """Read compilers, ABIs, GPU code and versions, and the classes that derive from torch classes."""
     artifact, binary = record.artifact, record.binary
     record.provenance = read_provenance(
         binary,

@@ -1,4 +1,4 @@
-"""Compare, on every release that resolves the file, the classes and records that it shares with torch."""
+"""Compare the classes that the file shares with torch on every release on which its symbols resolve."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.release import ReleaseVerdict
 
 
 def compare_drift(record: FileRecord) -> None:
-    """The matrix with what drifted in each build that the file loads on: classes that it derives from, and layouts."""
+    """Add vtable and layout changes to the matrix, for each build on which the symbols resolve."""
     verdicts = _with_vtable_drift(record)
     if record.layouts is not None:
         from abiscan.analysis.layouts import with_layouts

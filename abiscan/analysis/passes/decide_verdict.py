@@ -9,12 +9,12 @@ from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.ownership.torch_names import is_torch_library
 
-# The machine provides the names of these, not torch or the interpreter: they decide `loader`, not `verdict`.
+# Owners whose symbols the machine exports, not torch or the interpreter: they decide `loader`, not `verdict`.
 _OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
 
 
 def decide_verdict(record: FileRecord) -> None:
-    """A file loads where every torch and Python import resolves, and so does what it should define itself."""
+    """A file loads if every torch and Python import resolves, and every symbol that it should define itself."""
     found = _verdict(record)
     if record.gpu_check.unknown and found in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH):
         found = ArtifactVerdict.UNDECIDED

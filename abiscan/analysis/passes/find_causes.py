@@ -1,4 +1,4 @@
-"""Find the causes of what is unresolved, and what to do."""
+"""Find the causes and fixes of unresolved imports and missing libraries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_causes(record: FileRecord) -> None:
     refused = record.verdict is not ArtifactVerdict.FAILS or (
         record.is_alone and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
-    # What an absent library of others may have is open, and no cause of a failure that is certain.
+    # Symbols that a missing library may export are undecided, and not a cause of a certain failure.
     unresolved = [each for each in record.imports if each.status.is_unresolved]
     lacking = [name for name in record.absent.all if is_torch_library(name) or name in unfit or refused]
     if not unresolved and not lacking:
@@ -47,19 +47,18 @@ def find_causes(record: FileRecord) -> None:
 
 
 def _loads_on(verdicts: tuple[ReleaseVerdict, ...], release: str) -> bool:
-    """Whether some known build of a release loads the file; True where none is known."""
+    """Whether a known build of a release loads the file; True if no build is known."""
     builds = [verdict for verdict in verdicts if verdict.torch == release]
     return not builds or any(verdict.loads for verdict in builds)
 
 
 def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
-    """The releases that an advice to install another torch may name: those on which the file loads with the layouts
-    that it was made with and the CUDA that their builds ship, that have wheels for its Python and that its package
-    admits; of these the ones that have the names of its other files where some have them all. None where they are not
-    known."""
+    """The releases that a fix may advise to install; None if unknown. On each of them the file loads without layout
+    change, its CUDA is the shipped one, there are wheels for its Python, and its package admits it. If some also
+    resolve the other files of the package, only those."""
     matrix, torch = record.matrix, record.torch
     if matrix is None or matrix.unknown:
-        # Where no release exports all of the names that are recorded, none has the others besides.
+        # If no release exports all recorded names, none exports all names.
         return ReleaseRanges() if matrix is not None and not matrix.exporting else None
     declared = record.target.declared
     verdicts = record.outcomes or ()

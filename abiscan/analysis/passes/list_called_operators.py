@@ -1,4 +1,4 @@
-"""List the operators that a model of AOTInductor calls by name."""
+"""List the operators that an AOTInductor model calls by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predict what dlopen would do with the file on this machine."""
+"""Predict the result of dlopen for the file on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the file: what it imports, needs and holds."""
+"""Read the file: imports, exports, needed libraries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def read_file(record: FileRecord) -> None:
     """Open the artifact and read its tables.
 
     Raises:
-        UnreadableFile: it is no shared object.
+        UnreadableFile: the file is not a valid shared object.
     """
     record.binary = record.artifact.open()
     record.facts = record.binary.facts()

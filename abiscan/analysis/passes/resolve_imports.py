@@ -20,7 +20,7 @@ from abiscan.releases import Build
 
 
 def resolve_imports(record: FileRecord) -> None:
-    """Resolve step by step, each settling what the steps before it left missing, and name the result."""
+    """Resolve in steps; each handles the imports that the earlier ones left missing."""
     target, torch = record.target, record.torch
     versions = target.pythons or target.possible
     pythons = [python for version in versions if (python := python_exports(version)) is not None]
@@ -51,11 +51,11 @@ def resolve_imports(record: FileRecord) -> None:
 
 
 def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolution:
-    """Resolve against a release by the index alone."""
+    """Resolve against a release with the index only."""
     from abiscan.loader.resolve_on_release import resolve_on_release
 
     artifact, binary, torch = record.artifact, record.binary, record.torch
-    # Where an environment here would have them is nothing of the release's: members are called by their place.
+    # Install paths of an environment here do not matter for a release: members are identified by their path.
     root = record.load_path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
     members = {place.removeprefix(root): each for place, each in record.siblings.items()}
     exports = None if torch is None else torch.exports
@@ -65,8 +65,8 @@ def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolut
 
 
 def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
-    """Resolve what no library in scope exports by other files of the package, which may load them first. What is left
-    of a plugin, which imports nothing of torch and Python, may be the names of the program that loads it."""
+    """Resolve imports that no library in scope exports by other files of the package, which may load these first. The
+    rest of a plugin that imports nothing of torch and Python may be exported by the program that loads it."""
     artifact = record.artifact
     own = [
         each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
@@ -89,7 +89,7 @@ def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
 
 
 def _leave_open_what_is_called_late(record: FileRecord, resolution: Resolution) -> tuple[str, ...]:
-    """Leave undecided what a package that opens the file lazily need not have until it is called."""
+    """Leave imports undecided that are needed only when they are called, because the package opens the file lazily."""
     missing = [
         each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
     ]
@@ -107,8 +107,8 @@ def _leave_open_what_is_called_late(record: FileRecord, resolution: Resolution) 
 
 
 def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Resolve by what files of the package that need this one load into its scope: sonames that these need, and those
-    of them that are not here."""
+    """Resolve by libraries that files of the package load into the scope of this file because they need it. Returns
+    their sonames, and those that were not found."""
     torch = record.torch
     if torch is None or record.is_alone or not any(each.status.is_unresolved for each in resolution.imports):
         return (), ()
@@ -125,14 +125,14 @@ def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[t
 
 
 def _leave_open_for_other_string(resolution: Resolution, record: FileRecord, builds: Sequence[Build]) -> None:
-    """Leave names undecided that only a build of the release with the other std::string can have: the file's name says
-    which release it is for, and the index may hold that with one std::string alone."""
+    """Leave symbols undecided that only a build of the release with the other std::string ABI can export: the index may
+    have the release that the file name declares with one ABI only."""
     torch, stated = record.torch, record.target.environment.torch
     if torch is None or torch.build is None or stated is None or stated.source is not TargetSource.FOLDER:
         return
     missing = [each for each in resolution.imports if each.owner is Owner.TORCH and each.status is Status.MISSING]
     known = {build.cxx11_abi for build in builds if build.torch == torch.target.version}
-    # A function that returns a string has a tag in its name alone.
+    # A function that returns a string differs only by an ABI tag in its name.
     wanted = {string_abi(each.name) or ("new" if "B5cxx11" in each.name else None) for each in missing}
     if len(wanted) == 1 and known == {"new" not in wanted}:
         for each in missing:
@@ -140,8 +140,8 @@ def _leave_open_for_other_string(resolution: Resolution, record: FileRecord, bui
 
 
 def _unfit_libraries(resolution: Resolution, record: FileRecord) -> tuple[str, ...]:
-    """The needed libraries of CUDA and ROCm that the torch ships in another version, or not at all, and that the
-    machine of an installed one does not have either."""
+    """The needed CUDA and ROCm libraries that the torch ships in another version or not at all and that, for an
+    installed torch, the machine does not have."""
     torch = record.torch
     if torch is None or record.target.of_file.other_gpu is not None:
         return ()
@@ -151,7 +151,7 @@ def _unfit_libraries(resolution: Resolution, record: FileRecord) -> tuple[str, .
 
 
 def _with_shipped(needed: Sequence[NeededLibrary], record: FileRecord) -> tuple[NeededLibrary, ...]:
-    """A torch that is not installed here has its libraries all the same: where it is, or where its wheel has them."""
+    """Mark the libraries of a torch that is not installed here as found, at their path in that torch or its wheel."""
     torch = record.torch
     if torch is None or torch.installed:
         return tuple(needed)

@@ -6,9 +6,9 @@ from abiscan.analysis.file_record import FileRecord
 
 
 def resolve_target(record: FileRecord) -> None:
-    """Ask the run's resolver.
+    """Call the resolver of the run.
 
     Raises:
-        UnknownBuild: `--torch` names no torch.
+        UnknownBuild: `--torch` does not name a known torch.
     """
     record.target = record.context.target.resolve(record.artifact, record.facts.machine)

@@ -1,4 +1,4 @@
-"""Find the records that the file shares with torch and whose layout ever changed."""
+"""Find the classes that the file shares with torch and whose layout changed between releases."""
 
 from __future__ import annotations
 

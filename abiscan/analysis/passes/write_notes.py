@@ -1,4 +1,4 @@
-"""Write the notes on a file: what was not found, and why verdict and loader differ."""
+"""Write the notes on a file: what was not found, and why the verdict and the loader differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from abiscan.rules.texts import shortened
 
 
 def write_notes(record: FileRecord) -> None:
-    """One sentence each, for a person."""
+    """Write the notes, one sentence each."""
     record.failure_reasons = reasons = tuple(_failure_reasons(record))
     record.notes = (
         *record.gpu_check.notes,
@@ -28,7 +28,7 @@ def write_notes(record: FileRecord) -> None:
 
 
 def _choice(record: FileRecord) -> str:
-    """What a user should know about the choice of the torch; empty where there is nothing."""
+    """Note on the choice of the target torch; empty if there is none."""
     torch, note = record.torch, record.target.of_file.note
     undecided = [b.name for b in record.imports if b.owner is Owner.TORCH and b.status is Status.UNDECIDED]
     if note or not undecided or torch is None or torch.build is None:
@@ -92,7 +92,7 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
 
 
 def _failure_reasons(record: FileRecord) -> Iterator[str]:
-    """Why a file fails although all its own imports resolve."""
+    """Reasons of a failure although all imports of the file resolve."""
     if any(b.status.is_unresolved for b in record.imports):
         return
     cell = record.cell
