@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -110,9 +110,8 @@ class MachoBinary(SymbolsOnly):
         """Every export, in the order of the export trie."""
         return map(_export, self.macho.exports())
 
-    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Exported names that start with `prefix`, sorted, at most `limit`."""
-        return tuple(map(source_name, self.macho.names_with_prefix(linker_name(prefix), limit)))
+    def _exported_names(self) -> Iterable[str]:
+        return map(source_name, self.macho.exported_names)
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -108,9 +108,8 @@ class PeBinary(SymbolsOnly):
         """Every export that has a name, in table order."""
         return (_export(each, each.name) for each in self.pe.exports() if each.name is not None)
 
-    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Exported names that start with `prefix`, sorted, at most `limit`."""
-        return self.pe.names_with_prefix(prefix, limit)
+    def _exported_names(self) -> Iterable[str]:
+        return self.pe.exported_names
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Collection, Container, Iterable, Iterator
+from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from abiscan.model.facts import BuildMarks
@@ -11,8 +15,22 @@ if TYPE_CHECKING:
     from abiscan.model.facts import CallSite, DerivedClass, Export, VtableWord
 
 
-class SymbolsOnly:
+class SymbolsOnly(ABC):
     """Nothing is known of the code, the classes and the debug information of the file."""
+
+    @abstractmethod
+    def _exported_names(self) -> Iterable[str]:
+        """The names of all exports."""
+
+    @cached_property
+    def _sorted_names(self) -> list[str]:
+        return sorted(self._exported_names())
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        names = self._sorted_names
+        first = bisect_left(names, prefix)
+        return tuple(takewhile(lambda name: name.startswith(prefix), names[first : first + limit]))
 
     def is_bound_when_called(self, symbols: Container[int]) -> bool:
         """Not known."""

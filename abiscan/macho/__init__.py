@@ -9,6 +9,5 @@ from __future__ import annotations
 
 from abiscan.macho.macho_file import MachoFile, read_macho
 from abiscan.macho.macho_magic import MACHO_MAGICS, peek_macho
-from abiscan.macho.universal import read_slices
 
-__all__ = ["MACHO_MAGICS", "MachoFile", "peek_macho", "read_macho", "read_slices"]
+__all__ = ["MACHO_MAGICS", "MachoFile", "peek_macho", "read_macho"]

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from abiscan.model.macho_facts import LinkedLibrary, MachoExport, MachoFacts, MachoImport, MachoSlice
+from abiscan.file_buffer import Sparse
+from abiscan.macho.bind_opcodes import bound_symbols
+from abiscan.macho.chained_fixups import chained_imports
+from abiscan.macho.export_trie import read_trie
+from abiscan.macho.load_commands import (
+    DyldTables,
+    build_target,
+    dyld_tables,
+    install_name,
+    is_encrypted,
+    linked_libraries,
+    run_paths,
+    uuid,
+)
+from abiscan.macho.macho_image import MachoImage, decoded
+from abiscan.macho.symbol_list import external_symbols
+from abiscan.macho.variable_length import DamagedTableError
+from abiscan.model.limits import MAX_IMPORTS
+from abiscan.model.macho_facts import (
+    LinkedLibrary,
+    LookupScope,
+    MachoExport,
+    MachoFacts,
+    MachoImport,
+    MachoReexport,
+    MachoSlice,
+)
 
 if TYPE_CHECKING:
     import mmap
 
-    from abiscan.file_buffer import Sparse
+_MH_TWOLEVEL: Final = 0x80
+# BIND_SPECIAL_DYLIB_...
+_SCOPES: Final = {
+    0: LookupScope.SELF,
+    -1: LookupScope.MAIN_EXECUTABLE,
+    -2: LookupScope.FLAT,
+    -3: LookupScope.WEAK_DEFINITION,
+}
+_Value = TypeVar("_Value")
 
 
 class MachoFile:
@@ -22,77 +56,205 @@ class MachoFile:
 
     Attributes:
         path: as the user would write it; used in messages.
-        slices: all of the file.
+        image: the layer below.
 
     Raises:
         UnreadableFile: it is no Mach-O file, has no such slice, or its load commands lie outside of it. So do all
             methods whose table does.
     """
 
-    slices: tuple[MachoSlice, ...]
-
     def __init__(
         self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None, *, machine: str | None = None
     ) -> None:
         self.path = path
+        self.image = MachoImage(buffer, path, sparse, machine=machine)
 
     @property
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file, all slices."""
-        raise NotImplementedError
+        self.image.need(0, self.image.size)
+        return self.image.buffer
 
     @property
     def size(self) -> int:
         """Of the slice, in bytes."""
-        raise NotImplementedError
+        return self.image.slice_size
 
     @property
     def machine(self) -> str:
         """Of the slice: `x86_64`, `arm64`, `arm64e`, ..."""
-        raise NotImplementedError
+        return self.image.machine
+
+    @property
+    def slices(self) -> tuple[MachoSlice, ...]:
+        """All of the file."""
+        return self.image.slices
 
     @cached_property
     def install_name(self) -> str | None:
         """LC_ID_DYLIB."""
-        raise NotImplementedError
+        return install_name(self.image)
 
     @cached_property
     def libraries(self) -> tuple[LinkedLibrary, ...]:
         """In the order of the load commands."""
-        raise NotImplementedError
+        return linked_libraries(self.image)
+
+    @cached_property
+    def _tables(self) -> DyldTables:
+        return dyld_tables(self.image)
+
+    @property
+    def is_two_level(self) -> bool:
+        """MH_TWOLEVEL is set."""
+        return bool(self.image.flags & _MH_TWOLEVEL)
+
+    # --- imports ----------------------------------------------------------------------------------------------------
+
+    @property
+    def imports_from(self) -> str:
+        """The table that imports are read from: `chained-fixups`, `dyld-info` or `symtab`."""
+        if self._tables.chained is not None:
+            return "chained-fixups"
+        return "symtab" if self._tables.bind is None else "dyld-info"
 
     @cached_property
     def imports(self) -> tuple[MachoImport, ...]:
         """What dyld looks up when it loads the file, each name once a library."""
-        raise NotImplementedError
+        found = dict.fromkeys(self._bound())
+        if len(found) > MAX_IMPORTS:
+            raise self.image.corrupt(f"more than {MAX_IMPORTS} imports")
+        return tuple(self._import(*each) for each in found)
 
-    def facts(self) -> MachoFacts:
-        """Everything that is read of every file, as a value."""
-        raise NotImplementedError
+    def _bound(self) -> Iterable[tuple[bytes, int, bool]]:
+        tables = self._tables
+        if tables.chained is not None:
+            return chained_imports(self.image, *tables.chained)
+        if tables.bind is not None:
+            return (*self._opcodes(tables.bind), *self._opcodes(tables.lazy_bind, lazy=True))
+        return ((each.name, each.ordinal, each.weak) for each in external_symbols(self.image) if not each.is_defined)
+
+    def _opcodes(self, place: tuple[int, int] | None, *, lazy: bool = False) -> tuple[tuple[bytes, int, bool], ...]:
+        if place is None or not place[1]:
+            return ()
+        data = self.image.piece(*place, "the bind opcodes")
+        return self._checked(lambda: tuple(bound_symbols(data, lazy=lazy)), "bind opcodes")
+
+    def _checked(self, read: Callable[[], _Value], what: str) -> _Value:
+        try:
+            return read()
+        except DamagedTableError as error:
+            raise self.image.corrupt(f"{what}: {error}") from None
+
+    def _import(self, raw: bytes, ordinal: int, weak: bool) -> MachoImport:
+        if not self.is_two_level:
+            return MachoImport(decoded(raw), LookupScope.FLAT, None, weak)
+        if ordinal in _SCOPES:
+            return MachoImport(decoded(raw), _SCOPES[ordinal], None, weak)
+        library = self._library(ordinal)
+        if library is None:
+            raise self.image.corrupt(f"an import from library {ordinal}, of {len(self.libraries)}")
+        return MachoImport(decoded(raw), LookupScope.LIBRARY, library, weak)
+
+    def _library(self, ordinal: int) -> str | None:
+        return self.libraries[ordinal - 1].name if 0 < ordinal <= len(self.libraries) else None
+
+    @cached_property
+    def coalesced(self) -> tuple[str, ...]:
+        """Weak definitions that dyld replaces where another image has a strong one, and that may be absent elsewhere:
+        the file has its own."""
+        names = dict.fromkeys(decoded(name) for name, _, _ in self._opcodes(self._tables.weak_bind))
+        known = {each.name for each in self.imports}
+        return tuple(name for name in names if name not in known)
+
+    # --- exports ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _exports(self) -> dict[str, MachoExport]:
+        place = self._tables.exports
+        found: Iterable[MachoExport]
+        if place is not None:
+            data = self.image.piece(*place, "the export trie")
+            found = self._checked(lambda: self._of_trie(data), "export trie")
+        else:
+            found = self._of_symbols()
+        exports: dict[str, MachoExport] = {}
+        for each in found:
+            exports.setdefault(each.name, each)
+        return exports
+
+    def _of_trie(self, data: bytes) -> list[MachoExport]:
+        found = []
+        is_code = self.image.is_code
+        for each in read_trie(data):
+            name = decoded(each.name)
+            if each.target is not None:
+                target = MachoReexport(self._library(each.address), decoded(each.target))
+                found.append(MachoExport(name, 0, each.weak, each.thread_local, False, target))
+            else:
+                code = not each.absolute and is_code(each.address)
+                found.append(MachoExport(name, each.address, each.weak, each.thread_local, code))
+        return found
+
+    def _of_symbols(self) -> Iterator[MachoExport]:
+        for each in external_symbols(self.image):
+            if each.is_defined:
+                address = each.address if each.absolute else each.address - self.image.base_address
+                code = not each.absolute and self.image.is_code(address)
+                yield MachoExport(decoded(each.name), address, each.weak, False, code)
+
+    @property
+    def exported_names(self) -> Collection[str]:
+        """The names of all exports, in their order."""
+        return self._exports.keys()
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, re-exported symbols included; those of re-exported libraries are not."""
-        raise NotImplementedError
+        return name in self._exports
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """Those of the names for which `exports_name` is true."""
-        raise NotImplementedError
+        return frozenset(filter(self._exports.__contains__, names))
 
     def export(self, name: str) -> MachoExport | None:
         """The export of this name."""
-        raise NotImplementedError
+        return self._exports.get(name)
 
     def exports(self) -> Iterator[MachoExport]:
         """Every export, in the order of the export trie."""
-        raise NotImplementedError
+        return iter(self._exports.values())
 
-    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Exported names that start with `prefix`, sorted, at most `limit`."""
-        raise NotImplementedError
+    # --- the rest ---------------------------------------------------------------------------------------------------
+
+    def facts(self) -> MachoFacts:
+        """Everything that is read of every file, as a value."""
+        image = self.image
+        target = build_target(image)
+        return MachoFacts(
+            path=self.path,
+            size=self.size,
+            machine=self.machine,
+            bits=64 if image.is64 else 32,
+            slices=self.slices,
+            file_type=image.file_type,
+            install_name=self.install_name,
+            libraries=self.libraries,
+            rpaths=run_paths(image),
+            platform=target.platform,
+            minimum_os=target.minimum_os,
+            sdk=target.sdk,
+            two_level=self.is_two_level,
+            imports=self.imports,
+            coalesced=self.coalesced,
+            imports_from=self.imports_from,
+            uuid=uuid(image),
+            tools=target.tools,
+            encrypted=is_encrypted(image),
+        )
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""
-        raise NotImplementedError
+        return self.image.strings_with(part, self.image.read_only_places(), gap)
 
 
 def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | None = None) -> MachoFile:
@@ -105,4 +267,6 @@ def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | No
     Raises:
         UnreadableFile: as `MachoFile`.
     """
-    raise NotImplementedError
+    if isinstance(data, Sparse):
+        return MachoFile(data.buffer, display, data, machine=machine)
+    return MachoFile(data, display, machine=machine)

@@ -28,8 +28,10 @@ MAX_CHAIN_STEPS = 1 << 22
 # Addresses in DT_RELR; libtorch_cpu has some 300,000 relative relocations.
 MAX_PACKED_RELOCATIONS = 1 << 22
 
-# Entries of the import tables of a PE file; torch_python.dll has some 6,000.
-MAX_PE_IMPORTS = 1 << 20
+# Imports of a PE or Mach-O file; torch_python.dll has some 6,000.
+MAX_IMPORTS = 1 << 20
+# Exports of a Mach-O file; libtorch_cpu.dylib has some 60,000.
+MAX_EXPORTS = 1 << 22
 
 # GPU images; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
@@ -157,7 +159,8 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
-    Limit("imports of a PE file", MAX_PE_IMPORTS, "", "unreadable"),
+    Limit("imports of a PE or Mach-O file", MAX_IMPORTS, "", "unreadable"),
+    Limit("exports of a Mach-O file", MAX_EXPORTS, "", "unreadable"),
     Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),

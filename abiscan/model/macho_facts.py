@@ -101,7 +101,7 @@ class MachoExport(Struct, frozen=True, gc=False):
         address: relative to the Mach-O header, an absolute value for an absolute symbol; 0 for a re-export.
         weak: a weak definition, which dyld coalesces with others of its name.
         thread_local: EXPORT_SYMBOL_FLAGS_KIND_THREAD_LOCAL.
-        is_code: whether it lies in a segment that is executable.
+        is_code: whether it lies in a section with instructions.
         reexport: the symbol that it stands for.
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
@@ -64,21 +63,6 @@ class ExportTable:
             if name is not None and place < len(self._functions) and self._functions[place]:
                 found.setdefault(name, place)
         return found
-
-    @cached_property
-    def sorted_names(self) -> list[str]:
-        """Exported names in the order of their characters."""
-        return sorted(self.names)
-
-    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` of the sorted names that start with `prefix`."""
-        names = self.sorted_names
-        at = bisect_left(names, prefix)
-        found: list[str] = []
-        while at < len(names) and len(found) < limit and names[at].startswith(prefix):
-            found.append(names[at])
-            at += 1
-        return tuple(found)
 
     def by_name(self, name: str) -> PeExport | None:
         """The export of a name."""

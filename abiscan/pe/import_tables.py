@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from abiscan.model.limits import MAX_NEEDED, MAX_PE_IMPORTS
+from abiscan.model.limits import MAX_IMPORTS, MAX_NEEDED
 from abiscan.model.pe_facts import PeImport
 from abiscan.pe.pe_image import DELAYED_IMPORTS, IMPORTS, PeImage
 
@@ -75,11 +75,11 @@ def read_imports(image: PeImage, libraries: tuple[ImportedLibrary, ...]) -> tupl
     """What the file imports from these libraries, in table order.
 
     Raises:
-        UnreadableFile: a table or a name lies outside of the file; there are more imports than MAX_PE_IMPORTS or than
+        UnreadableFile: a table or a name lies outside of the file; there are more imports than MAX_IMPORTS or than
             the file has room for, as where tables overlap.
     """
     by_ordinal = 1 << 63 if image.is64 else 1 << 31
-    left = min(MAX_PE_IMPORTS, image.size // (8 if image.is64 else 4))
+    left = min(MAX_IMPORTS, image.size // (8 if image.is64 else 4))
     found: list[tuple[ImportedLibrary, int]] = []
     for library in libraries:
         what = f"the imports from {library.name}"

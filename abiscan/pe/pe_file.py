@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -144,9 +144,10 @@ class PeFile:
         """Every export: those with names in the order of the name table, then those without."""
         return self._export_table.rows()
 
-    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Exported names that start with `prefix`, sorted, at most `limit`."""
-        return self._export_table.with_prefix(prefix, limit)
+    @property
+    def exported_names(self) -> Collection[str]:
+        """The names of all exports, in the order of the name table."""
+        return self._export_table.names.keys()
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""

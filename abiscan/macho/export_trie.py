@@ -1,0 +1,87 @@
+"""The export trie (LC_DYLD_INFO and LC_DYLD_EXPORTS_TRIE; EXPORT_SYMBOL_FLAGS_... of <mach-o/loader.h>)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from abiscan.macho.variable_length import DamagedTableError, read_name, read_uleb
+from abiscan.model.limits import MAX_EXPORTS, MAX_NAMES, MAX_STRING
+
+_KIND, _THREAD_LOCAL = 0x03, 0x01
+_ABSOLUTE = 0x02
+_WEAK, _REEXPORT, _STUB_AND_RESOLVER = 0x04, 0x08, 0x10
+
+
+class TrieExport(Struct, frozen=True, gc=False):
+    """An entry of the trie.
+
+    Attributes:
+        address: relative to the header; of a re-export the ordinal of the library.
+        target: the name in that library, of a re-export; else None.
+    """
+
+    name: bytes
+    address: int
+    weak: bool
+    thread_local: bool
+    absolute: bool
+    target: bytes | None
+
+
+def read_trie(data: bytes) -> Iterator[TrieExport]:
+    """Every export, in the order of the trie.
+
+    A linker writes nodes apart from each other, each with one parent. Reading ends at a node that is reached twice, and
+    where nodes overlap so that more is read than the trie has bytes: the time is linear.
+
+    Raises:
+        DamagedTableError: a node lies outside or is reached twice, nodes overlap, or there are more exports or longer
+            names than are read.
+    """
+    left, names_left, exports_left = len(data), MAX_NAMES, MAX_EXPORTS
+    waiting: list[tuple[int, bytes]] = [(0, b"")] if data else []
+    seen: set[int] = set()
+    while waiting:
+        node, name = waiting.pop()
+        if node in seen:
+            raise DamagedTableError("a node of the export trie is reached twice")
+        seen.add(node)
+        size, at = read_uleb(data, node)
+        children = at + size
+        if children >= len(data):
+            raise DamagedTableError("a node of the export trie ends outside")
+        if size:
+            exports_left -= 1
+            yield _terminal(data[at:children], name)
+        count, at = data[children], children + 1
+        found = []
+        for _ in range(count):
+            edge, at = read_name(data, at)
+            child, at = read_uleb(data, at)
+            if not edge:
+                raise DamagedTableError("an edge of the export trie without a name")
+            longer = name + edge
+            names_left -= len(longer)
+            if len(longer) > MAX_STRING or names_left < 0:
+                raise DamagedTableError(f"names of more than {MAX_NAMES} bytes together in the export trie")
+            found.append((child, longer))
+        waiting += reversed(found)
+        left -= at - node
+        if left < 0:
+            raise DamagedTableError("nodes of the export trie overlap")
+        if exports_left < 0:
+            raise DamagedTableError(f"more than {MAX_EXPORTS} exports")
+
+
+def _terminal(data: bytes, name: bytes) -> TrieExport:
+    flags, at = read_uleb(data, 0)
+    address, at = read_uleb(data, at)
+    target = None
+    if flags & _REEXPORT:
+        target, at = read_name(data, at)
+        # The name is left out where it is the same.
+        target = target or name
+    kind = flags & _KIND
+    return TrieExport(name, address, bool(flags & _WEAK), kind == _THREAD_LOCAL, kind == _ABSOLUTE, target)
