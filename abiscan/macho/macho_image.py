@@ -47,7 +47,7 @@ class LoadCommand(Struct, frozen=True):
     body: bytes
 
 
-class MappedSection(Struct, frozen=True):
+class SegmentSection(Struct, frozen=True):
     """A section of a segment; addresses as in the file, offset in the slice."""
 
     name: str
@@ -131,8 +131,8 @@ class MachoImage(FileBuffer):
             raise self.corrupt(f"a load command of type {command.kind:#x} is too short")
         return layout.unpack_from(command.body)
 
-    def _read_segments(self) -> tuple[MappedSection, ...]:
-        found: list[MappedSection] = []
+    def _read_segments(self) -> tuple[SegmentSection, ...]:
+        found: list[SegmentSection] = []
         for command in self.commands:
             if command.kind not in (_LC_SEGMENT, _LC_SEGMENT_64):
                 continue
@@ -156,7 +156,7 @@ class MachoImage(FileBuffer):
             for row in section.iter_unpack(table):
                 flags = row[8]
                 found.append(
-                    MappedSection(
+                    SegmentSection(
                         _text(row[0]),
                         _text(row[1]),
                         row[2],
