@@ -1,8 +1,8 @@
-"""Ask the package index which of `ownership/source_projects.py` still publish the source of their newest release.
+"""Ask the package index which packages of the catalogue still publish the source of their newest release.
 
     python tools/check_source_projects.py [--index URL]
 
-Exit status 1 where a listed project has none (PEP 691 answers are read).
+Asked are those with `sdist = true`. Exit status 1 where one has none (PEP 691 answers are read).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from abiscan.ownership.source_projects import PUBLISH_SOURCE
+from tools import package_data
 
 
 def has_source(index: str, project: str) -> bool:
@@ -46,7 +46,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--index", required=True, help="simple API of a package index")
     index = parser.parse_args().index
-    without = [project for project in sorted(PUBLISH_SOURCE) if not has_source(index, project)]
+    listed = [package.name for package in package_data.catalogue().package if package.sdist]
+    without = [project for project in listed if not has_source(index, project)]
     for project in without:
         print(f"{project}: its newest release has no source distribution")
     return 1 if without else 0

@@ -145,7 +145,9 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
     python = None if facts.python is None else PythonVersion(*facts.python)
     said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
     if not here or known.environment is None:
-        return Environment(python, packages=said) if python is not None or said else None
+        if python is None and not said and not facts.platform:
+            return None
+        return Environment(python, packages=said, platform=facts.platform)
     packages = {**known.environment.packages, **said}
     return replace(known.environment, python=python or known.environment.python, packages=packages)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from abiscan.diagnosis import install_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
@@ -55,15 +55,32 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     """
     if _is_of_android(missing):
         return _OF_ANDROID
+    known = install_commands.find_package(missing, project)
+    command = None if known is None else install_commands.build(known, missing)
+    if command is not None:
+        return command
     name = package(missing) or normalised(project)
-    if name in PUBLISH_SOURCE:
-        return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
     base = re.split(r"[/\\!]", missing.file.path)[-1]
     tree = f"in the source tree of {name or word(base, 'the extension')}"
     # A file by itself may be of no package: its own source tree is where it is built.
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
+
+
+def reinstall(missing: MissingName, project: str | None = None) -> tuple[str, ...]:
+    """The ways to have the extension for the torch that is there: its wheel, else a build.
+
+    Args:
+        project: as of `rebuild`.
+    """
+    known = None if _is_of_android(missing) else install_commands.find_package(missing, project)
+    ways = () if known is None else install_commands.install(known, missing)
+    if ways:
+        return ways
+    release = other_release(missing)
+    command = rebuild(missing, project)
+    return (command,) if release is None else (release, f"or: {command}")
 
 
 # Apps have torch from Maven, in their own folder.
@@ -152,7 +169,10 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     if not ranges:
         return None
     newest = missing.known_versions[-1] if missing.known_versions else None
-    command = f"pip install {torch_range(ranges, newest)}"
+    command = None
+    if missing.file.facts is None and ranges.last != newest and missing.target is not None:
+        command = install_commands.install_torch(ranges.last, missing)
+    command = command or f"pip install {torch_range(ranges, newest)}"
     newest_python = max(with_wheels(ranges.last), default=None)
     if newest_python is None or newest_python >= _MAINTAINED:
         return command
@@ -163,9 +183,21 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
 
 
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
-    """The ways out: another build of the extension, another torch."""
-    release = None if package(missing) in PUBLISH_SOURCE else other_release(missing)
-    ways = [rebuild(missing) if release is None else release]
-    if (other := install_torch(missing, ranges)) is not None:
-        ways.append(other)
-    return "\nor: ".join(ways)
+    """The ways out: the build of the extension for this torch, another torch."""
+    first, *ways = reinstall(missing)
+    other = install_torch(missing, ranges)
+    return "\n".join((first, *ways)) + ("" if other is None else f"\nor: {other}")
+
+
+def by_release(ranges: ReleaseRanges, ways: str) -> str:
+    """The question that decides where the torch is not known, and what to do for either reply.
+
+    Args:
+        ranges: the releases that export the name.
+        ways: what to do where another one is there.
+    """
+    return (
+        'python -c "import torch; print(torch.__version__)"  # which torch it is decides\n'
+        f"{ranges.text()}: it exports the symbol; abiscan explain --torch VERSION shows what else it can be\n"
+        f"another one: {ways}"
+    )

@@ -32,6 +32,8 @@ class Environment(Struct, frozen=True):
         packages: distribution name -> version, of the CUDA and ROCm packages that are installed
             (`nvidia-nvjitlink-cu12`), and of torch and those that are released with it (`torchvision`).
         torches: directories of every torch on the environment's path.
+        platform: where the error came up, as wheel tags name it (`win_amd64`, `macosx`, `linux_aarch64`), where a text
+            tells; empty where it does not.
     """
 
     python: PythonVersion | None = None
@@ -39,6 +41,7 @@ class Environment(Struct, frozen=True):
     libraries: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     torches: tuple[str, ...] = ()
+    platform: str = ""
 
 
 class Knowledge(Struct, frozen=True, dict=True):

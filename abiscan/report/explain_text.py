@@ -35,7 +35,8 @@ def _block(subject: Subject, style: Style) -> list[str]:
     lines = _leading_cause(subject, style, printed) + _about(subject, style)
     others = subject.causes[1:] if style.verbose else subject.causes[1 : 1 + _OTHERS]
     for cause in others:
-        lines += _other_cause(cause, style, printed)
+        if not printed.issuperset((*cause.evidence, cause.fix)):
+            lines += _other_cause(cause, style, printed)
     hidden = len(subject.causes) - 1 - len(others)
     if hidden > 0:
         lines.append(style.dim(f"  {hidden} less likely: -v"))

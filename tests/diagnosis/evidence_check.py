@@ -11,11 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactReport
 from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
-from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from tests.diagnosis.evidence import FIELDS, GROUP_SENTENCES, SENTENCES, SUMMARIES, Sentence
 from tests.diagnosis.oracles import Case, Sight, read_elf
 
@@ -34,12 +34,26 @@ def wrong_fix(case: Case, fix: str) -> Iterator[str]:
                 skip = False
             elif argument == "--no-binary":
                 skip = True
-                if arguments[at + 1] not in PUBLISH_SOURCE:
+                known = packages_by_name().get(arguments[at + 1])
+                if known is None or not known.sdist:
                     yield f"{arguments[at + 1]} is not known to publish its source"
-            elif argument in ("--force-reinstall", "."):
+            elif argument in ("-f", "-i", "--index-url", "--extra-index-url"):
+                skip = True
+                yield from _wrong_address(arguments[at + 1])
+            elif argument.startswith("https://"):
+                yield from _wrong_address(argument)
+            elif argument.strip('"').startswith("git+https://"):
+                if argument.strip('"').removeprefix("git+") not in {p.repository for p in packages_by_name().values()}:
+                    yield f"{argument} is no known repository"
+            elif argument in ("--force-reinstall", "--upgrade", "--no-index", "."):
                 continue
             else:
                 yield from _wrong_requirement(case, argument.strip('"'))
+
+
+def _wrong_address(address: str) -> Iterator[str]:
+    if address.split("/")[2] not in "".join(wheels.install for wheels in wheels_by_id().values()):
+        yield f"{address} is no known place of wheels"
 
 
 def _wrong_requirement(case: Case, text: str) -> Iterator[str]:
@@ -54,7 +68,7 @@ def _wrong_requirement(case: Case, text: str) -> Iterator[str]:
             yield f"{text}: no known release"
         elif picked[-1] != case.torch and (lacking := _lacking_names(case, picked[-1])):
             yield f"{text}: pip picks {picked[-1]}, which has no {lacking[0]}"
-    elif requirement.name not in PUBLISH_SOURCE and text not in CUDA_DISTRIBUTIONS and text != "mkl":
+    elif requirement.name not in packages_by_name() and text not in CUDA_DISTRIBUTIONS and text != "mkl":
         yield f"{text} is no distribution that is known to exist"
 
 

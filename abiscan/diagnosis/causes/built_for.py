@@ -161,18 +161,18 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     release is missing from an older torch; one that went with a release from a newer.
     """
     begins, ends = ranges.first, ranges.last
-    newer = (
+    if_older = (
         f"If your torch is older than {begins}: it does not export {missing.shown}, and the file was built for a newer "
-        "one.",
-        missing.exported_text,
-        _DECIDE,
+        "one."
     )
-    older = (
+    if_newer = (
         f"If your torch is newer than {ends}: it no longer exports {missing.shown}, and the file was built for an "
-        "older one.",
-        missing.exported_text,
-        _DECIDE,
+        "older one."
     )
+    both = not missing.in_newest_known and not missing.in_oldest_known
+    newer = (if_older, *((if_newer,) if both else ()), missing.exported_text)
+    older = (if_newer, *((if_older,) if both else ()), missing.exported_text)
+    fix = fixes.by_release(ranges, fix)
     if not missing.in_newest_known:
         # An installer puts no torch beside a Python that has no wheels of it.
         older_ones, newer_ones = _installable_beside(missing, begins, ends)
@@ -195,7 +195,6 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
             f"If your torch is newer than {before} and older than {after}: it does not export {missing.shown}, and the "
             "file was built for one on either side.",
             missing.exported_text,
-            _DECIDE,
         )
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)
     # Hardly anybody has a torch from before 1.0, where the index begins.

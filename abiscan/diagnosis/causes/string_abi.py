@@ -7,6 +7,7 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` chooses when a f
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.install_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -320,6 +321,8 @@ def _fix(missing: MissingName, mine: str) -> str:
         )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
+    if find_package(missing) is not None:
+        return fixes.by_release(missing.exported_in, ways) if missing.target is None and missing.exported_in else ways
     text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
         text += f"\nor pick the wheel made for torch {versions.minor(missing.target.version)}"

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
@@ -22,7 +23,6 @@ from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangle
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import is_python_name
-from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from abiscan.ownership.torch_names import SHIM_PREFIXES
 from abiscan.ownership.vendors import vendor_of
 
@@ -165,7 +165,7 @@ def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
             return True
         if is_plain_word(name) or "." in name or "_" not in name.strip("_") or name.isupper():
             return is_known(name, knowledge)
-        if name.replace("_", "-").lower() in PUBLISH_SOURCE:
+        if name.replace("_", "-").lower() in packages_by_name():
             return False
         # A project on torch is named as its C shims are (`torch_geometric`).
         shim = name.startswith(SHIM_PREFIXES)

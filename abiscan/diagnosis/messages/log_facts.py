@@ -148,6 +148,7 @@ class LogFacts(Struct, frozen=True):
         cxx11_abi: whether torch is built with the new std::string, where it was asked, or the label tells.
         made_for: an extension, and the torch (major.minor) that the label of its version names.
         companions: packages that are released with torch (`torchvision`) -> version, with its local label.
+        platform: as wheel tags name it, where it is not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
     """
 
     torch: str | None = None
@@ -155,6 +156,7 @@ class LogFacts(Struct, frozen=True):
     cxx11_abi: bool | None = None
     companions: Mapping[str, str] = field(default_factory=dict)
     made_for: tuple[str, str] | None = None
+    platform: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -165,7 +167,19 @@ def log_facts(text: str) -> LogFacts:
     abi = _cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
-    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text))
+    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), _platform(text))
+
+
+# A frame of Python or a path of Windows; what collect_env and forms of issues print.
+_PLATFORMS: Final = (
+    ("win_amd64", re.compile(r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d")),
+    ("macosx", re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d")),
+    ("linux_aarch64", re.compile(r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64")),
+)
+
+
+def _platform(text: str) -> str:
+    return next((platform for platform, pattern in _PLATFORMS if pattern.search(text) is not None), "")
 
 
 def _made_for(text: str) -> tuple[str, str] | None:

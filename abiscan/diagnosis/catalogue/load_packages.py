@@ -1,0 +1,65 @@
+"""The package catalogue of this release, from `abiscan/data/packages.json`, which `tools/generate.py` makes of
+`packages.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import msgspec
+
+from abiscan.data import data_file
+from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Wheels
+
+_PARTS = re.compile(r"[/\\]")
+
+
+@cache
+def load_packages() -> PackageCatalogue:
+    """Every row."""
+    with open(data_file("packages.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=PackageCatalogue)
+
+
+@cache
+def packages_by_name() -> Mapping[str, Package]:
+    """The packages by their normalised names."""
+    return {package.name: package for package in load_packages().package}
+
+
+@cache
+def wheels_by_id() -> Mapping[str, Wheels]:
+    """The wheels by their ids."""
+    return {wheels.id: wheels for wheels in load_packages().wheels}
+
+
+@cache
+def _packages_by_module() -> Mapping[str, Package]:
+    return {module.lower(): package for package in load_packages().package for module in package.modules}
+
+
+def package_of_file(path: str) -> Package | None:
+    """The package that a shared object belongs to, by its folders and its name; None where neither tells.
+
+    `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so` are torch-scatter's,
+    `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so` is flash-attn's.
+    """
+    *folders, base = _PARTS.split(path)
+    by_module = _packages_by_module()
+    stem = base.partition(".")[0]
+    for part in (*reversed(folders), stem):
+        found = by_module.get(part.removesuffix(".libs").lower())
+        if found is not None:
+            return found
+    return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
+
+
+@cache
+def _packages_by_namespace() -> Mapping[str, Package]:
+    return {namespace: package for package in load_packages().package for namespace in package.namespaces}
+
+
+def package_of_namespace(namespace: str) -> Package | None:
+    """The package whose C++ names are in a top-level namespace."""
+    return _packages_by_namespace().get(namespace)

@@ -1,0 +1,230 @@
+"""Commands that install a package for the torch that is there, from the catalogue of packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, TypeVar
+
+from abiscan.diagnosis.catalogue.load_packages import (
+    package_of_file,
+    package_of_namespace,
+    packages_by_name,
+    wheels_by_id,
+)
+from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.target import TorchBuild
+from abiscan.releases.build import has_the_new_string
+
+_Entry = TypeVar("_Entry")
+_TORCH: Final = "torch"
+_PIP: Final = "pip install --force-reinstall --no-deps"
+_PIP_WITH_TORCH: Final = "pip install --force-reinstall"
+_BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
+_CUDA = re.compile(r"cu(\d{1,2})\d")
+# The first release whose builds on the package index all have the new std::string.
+_NEW_STRING: Final = (2, 7)
+_PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
+
+
+def find_package(missing: MissingName, name: str | None = None) -> Package | None:
+    """The package that has the file with the missing name; None where it is not in the catalogue.
+
+    Args:
+        name: the distribution or module as a message names it.
+    """
+    for text in (missing.file.distribution, name):
+        found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
+        if found is not None:
+            return found
+    found = package_of_file(missing.file.path) if missing.file.path else None
+    if found is None and name is not None:
+        found = package_of_file(name)
+    if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
+        found = package_of_namespace(missing.namespace)
+    return None if found is None or found.name == _TORCH else found
+
+
+def install(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """The ways to have the package for the target, the best first: a wheel, else a build of its source.
+
+    A line that is no command says that no wheel is known. Empty where neither is known.
+    """
+    if package.needs_no_torch or package.conda:
+        command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
+        return (command,)
+    target = missing.target
+    source = build(package, missing)
+    if target is None or versions.order(target.version) is None:
+        general = _for_any(package)
+        return general if general else ((source,) if source else ())
+    wheel = next(_wheels_for(package, missing, target), None)
+    if wheel is not None:
+        return (wheel,)
+    ways = []
+    if package.wheels and source is not None:
+        dates = [wheels_by_id()[each].date for each in package.wheels]
+        ways.append(f"No wheel of {package.name} for {missing.target_label} is known ({max(dates)}): build it")
+    if source is not None:
+        ways.append(source)
+    elif package.upgrade:
+        ways.append(_upgrade(package))
+    return tuple(ways)
+
+
+def build(package: Package, missing: MissingName) -> str | None:
+    """The command that builds it against the installed torch; None where pip cannot get its source."""
+    if not package.sdist and not package.repository:
+        return None
+    gpu = missing.target is None or missing.target.variant != "cpu"
+    environment = " ".join(package.environment) if gpu else ""
+    if package.sdist:
+        release = f"--no-binary {package.name} {package.name}"
+    else:
+        release = f'"git+{package.repository}"'
+    command = " ".join(filter(None, (environment, _BUILD, release)))
+    notes = []
+    if package.requires:
+        notes.append(f"first: pip install {' '.join(package.requires)}")
+    if gpu and missing.target is not None and missing.target.cuda is not None:
+        notes.append(f"needs nvcc of CUDA {missing.target.cuda}")
+    return f"{command}  # {'; '.join(notes)}" if notes else command
+
+
+def install_torch(version: str, missing: MissingName) -> str | None:
+    """The command that installs one release of torch, in the variant that is there or may be; None where no index of
+    it is known."""
+    variant = "" if missing.target is None else missing.target.variant
+    platform = _platform(missing)
+    for wheels in (wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels):
+        known = _of_release(wheels.variants, version)
+        if known is None or platform not in wheels.platforms:
+            continue
+        chosen = variant if variant in known else _nearest(known, variant)
+        if chosen is not None:
+            return f"pip install {_filled(wheels, packages_by_name()[_TORCH], version, chosen, missing)}"
+    return None
+
+
+def _nearest(known: tuple[str, ...], variant: str) -> str | None:
+    """The newest variant of the same CUDA as one that is not there; the newest of all where none is given."""
+    cuda = [each for each in known if _CUDA.fullmatch(each)]
+    if not variant:
+        return max(cuda, default=None)
+    major = _CUDA.fullmatch(variant)
+    if major is None:
+        return None
+    same = [each for each in cuda if (found := _CUDA.fullmatch(each)) is not None and found[1] == major[1]]
+    return max(same or cuda, default=None)
+
+
+def _upgrade(package: Package) -> str:
+    return f"pip install --upgrade {package.name}"
+
+
+def _for_any(package: Package) -> tuple[str, ...]:
+    """What to install where torch is not known: the page or the release for whatever torch there is."""
+    for wheels in (wheels_by_id()[each] for each in package.wheels):
+        torch = next(iter(wheels.variants))
+        variant = wheels.variants[torch][-1]
+        if package.fetches_wheel:
+            return (f"{_BUILD} {package.name}  # takes the published wheel for the installed torch, if there is one",)
+        places = _places(wheels, package, torch if torch.count(".") > 1 else f"{torch}.0", variant)
+        example = wheels.install.format_map({**places, "python": "cp312", "py": "py312", "platform": "linux_x86_64"})
+        how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
+        return (f"{how} {example}  # for torch {places['torch']}+{variant}: put in the torch and CUDA that are there",)
+    return (_upgrade(package),) if package.upgrade else ()
+
+
+def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[str]:
+    """Commands for each row of wheels that has one for the target."""
+    platform = _platform(missing)
+    python = missing.loading_python
+    for wheels in (wheels_by_id()[each] for each in package.wheels):
+        known = _of_release(wheels.variants, target.version)
+        if known is None or platform not in wheels.platforms:
+            continue
+        variant = _chosen_variant(package, known, target)
+        if variant is None or (wheels.releases and _of_release(wheels.releases, target.version) is None):
+            continue
+        if python is not None and wheels.pythons and not _in_span(python, wheels.pythons):
+            continue
+        how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
+        command = f"{how} {_filled(wheels, package, target.version, variant, missing)}"
+        if python is None and "{python}" in wheels.install:
+            tag = wheels.pythons[-1]
+            command += f"  # {_tag(tag)} is Python {tag}: put in that of yours"
+        yield command
+
+
+def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild) -> str | None:
+    if package.any_variant:
+        return known[0]
+    variant = target.variant
+    if variant in known:
+        return variant
+    major = _CUDA.fullmatch(variant)
+    return variant if major is not None and f"cu{major[1]}" in known else None
+
+
+def _of_release(table: dict[str, _Entry], version: str) -> _Entry | None:
+    """The entry of a torch: of its full version, else of its minor release."""
+    found = table.get(version)
+    return found if found is not None else table.get(versions.minor(version))
+
+
+def _filled(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> str:
+    abi = missing.knowledge.target_cxx11_abi
+    if abi is None:
+        at = versions.order(torch) or ()
+        abi = has_the_new_string(f"{torch}+{variant}") or at[:2] >= _NEW_STRING
+    python = missing.loading_python
+    tag = _tag(str(python)) if python is not None else _tag(wheels.pythons[-1]) if wheels.pythons else ""
+    of_process = {"abi": "TRUE" if abi else "FALSE", "python": tag, "py": tag.replace("cp", "py")}
+    places = {**_places(wheels, package, torch, variant), **of_process, "platform": _platform(missing)}
+    return wheels.install.format_map(places)
+
+
+def _places(wheels: Wheels, package: Package, torch: str, variant: str) -> dict[str, str]:
+    minor = versions.minor(torch)
+    major = _CUDA.fullmatch(variant)
+    return {
+        "name": package.name,
+        "release": _of_release(wheels.releases, torch) or "",
+        "torch": torch,
+        "minor": minor,
+        "short": minor.replace(".", ""),
+        "digits": torch.replace(".", ""),
+        "variant": variant,
+        "major": major[1] if major is not None else variant.removeprefix("cu"),
+        "abi": "TRUE",
+    }
+
+
+def _tag(python: str) -> str:
+    return "cp" + python.replace(".", "")
+
+
+def _in_span(python: PythonVersion, span: tuple[str, ...]) -> bool:
+    first, last = (versions.order(each) or () for each in span)
+    return first[:2] <= (python.major, python.minor) <= last[:2]
+
+
+def _platform(missing: MissingName) -> str:
+    """The platform of the process, as wheel tags name it: by the file's name, else by the text; Linux where neither
+    tells."""
+    path = missing.file.path
+    for platform, marks in _PLATFORMS:
+        if any(mark in path for mark in marks):
+            return platform
+    if missing.macho:
+        return "macosx"
+    if "aarch64" in path:
+        return "linux_aarch64"
+    environment = missing.environment
+    if environment is not None and environment.platform:
+        return environment.platform
+    return f"linux_{missing.knowledge.machine}"

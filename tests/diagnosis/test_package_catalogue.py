@@ -1,0 +1,182 @@
+"""The catalogue of packages: its rows name each other, have sources, and give commands that pip can read.
+
+Oracle of names, versions and file names of wheels: `packaging`, which pip itself uses.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, package_of_namespace
+from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.install_commands import find_package, install
+from abiscan.diagnosis.knowledge import Environment, Knowledge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.target import TorchBuild, TorchKind
+from tools import package_data
+
+ROWS = package_data.catalogue()
+WHEELS = {row.id: row for row in ROWS.wheels}
+USED = [(package, WHEELS[each]) for package in ROWS.package for each in package.wheels]
+
+
+def missing(path: str, version: str, variant: str, python: str = "", platform: str = "") -> MissingName:
+    cuda = f"{variant[2:4]}.{variant[4:]}" if variant.startswith("cu") else None
+    target = TorchBuild(TorchKind.RELEASE, version, variant, cuda, None, None, None, None)
+    major, _, minor = python.partition(".")
+    of = PythonVersion(int(major), int(minor)) if python else None
+    environment = Environment(python=of, platform=platform)
+    return MissingName(Reference("_ZN1a1bEv"), Knowledge(target=target, environment=environment), ReferringFile(path))
+
+
+def command(path: str, version: str, variant: str, python: str = "", platform: str = "") -> tuple[str, ...]:
+    name = missing(path, version, variant, python, platform)
+    package = find_package(name)
+    assert package is not None
+    return install(package, name)
+
+
+def test_the_generated_file_has_the_rows() -> None:
+    assert [package.name for package in load_packages().package] == [package.name for package in ROWS.package]
+
+
+def test_names_are_normalised_and_each_once() -> None:
+    names = [package.name for package in ROWS.package]
+    assert names == [canonicalize_name(name) for name in names]
+    assert len(names) == len(set(names))
+    modules = [module for package in ROWS.package for module in package.modules]
+    assert len(modules) == len(set(modules))
+
+
+def test_every_row_of_wheels_is_used_and_has_a_source_with_a_date() -> None:
+    assert {wheels.id for _package, wheels in USED} == set(WHEELS)
+    for wheels in WHEELS.values():
+        assert urlsplit(wheels.source.split("; ")[0].split(" ")[0]).scheme == "https", wheels.id
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", wheels.date), wheels.id
+
+
+@pytest.mark.parametrize("wheels", WHEELS.values(), ids=lambda wheels: wheels.id)
+def test_releases_and_pythons_are_versions(wheels: Wheels) -> None:
+    for torch, release in wheels.releases.items():
+        Version(release)
+        assert ".".join(torch.split(".")[:2]) in {".".join(each.split(".")[:2]) for each in wheels.variants}, torch
+    assert len(wheels.pythons) in (0, 2)
+    assert all(Version(each) for each in (*wheels.pythons, *wheels.variants))
+
+
+@pytest.mark.parametrize(("package", "wheels"), USED, ids=lambda row: getattr(row, "id", getattr(row, "name", "")))
+def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
+    if package.name == "torch":
+        return
+    path = f"/v/site-packages/{(package.modules or (package.name,))[0]}/_C.so"
+    for minor, variants in wheels.variants.items():
+        torch = next((each for each in wheels.releases if f"{each}.".startswith(f"{minor}.")), minor)
+        torch = torch if torch.count(".") == 2 else f"{torch}.0"
+        for variant in variants:
+            label = f"{variant}1" if re.fullmatch(r"cu\d\d", variant) else variant
+            name = missing(path, torch, label, wheels.pythons[0] if wheels.pythons else "3.10", wheels.platforms[0])
+            first = install(package, name)[0]
+            assert first.startswith("pip install "), first
+            for argument in re.findall(r'"[^"]*"|\S+', first.partition("  # ")[0])[2:]:
+                text = argument.strip('"')
+                if text.endswith(".whl"):
+                    project, version, _build, _tags = parse_wheel_filename(text.rpartition("/")[2])
+                    assert project == package.name
+                    assert version.local
+                elif text.startswith("https://"):
+                    assert urlsplit(text).netloc
+                elif not text.startswith("-"):
+                    assert Requirement(text).name
+
+
+@pytest.mark.parametrize(
+    ("path", "build", "python", "first"),
+    [
+        # https://github.com/pyg-team/pytorch_geometric: docs/source/install/installation.rst
+        (
+            "/v/site-packages/torch_scatter/_scatter_cuda.so",
+            "2.8.0+cu128",
+            "3.11",
+            "pip install --force-reinstall --no-deps torch-scatter -f https://data.pyg.org/whl/torch-2.8.0+cu128.html",
+        ),
+        # A page serves the patch releases too.
+        (
+            "torch_sparse/_spmm_cuda.so",
+            "2.5.1+cu121",
+            "",
+            "pip install --force-reinstall --no-deps torch-sparse -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
+        ),
+        # https://github.com/Dao-AILab/flash-attention: setup.py, get_wheel_url
+        (
+            "/v/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so",
+            "2.6.0+cu124",
+            "",
+            "pip install --force-reinstall --no-deps https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
+            "flash_attn-2.8.3+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+        ),
+        # https://github.com/facebookresearch/xformers: CHANGELOG.md
+        (
+            r"C:\v\Lib\site-packages\xformers\_C.pyd",
+            "2.7.1+cu128",
+            "3.10",
+            "pip install --force-reinstall --no-deps xformers==0.0.31.post1 --index-url https://download.pytorch.org/whl/cu128",
+        ),
+        (
+            "/v/site-packages/bitsandbytes/libbitsandbytes_cuda114.so",
+            "2.1.0+cu121",
+            "",
+            "pip install --upgrade bitsandbytes",
+        ),
+    ],
+)
+def test_the_command_of_the_project(path: str, build: str, python: str, first: str) -> None:
+    torch, _, variant = build.partition("+")
+    assert command(path, torch, variant, python)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("torch", "variant", "python", "platform"),
+    [
+        ("2.9.0", "cu128", "3.12", ""),  # no wheel for that torch
+        ("2.8.0", "cu118", "3.12", ""),  # none for that CUDA
+        ("2.8.0", "cu128", "3.14", ""),  # none for that Python
+        ("2.8.0", "cu128", "3.12", "win_amd64"),  # none for Windows
+        ("2.8.0", "cpu", "3.12", ""),
+    ],
+)
+def test_where_no_wheel_is_known_the_build_is_named(torch: str, variant: str, python: str, platform: str) -> None:
+    says, build = command("/v/flash_attn_2_cuda.so", torch, variant, python, platform)
+    assert says.startswith(f"No wheel of flash-attn for torch {torch} ({variant}) is known")
+    assert "--no-build-isolation" in build
+    assert "--no-binary flash-attn flash-attn" in build
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v/lib/python3.10/site-packages/detectron2/_C.cpython-310-x86_64-linux-gnu.so", "detectron2"),
+        ("/root/.cache/torch_extensions/py310_cu121/nvdiffrast_plugin/nvdiffrast_plugin.so", "nvdiffrast"),
+        ("/v/site-packages/torchvision.libs/libpng16.7f72a3c5.so.16", "torchvision"),
+        ("/v/site-packages/_k2.cpython-38-x86_64-linux-gnu.so", "k2"),
+        ("/v/site-packages/my_kernels/_C.so", None),
+        ("libtorch_npu.so", "torch-npu"),
+    ],
+)
+def test_a_file_is_of_a_package(path: str, name: str | None) -> None:
+    found = package_of_file(path)
+    assert (None if found is None else found.name) == name
+
+
+def test_a_namespace_is_of_a_package() -> None:
+    found = package_of_namespace("c10_npu")
+    assert found is not None
+    assert found.name == "torch-npu"
+    assert package_of_namespace("c10") is None

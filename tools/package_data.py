@@ -1,0 +1,32 @@
+"""`abiscan/data/packages.json`: the catalogue of packages, as one file that `explain` reads at once."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
+
+FILE = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "packages.toml"
+
+
+def catalogue() -> PackageCatalogue:
+    """Every row as the file has it.
+
+    Raises:
+        msgspec.ValidationError: a key is unknown or a value is of another type.
+    """
+    return msgspec.convert(tomllib.loads(FILE.read_text(encoding="utf-8")), PackageCatalogue)
+
+
+def render(_current: str) -> str:
+    """One line a row, so that a difference shows which row changed; without sources."""
+    rows = catalogue()
+    parts = []
+    for key in PackageCatalogue.__struct_fields__:
+        values = (msgspec.to_builtins(row) for row in getattr(rows, key))
+        lines = (msgspec.json.encode({k: v for k, v in row.items() if k != "source"}).decode() for row in values)
+        parts.append(f'"{key}": [\n' + ",\n".join(lines) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
