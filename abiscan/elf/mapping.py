@@ -7,8 +7,10 @@ what the loader reads there.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -145,6 +147,15 @@ def is_unmapped(loads: Sequence[Segment], address: int) -> bool:
     return is_between or MAX_ADDRESS_SPACE <= address < (1 << 64) - MAX_ADDRESS_SPACE
 
 
+def area_at(areas: tuple[Area, ...], address: int) -> Area | None:
+    """The area that an address lies in."""
+    number = bisect_right(areas, address, key=_start) - 1
+    return areas[number] if number >= 0 and address < areas[number].end else None
+
+
+_start = attrgetter("start")
+
+
 def mapped_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
     """(start, end) of what is mapped, neighbours joined."""
     found: list[tuple[int, int]] = []
@@ -164,6 +175,15 @@ def writable_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
 def covers(runs: list[tuple[int, int]], address: int, size: int) -> bool:
     """Whether `size` bytes at an address lie in one of the runs."""
     return any(start <= address and address + size <= end for start, end in runs)
+
+
+def first_outside(runs: list[tuple[int, int]], address: int, size: int) -> int | None:
+    """The first of `size` bytes at an address that lies in none of the sorted runs."""
+    at = address
+    for start, end in runs:
+        if start <= at < end:
+            at = end
+    return at if at < address + size else None
 
 
 def page_start(address: int) -> int:

@@ -13,6 +13,8 @@ _NT_GNU_PROPERTY_TYPE_0 = 5
 _X86_ISA_1_NEEDED = 0xC0008002
 # GNU_PROPERTY_1_NEEDED, GNU_PROPERTY_X86_FEATURE_1_AND and the levels: values of four bytes.
 _FOUR_BYTES = (0xB0008000, 0xC0000002, _X86_ISA_1_NEEDED)
+# Levels that a glibc knows: baseline, x86-64-v2, v3 and v4 (sysdeps/x86/get-isa-level.h); for it no CPU has another.
+X86_KNOWN_LEVELS = 0b1111
 _MAX_NOTES = 64
 _MAX_COMMENT = 1 << 16
 
@@ -70,10 +72,10 @@ def _isa_property(image: Image, at: int, size: int) -> int | None:
     """The levels of one property note; None where the loader gives the note up."""
     entry = struct.Struct(image.endian + "II")
     end = at + size
-    if size < 8 or size % 8 or end > image.size:
+    if size < 8 or size % 8:
         return None
     last = 0
-    while end - at >= entry.size:
+    while end - at >= entry.size and at + entry.size <= image.size:
         kind, length = entry.unpack_from(image.buffer, at)
         at += entry.size
         if kind < last or at + length > end or (kind in _FOUR_BYTES and length != 4):

@@ -301,7 +301,7 @@ def _expand_conda(
                 if entry.name != _CONDA_INDEX or not entry.isreg():
                     continue
                 if entry.size > options.limits.metadata:
-                    excess = f"{entry.size} bytes; no more than {options.limits.metadata} are read"
+                    excess = f"{entry.size} bytes (limit: {options.limits.metadata})"
                     raise UnreadableFile(f"{place.display}!{_CONDA_INDEX}", not_read(excess))
                 metadata[_CONDA_INDEX] = bytes(reader.rest(entry, reader.head(entry, 0)))
     for member, form in nested:

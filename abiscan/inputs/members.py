@@ -58,7 +58,7 @@ class MemberPlace(Struct, frozen=True):
 
 def not_read(excess: str) -> str:
     """What is said of metadata that exceeds a limit (`find_excess_of_metadata`)."""
-    return f"not read, as it has {excess}: what the package declares there is not known"
+    return f"not read, because it has {excess}. What the package declares there is unknown"
 
 
 class Links:
@@ -189,7 +189,7 @@ class Collector(Struct):
             group.add(artifact)
         excess = find_excess_of_wheel_name(self.place.name) if kind is ContainerKind.WHEEL else ""
         if excess:
-            yield InputError(self.place.display, f"its tags are not read, as it has {excess}")
+            yield InputError(self.place.display, f"its tags are not read, because it has {excess}")
         yield from self._listed_errors()
         if self._foreign:
             yield of_other_systems(self.place.display, self._foreign, () if shared else self.names)

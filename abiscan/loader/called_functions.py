@@ -6,10 +6,6 @@ be code once the file is mapped, relocated and protected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec import Struct
-
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ
 from abiscan.elf.image import ET_EXEC
@@ -17,17 +13,17 @@ from abiscan.elf.mapping import (
     MAX_ADDRESS_SPACE,
     PF_W,
     PF_X,
-    Area,
-    covers,
+    area_at,
+    first_outside,
     is_unmapped,
     mapped_runs,
-    page_end,
     protected,
     read_only_pages,
 )
 from abiscan.elf.symbols import STT_GNU_IFUNC
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash
+from abiscan.loader.first_instructions import CalledFile, check_beginning
 from abiscan.loader.relocation_checks import loader_tables
 from abiscan.loader.written_words import (
     Word,
@@ -35,8 +31,8 @@ from abiscan.loader.written_words import (
     final_words,
     initial_word,
     is_followed,
-    memory_bytes,
     types_with,
+    written_places,
 )
 
 # Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
@@ -50,63 +46,15 @@ _INIT, _INIT_ARRAY, _RESOLVER = (
     "initialisation function (DT_INIT_ARRAY)",
     "resolver of an indirect function",
 )
-# First bytes at which x86-64 raises a signal in a user's process, whatever the registers hold: invalid opcodes,
-# breakpoints, instructions of ring 0 (Intel SDM volume 2; volume 1, 19.5).
-_FAULTING_BYTES = frozenset(
-    bytes((byte,))
-    for byte in (
-        *(
-            0x06,
-            0x07,
-            0x0E,
-            0x16,
-            0x17,
-            0x1E,
-            0x1F,
-            0x27,
-            0x2F,
-            0x37,
-            0x3F,
-            0x60,
-            0x61,
-            0x82,
-            0x9A,
-            0xCE,
-            0xD4,
-            0xD6,
-            0xEA,
-        ),
-        *(0xCC, 0xF1),
-        *(0x6C, 0x6D, 0x6E, 0x6F, 0xE4, 0xE5, 0xE6, 0xE7, 0xEC, 0xED, 0xEE, 0xEF, 0xF4, 0xFA, 0xFB),
-    )
-)
-# The same of two bytes: UD0 to UD2, CLTS, INVD, WBINVD, and interrupts but that of 32-bit system calls.
-_FAULTING_PAIRS = frozenset((b"\x0f\x0b", b"\x0f\xb9", b"\x0f\xff", b"\x0f\x06", b"\x0f\x08", b"\x0f\x09")) | {
-    bytes((0xCD, number)) for number in range(256) if number != 0x80
-}
 # Bytes of a function that a relocation must not overwrite for its beginning to be known.
 _BEGINNING = 16
 
 
-class _Called(Struct, frozen=True):
-    """The memory of a file when the loader calls into it.
-
-    Attributes:
-        areas: with what the loader has made read-only, where it has.
-        tables: (start, end) of tables of the file, in which no code lies.
-    """
-
-    elf: ElfFile
-    path: str
-    areas: tuple[Area, ...]
-    tables: tuple[tuple[int, int], ...]
-
-
-def _called(elf: ElfFile, path: str, *, relocated: bool) -> _Called:
+def _called(elf: ElfFile, path: str, *, relocated: bool) -> CalledFile:
     areas = elf.image.areas
     if relocated:
         areas = protected(areas, *read_only_pages(elf.image.segments))
-    return _Called(elf, path, areas, tuple(loader_tables(elf, mapped_runs(areas))))
+    return CalledFile(elf, path, areas, tuple(loader_tables(elf, mapped_runs(areas))))
 
 
 # --- while it relocates (elf/do-rel.h) ----------------------------------------------------------------------------
@@ -128,11 +76,14 @@ def check_resolvers(elf: ElfFile, path: str, bind: Binder) -> None:
         check_code(called, address, _RESOLVER, bind)
     referred = {symbol.number: symbol for symbol in symbols}
     for index, kind in elf.relocated(referred):
-        check_resolver(elf, path, bind(index, kind), bind)
+        check_resolver(elf, path, bind(index, kind), bind, called)
 
 
-def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder) -> None:
+def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder, called: CalledFile | None = None) -> None:
     """The resolver that a relocation of `elf` has the loader call where its symbol is an indirect function.
+
+    Args:
+        called: of `elf`, where it is at hand.
 
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
@@ -143,7 +94,7 @@ def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder) -> 
     if found.is_absolute:
         _check_number(symbol.value, path, _RESOLVER, bind)
     elif other is elf:
-        check_code(_called(elf, path, relocated=False), symbol.value, _RESOLVER, bind)
+        check_code(called or _called(elf, path, relocated=False), symbol.value, _RESOLVER, bind)
     else:
         name = other.path if found.item is None else found.item.name
         check_code(_called(other, name, relocated=True), symbol.value, _RESOLVER, bind)
@@ -175,7 +126,7 @@ def check_started(elf: ElfFile, path: str, bind: Binder, is_opened: bool) -> Non
         _check_array(called, "DT_INIT_ARRAY", values[DT_INIT_ARRAY], values[DT_INIT_ARRAYSZ], bind)
 
 
-def _check_array(called: _Called, tag: str, start: int, size: int, bind: Binder) -> None:
+def _check_array(called: CalledFile, tag: str, start: int, size: int, bind: Binder) -> None:
     elf, path = called.elf, called.path
     width = 8 if elf.image.is64 else 4
     # The loader counts in 32 bits.
@@ -183,7 +134,10 @@ def _check_array(called: _Called, tag: str, start: int, size: int, bind: Binder)
     if not count:
         return
     end = start + count * width
-    if not covers(mapped_runs(called.areas), start, count * width):
+    outside = first_outside(mapped_runs(called.areas), start, count * width)
+    if outside == start and is_unmapped(elf.image.loads, start):
+        raise crash(path, f"its table of initialisation functions ({tag}) is at {start:#x}, where nothing is mapped")
+    if outside is not None:
         raise Undecidable(f"{path} has initialisation functions in a table ({tag}) that is not all mapped")
     what = f"initialisation function ({tag})"
     written = final_words(elf, start, end, bind)
@@ -196,7 +150,7 @@ def _check_array(called: _Called, tag: str, start: int, size: int, bind: Binder)
             _check_word(called, word, what, place, bind)
 
 
-def _check_word(called: _Called, word: Word, what: str, place: int, bind: Binder) -> None:
+def _check_word(called: CalledFile, word: Word, what: str, place: int, bind: Binder) -> None:
     path = called.path
     if word.unknown:
         raise Undecidable(f"{path}: the address of its {what} at {place:#x} {word.unknown}")
@@ -208,7 +162,7 @@ def _check_word(called: _Called, word: Word, what: str, place: int, bind: Binder
         check_code(called, word.number, what, bind)
     else:
         other = _called(word.elf, path, relocated=True)
-        area = _area_at(other.areas, word.number)
+        area = area_at(other.areas, word.number)
         if area is not None and not area.flags & PF_X:
             raise crash(path, f"its {what} is at {word.number:#x} of {word.elf.path}, which is no code")
         raise Undecidable(f"{path}: its {what} is in {word.elf.path}, and what it does there is unknown")
@@ -219,7 +173,7 @@ def _check_number(number: int, path: str, what: str, bind: Binder) -> None:
     executable = bind.executable
     nowhere = number < _LOWEST_CODE or number >= MAX_ADDRESS_SPACE
     if not nowhere and number < _ABOVE_EXECUTABLES and executable is not None:
-        area = _area_at(executable.image.areas, number) if executable.image.type == ET_EXEC else None
+        area = area_at(executable.image.areas, number) if executable.image.type == ET_EXEC else None
         nowhere = area is None or not area.flags & PF_X
     if nowhere:
         raise crash(path, f"its {what} is at the absolute address {number:#x}, where no code is mapped")
@@ -229,7 +183,7 @@ def _check_number(number: int, path: str, what: str, bind: Binder) -> None:
 # --- code ---------------------------------------------------------------------------------------------------------
 
 
-def check_code(called: _Called, address: int, what: str, bind: Binder) -> None:
+def check_code(called: CalledFile, address: int, what: str, bind: Binder) -> None:
     """A call of an address of the file itself.
 
     Raises:
@@ -237,67 +191,25 @@ def check_code(called: _Called, address: int, what: str, bind: Binder) -> None:
         Undecidable: it may.
     """
     elf, path = called.elf, called.path
-    area = _area_at(called.areas, address)
+    area = area_at(called.areas, address)
     if area is None:
         if is_unmapped(elf.image.loads, address):
             raise crash(path, f"its {what} is at {address:#x}, where nothing is mapped")
         raise Undecidable(f"{path}: its {what} is at {address:#x}, outside of the file's own memory")
     if not area.flags & PF_X:
         raise crash(path, f"its {what} is at {address:#x}, which is no code")
-    if area.offset is not None and area.offset + address - area.start < elf.image.header_table[1]:
+    if area.offset is not None and _is_in_headers(elf, area.offset + address - area.start):
         raise Undecidable(f"{path}: its {what} is at {address:#x}, in the headers of the file")
     if any(start <= address < end for start, end in called.tables):
         raise Undecidable(f"{path}: its {what} is at {address:#x}, in a table of the file")
     is_written = area.flags & PF_W or elf.dynamic.has_text_relocations
-    if is_written and final_words(elf, address, address + _BEGINNING, bind):
+    if is_written and written_places(elf).may_change(address, address + _BEGINNING):
         raise Undecidable(f"{path}: relocations write over its {what} at {address:#x}")
     if elf.machine == "x86_64":
-        _check_beginning(called, address, what)
+        check_beginning(called, address, what)
 
 
-def _check_beginning(called: _Called, address: int, what: str) -> None:
-    """The first bytes of a function: no instruction that faults, and no zeros (`add %al, (%rax)`, again and again)."""
-    path = called.path
-    first = memory_bytes(called.elf, called.areas, address, 2)
-    if first[:1] in _FAULTING_BYTES or first in _FAULTING_PAIRS:
-        raise crash(
-            path, f"its {what} at {address:#x} begins with an instruction that ends the process ({first.hex()})"
-        )
-    if first.strip(b"\0"):
-        return
-    end = _end_of_zeros(called, address)
-    if end is None:
-        raise Undecidable(f"{path}: its {what} at {address:#x} begins with zero bytes")
-    # Whatever they add to, there is no way back from them.
-    raise crash(path, f"its {what} at {address:#x} is zero bytes up to the end of the code at {end:#x}")
-
-
-def _end_of_zeros(called: _Called, address: int) -> int | None:
-    """Where code ends that is zero from an address on; None where other bytes follow, or code of another file may."""
-    at = address
-    for area in called.areas:
-        if area.end <= at:
-            continue
-        if area.start > at or not area.flags & PF_X:
-            break
-        if area.offset is not None and not _is_zero(called.elf, area, at):
-            return None
-        at = area.end
-    loads = called.elf.image.loads
-    return at if at < page_end(loads[-1].address + loads[-1].memory_size) else None
-
-
-def _is_zero(elf: ElfFile, area: Area, start: int) -> bool:
-    at, end = start - area.start + (area.offset or 0), area.end - area.start + (area.offset or 0)
-    return all(not elf.image[part : min(part + _STEP, end)].strip(b"\0") for part in _steps(at, end))
-
-
-_STEP = 1 << 16
-
-
-def _steps(start: int, end: int) -> Iterator[int]:
-    return iter(range(start, end, _STEP))
-
-
-def _area_at(areas: tuple[Area, ...], address: int) -> Area | None:
-    return next((area for area in areas if area.start <= address < area.end), None)
+def _is_in_headers(elf: ElfFile, offset: int) -> bool:
+    """Whether an offset of the file is in its own header, or in its program headers."""
+    start, end = elf.image.header_table
+    return offset < (64 if elf.image.is64 else 52) or start <= offset < end

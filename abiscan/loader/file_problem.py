@@ -10,7 +10,7 @@ from abiscan.elf.image import ET_DYN
 from abiscan.loader.bound_symbols import FileBinder
 from abiscan.loader.called_functions import check_resolvers, check_started
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.integrity import check_flags, check_hash, check_mapped, check_revisions
+from abiscan.loader.integrity import check_flags, check_hash, check_known_levels, check_mapped, check_revisions
 from abiscan.loader.relocation_checks import (
     check_names,
     check_own_names,
@@ -38,6 +38,7 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
         check_flags(elf, elf.path)
         check_hash(elf, elf.path)
         check_revisions(elf, elf.path)
+        check_known_levels(elf, elf.path)
         stop = unknown_relocation(elf, elf.path)
         if stop is not None:
             return stop

@@ -21,6 +21,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.mapping import PAGE, covers, doubt, page_end, page_start, refusal, writable_runs
+from abiscan.elf.notes import X86_KNOWN_LEVELS, x86_isa_needed
 from abiscan.elf.relocations import RELA_ONLY
 from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment, thread_local
 from abiscan.errors import UnreadableFile
@@ -114,6 +115,16 @@ def _is_in_place(elf: ElfFile, segment: Segment) -> bool:
         return False
     fits = segment.type == PT_TLS or segment.memory_size <= segment.file_size
     return fits and offset == segment.offset
+
+
+def check_known_levels(elf: ElfFile, path: str) -> None:
+    """`dl_isa_level_check` in sysdeps/x86/dl-prop.h, as far as no CPU helps.
+
+    Raises:
+        LoadFailure: the file is marked as needing a level that no glibc knows.
+    """
+    if elf.machine == "x86_64" and x86_isa_needed(elf.image) & ~X86_KNOWN_LEVELS:
+        raise LoadFailure(LoaderStop(StopKind.ISA_LEVEL, path))
 
 
 def check_hash(elf: ElfFile, path: str) -> None:

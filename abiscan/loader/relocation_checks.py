@@ -12,10 +12,13 @@ from abiscan.elf.dynamic import DT_GNU_HASH, DT_HASH, DT_RELR, DT_RELRSZ, DT_STR
 from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.mapping import (
     MAX_ADDRESS_SPACE,
+    area_at,
     covers,
+    first_outside,
     is_unmapped,
     mapped_runs,
     page_end,
+    page_start,
     read_only_pages,
     writable_runs,
 )
@@ -121,7 +124,7 @@ def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
         skipped = nothing | copies
         pairs = zip(table.places(), table.infos(), strict=True)
         places = [p for p, info in pairs if info & table.mask not in skipped and info not in maybe]
-        places += _copied(elf, table.of_types(copies), path)
+        places += _copied(elf, table.of_types(copies))
     word = 8 if elf.image.is64 else 4
     places += [each.place + word for each in table.of_types(descriptors)]
     return places
@@ -137,15 +140,13 @@ def _optional(elf: ElfFile, table: RelocationTable) -> frozenset[int]:
     return frozenset(info for info in named if elf.symbols.raw(info >> table.shift).binding == STB_WEAK)
 
 
-def _copied(elf: ElfFile, copies: list[RelocatedWord], path: str) -> Iterator[int]:
+def _copied(elf: ElfFile, copies: list[RelocatedWord]) -> Iterator[int]:
     """The first and the last word that each copy relocation writes: as many bytes as the file has for it, or fewer
-    where its definition has."""
+    where its definition has. Those that it may have no room for are `check_read`'s."""
     writable = writable_runs(elf.image.areas)
     for copy in copies:
         size = elf.symbols.raw(copy.symbol).size
-        if size and not covers(writable, copy.place, size):
-            raise Undecidable(f"{path} has {size} bytes copied to {copy.place:#x}, which is more than it has room for")
-        if size >= 8:
+        if size >= 8 and covers(writable, copy.place, size):
             yield from (copy.place, copy.place + size - 8)
 
 
@@ -177,6 +178,25 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
             elif found.symbol is not None and found.elf is not None:
                 size = min(found.symbol.size, elf.symbols.raw(index).size)
                 _check_source(path, found, size)
+        for copy in table.of_types(copies):
+            size = elf.symbols.raw(copy.symbol).size
+            if size and not covers(writable, copy.place, size):
+                _check_destination(elf, path, copy, bind(copy.symbol, copy.type))
+
+
+def _check_destination(elf: ElfFile, path: str, copy: RelocatedWord, found: Definition) -> None:
+    """The place of a copy relocation for whose bytes the file may have no room."""
+    size = elf.symbols.raw(copy.symbol).size
+    if found.symbol is not None:
+        size = min(size, found.symbol.size)
+        outside = first_outside(writable_runs(elf.image.areas), copy.place, size)
+        if outside is None:
+            return
+        is_protected = area_at(elf.image.areas, outside) is not None and not elf.dynamic.has_text_relocations
+        if is_protected or is_unmapped(elf.image.loads, outside):
+            raise crash(path, f"{size} bytes are copied to {copy.place:#x}, and {outside:#x} cannot be written to")
+    if not found.is_absent:
+        raise Undecidable(f"{path} has {size} bytes copied to {copy.place:#x}, which is more than it has room for")
 
 
 def _check_source(path: str, found: Definition, size: int) -> None:
@@ -191,7 +211,12 @@ def _check_source(path: str, found: Definition, size: int) -> None:
             )
         raise Undecidable(f"{path} has {size} bytes copied from the absolute address {symbol.value:#x}")
     readable = mapped_runs(tuple(area for area in other.image.areas if area.is_readable))
-    if not covers(readable, symbol.value, size):
+    outside = first_outside(readable, symbol.value, size)
+    if outside is not None:
+        if is_unmapped(other.image.loads, outside):
+            raise crash(
+                path, f"{size} bytes are copied from {symbol.value:#x} of {other.path}, where nothing is mapped"
+            )
         raise Undecidable(f"{path} has {size} bytes copied from {symbol.value:#x} of {other.path}, which it has not")
 
 
@@ -213,11 +238,10 @@ def _check_relro(elf: ElfFile, path: str) -> None:
     start, end = read_only_pages(elf.image.segments)
     if start == end:
         return
-    at = start
-    for first, last in mapped_runs(elf.image.areas):
-        if first <= at < last:
-            at = min(page_end(last), end)
-    if start > end or at < end:
+    # What lies between segments is mapped too, without permissions.
+    loads = elf.image.loads
+    first, last = page_start(loads[0].address), page_end(loads[-1].address + loads[-1].memory_size)
+    if start > end or start < first or end > last:
         raise Undecidable(
             f"{path} requests read-only memory (PT_GNU_RELRO) beyond its segments: the loader refuses that, or takes "
             "the memory of another library"

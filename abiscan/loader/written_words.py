@@ -8,15 +8,19 @@ the words that are asked for are followed.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+import itertools
+from bisect import bisect_left, bisect_right
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from abiscan.elf import ElfFile
-from abiscan.elf.mapping import Area
+from abiscan.elf.mapping import Area, area_at
 from abiscan.elf.relocations import RelocatedWord
 from abiscan.elf.symbols import STT_GNU_IFUNC
 from abiscan.loader.bound_symbols import Binder, Definition
+from abiscan.loader.failure import Undecidable
+from abiscan.model.limits import MAX_WRITTEN_WORDS
 
 
 class WordEffect(enum.Enum):
@@ -120,6 +124,7 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
 
     Raises:
         UnreadableFile: a table of relocations lies outside of the file.
+        Undecidable: they are written to too often.
     """
     width = 8 if elf.image.is64 else 4
     written = _Words(elf, start, end, width)
@@ -150,20 +155,62 @@ def initial_word(elf: ElfFile, place: int) -> Word:
     return Word(int.from_bytes(data, "little" if elf.image.little_endian else "big"))
 
 
-def memory_bytes(elf: ElfFile, areas: Iterable[Area], address: int, size: int) -> bytes:
+def memory_bytes(elf: ElfFile, areas: tuple[Area, ...], address: int, size: int) -> bytes:
     """Up to `size` bytes of memory from an address on, as the file and the loader's zeros fill it; fewer where the
     memory of the file ends."""
     found = bytearray()
-    for area in areas:
+    area = area_at(areas, address)
+    while area is not None and len(found) < size:
         at = address + len(found)
-        if area.start <= at < area.end and len(found) < size:
-            length = min(area.end - at, size - len(found))
-            data = b""
-            if area.offset is not None:
-                offset = area.offset + at - area.start
-                data = elf.image[offset : offset + length]
-            found += data.ljust(length, b"\0")
+        length = min(area.end - at, size - len(found))
+        offset = None if area.offset is None else area.offset + at - area.start
+        data = b"" if offset is None else elf.image[offset : offset + length]
+        found += data.ljust(length, b"\0")
+        area = area_at(areas, at + length)
     return bytes(found)
+
+
+class WrittenPlaces:
+    """Where the relocations of a file write to."""
+
+    def __init__(self, elf: ElfFile) -> None:
+        nothing, copies, descriptors = (
+            types_with(elf.machine, effect)
+            for effect in (WordEffect.NOTHING, WordEffect.COPY, WordEffect.TLS_DESCRIPTOR)
+        )
+        self._places, copied = [*elf.packed.places], []
+        has_descriptors = False
+        for table in elf.relocations:
+            if table.types.isdisjoint(nothing | copies):
+                self._places += table.places()
+            else:
+                pairs = zip(table.places(), table.infos(), strict=True)
+                self._places += [place for place, info in pairs if info & table.mask not in nothing | copies]
+            copied += table.of_types(copies & table.types)
+            has_descriptors |= not table.types.isdisjoint(descriptors)
+        self._places.sort()
+        self._most = (8 if elf.image.is64 else 4) * (2 if has_descriptors else 1)
+        copied.sort(key=lambda each: each.place)
+        self._copies = [each.place for each in copied]
+        ends = (each.place + elf.symbols.raw(each.symbol).size for each in copied)
+        self._ends = list(itertools.accumulate(ends, max))
+
+    def may_change(self, start: int, end: int) -> bool:
+        """Whether a relocation may write into an address range."""
+        if bisect_right(self._places, start - self._most) < bisect_left(self._places, end):
+            return True
+        before = bisect_left(self._copies, end)
+        return before > 0 and self._ends[before - 1] > start
+
+
+_PLACES: WeakKeyDictionary[ElfFile, WrittenPlaces] = WeakKeyDictionary()
+
+
+def written_places(elf: ElfFile) -> WrittenPlaces:
+    """Where the relocations of a file write to; sorted once for all questions about the file."""
+    if elf not in _PLACES:
+        _PLACES[elf] = WrittenPlaces(elf)
+    return _PLACES[elf]
 
 
 class _Words:
@@ -174,6 +221,7 @@ class _Words:
         self.elf, self.start, self.end, self.width = elf, start, end, width
         self._whole: dict[int, Word] = {}
         self._parts: dict[int, list[tuple[Word, int]]] = {}
+        self._steps = 0
 
     def write(self, place: int, size: int, word: Word) -> None:
         """Write the first `size` bytes of a value."""
@@ -184,7 +232,12 @@ class _Words:
                 self._whole[place] = word
             return
         first, last = max(place, self.start), min(place + size, self.end)
-        for slot in range(first - (first - self.start) % width, last, width):
+        slots = range(first - (first - self.start) % width, last, width)
+        self._steps += len(slots)
+        if self._steps > MAX_WRITTEN_WORDS:
+            what = f"{self.elf.path}: relocations write more than {MAX_WRITTEN_WORDS} words over a table of functions"
+            raise Undecidable(what)
+        for slot in slots:
             parts = self._parts.get(slot)
             if parts is None:
                 before = self._whole.pop(slot, None) or initial_word(self.elf, slot)
@@ -251,7 +304,7 @@ def _apply(written: _Words, each: RelocatedWord, effect: WordEffect | None, bind
             if found.symbol is not None:
                 size = min(size, found.symbol.size)
             if not found.is_absent and size:
-                written.write(each.place, size, Word(unknown="is copied from another library"))
+                _copy(written, each.place, size, found)
         case WordEffect.SYMBOL | WordEffect.SYMBOL_AND_ADDEND:
             addend = each.addend if effect is WordEffect.SYMBOL_AND_ADDEND else 0
             written.write(each.place, width, _address(found, addend))
@@ -269,6 +322,18 @@ def _apply(written: _Words, each: RelocatedWord, effect: WordEffect | None, bind
                 written.write(each.place, width, _offset(found, each.addend))
         case WordEffect.TLS_DESCRIPTOR:
             written.write(each.place, 2 * width, Word(unknown="is part of a TLS descriptor"))
+
+
+def _copy(written: _Words, place: int, size: int, found: Definition) -> None:
+    """Bytes of a variable: those of this file that no relocation writes to are known."""
+    elf, width = written.elf, written.width
+    source = None if found.symbol is None or found.elf is not elf or found.is_absolute else found.symbol.value
+    if source is None or written_places(elf).may_change(source, source + size):
+        written.write(place, size, Word(unknown="is copied from a variable whose value then is unknown"))
+        return
+    first = max(written.start - place, 0) // width * width
+    for at in range(first, min(size, written.end - place), width):
+        written.write(place + at, min(width, size - at), initial_word(elf, source + at))
 
 
 def _address(found: Definition, addend: int) -> Word:

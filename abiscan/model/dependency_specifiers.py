@@ -45,7 +45,7 @@ class InvalidDependency(ValueError):  # noqa: N818 - as `InvalidRequirement` of 
 def find_excess(text: str) -> str:
     """The limit that a requirement, version, tag or marker exceeds, for an error message; empty if none."""
     if len(text) > MAX_FIELD:
-        return f"{len(text)} characters; no more than {MAX_FIELD} are read"
+        return f"{len(text)} characters (limit: {MAX_FIELD})"
     if re.search(rf"\d{{{MAX_DIGITS + 1}}}", text):
         return f"a number of more than {MAX_DIGITS} digits"
     depth = 0
@@ -59,13 +59,13 @@ def find_excess(text: str) -> str:
 def find_excess_of_requirements(lines: Sequence[str]) -> str:
     """The limit that the requirements of a package exceed together; empty if none."""
     if len(lines) > MAX_REQUIREMENTS:
-        return f"{len(lines)} requirements; no more than {MAX_REQUIREMENTS} are read"
+        return f"{len(lines)} requirements (limit: {MAX_REQUIREMENTS})"
     for line in lines:
         excess = find_excess(line)
         if excess:
-            return f"a requirement that begins with {line[:40]!r} has {excess}"
+            return f"{excess} in the requirement that begins with {line[:40]!r}"
     if sum(_comparisons(line) for line in lines if concerns_torch(line)) > MAX_COMPARISONS:
-        return f"the requirements on torch have more than {MAX_COMPARISONS} comparisons"
+        return f"more than {MAX_COMPARISONS} comparisons in the requirements on torch"
     return ""
 
 

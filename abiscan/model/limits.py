@@ -27,6 +27,8 @@ MAX_VERSIONS = 1 << 15
 MAX_CHAIN_STEPS = 1 << 22
 # Addresses in DT_RELR; libtorch_cpu has some 300,000 relative relocations.
 MAX_PACKED_RELOCATIONS = 1 << 22
+# Words that relocations write to a table of functions. The largest library has a table of 7,000, each written once.
+MAX_WRITTEN_WORDS = 1 << 19
 
 # Imports of a PE or Mach-O file; torch_python.dll has some 6,000.
 MAX_IMPORTS = 1 << 20
@@ -159,6 +161,7 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
+    Limit("words that relocations write to a table of functions", MAX_WRITTEN_WORDS, "", "undecided"),
     Limit("imports of a PE or Mach-O file", MAX_IMPORTS, "", "unreadable"),
     Limit("exports of a Mach-O file", MAX_EXPORTS, "", "unreadable"),
     Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),

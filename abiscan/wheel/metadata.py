@@ -133,17 +133,17 @@ def _unfold(values: list[str] | None, folded: list[str]) -> None:
 
 
 def find_excess_of_metadata(name: str, raw: bytes) -> str:
-    """Which limit of `abiscan.model.limits` a file that `is_metadata` accepts exceeds, for a sentence about it; empty
-    for none."""
+    """Which limit of `abiscan.model.limits` a file that `is_metadata` accepts exceeds, in words that follow "it
+    has"; empty for none."""
     if len(raw) > MAX_METADATA:
-        return f"{len(raw)} bytes; no more than {MAX_METADATA} are read"
+        return f"{len(raw)} bytes (limit: {MAX_METADATA})"
     if name.endswith("top_level.txt"):
         names = len(raw.split(None, MAX_HEADER_LINES))
         return f"more than {MAX_HEADER_LINES} names" if names > MAX_HEADER_LINES else ""
     if name.endswith("index.json"):
         index = _conda_index(raw)
         if index is None:
-            return "no object of JSON that can be read"
+            return "no JSON object that can be read"
         texts, requirements = [index.name, index.version], index.depends
     else:
         if next(islice(_header_lines(raw), MAX_HEADER_LINES, None), None) is not None:
@@ -171,7 +171,7 @@ def expanded_tags(triple: str) -> tuple[str, ...] | None:
 
 
 def find_excess_of_wheel_name(file_name: str) -> str:
-    """Which limit a wheel's file name exceeds, for a sentence about it; empty for none."""
+    """Which limit a wheel's file name exceeds, in words that follow "it has"; empty for none."""
     stem = file_name.removesuffix(".whl")
     too_many = expanded_tags("-".join(stem.split("-")[-3:])) is None
     return find_excess(stem) or (f"more than {MAX_TAGS} tags in its name" if too_many else "")
