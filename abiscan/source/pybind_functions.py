@@ -30,12 +30,13 @@ _REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperat
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a C++ function: its type as tokens, its name (empty where it has none), and whether it has a
-    default."""
+    """A parameter of a C++ function: its type as tokens, its name (empty where it has none), whether it has a default,
+    and whether its type is const."""
 
     type: tuple[str, ...]
     name: str
     optional: bool
+    const: bool = False
 
 
 class PybindSignature(Struct, frozen=True):
@@ -344,11 +345,12 @@ def _parameter(written: Sequence[Token]) -> Parameter | None:
     optional = "=" in words
     if optional:
         words = words[: words.index("=")]
+    const = "const" in words
     words = [word for word in words if word not in ("const", "__restrict__", "struct")]
     if not words or words == ["void"]:
         return None
     named = len(words) > 1 and words[-1].isidentifier() and words[-2] != "::"
-    return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional)
+    return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional, const)
 
 
 def _replaced(macro: Macro, arguments: list[Sequence[Token]], most: int) -> list[Token]:

@@ -478,3 +478,38 @@ def test_what_is_to_be_installed_for_a_build_is_named_once(nothing: Knowledge) -
     fixes = "\n".join(cause.fix for cause in subject.causes)
     assert "with the torch that it is for installed" in fixes
     assert "installed torch installed" not in fixes
+
+
+_SIZE_OF_MODULE = (
+    '  File "/home/me/cache/ab/cab2345mnopqrstuvwxyz234567abcdefghijklmnopqrstuvwxyz.py", line 12, in <module>\n'
+    "    triton_meta={'constants': {10: s2}}\nNameError: name 's2' is not defined"
+)
+
+
+@pytest.mark.parametrize(
+    ("torch", "upgrades", "reports"), [("2.5.1", True, False), ("2.9.0", False, True), (None, True, False)]
+)
+def test_a_release_with_the_fix_is_not_told_to_upgrade_to_it(
+    torch: str | None, released: Released, nothing: Knowledge, *, upgrades: bool, reports: bool
+) -> None:
+    """Oracle: torch/_dynamo/variables/functions.py of the wheels; 2.6.0 is the first that makes the size a number."""
+    (subject,) = explain(_SIZE_OF_MODULE, nothing if torch is None else released(torch))
+    fix = subject.causes[0].fix
+    assert ('"torch>=2.6"' in fix, "issues/new" in fix) == (upgrades, reports)
+
+
+@pytest.mark.parametrize(("torch", "upgrades"), [("2.9.1", True), ("2.12.1", True), ("2.13.0", False)])
+def test_a_kernel_with_two_underscores_is_renamed(torch: str, released: Released, *, upgrades: bool) -> None:
+    """Oracle: torch/_inductor/codegen/wrapper.py of the wheels; 2.13.0 is the first that writes another name."""
+    (subject,) = explain("NameError: name '_Runner__mm_kernel_0' is not defined", released(torch))
+    fix = subject.causes[0].fix
+    assert fix.startswith("Rename the Triton kernel __mm_kernel to mm_kernel.\n")
+    assert ('"torch>=2.13"' in fix) is upgrades
+
+
+@pytest.mark.parametrize("name", ["constexpr", "triton_helpers", "primals_1", "_Runner__", "_grid_2"])
+def test_only_sizes_are_made_static(name: str, nothing: Knowledge) -> None:
+    text = f"  File \"/tmp/torchinductor_me/ab/cab.py\", line 12, in call\nNameError: name '{name}' is not defined"
+    (subject,) = explain(text, nothing)
+    assert subject.causes[0].cause is CauseId.GENERATED_KERNEL
+    assert "static" not in subject.causes[0].fix

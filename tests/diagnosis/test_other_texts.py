@@ -26,6 +26,11 @@ NOTHING_KNOWN = (
     "RuntimeError: CUDA error: device-side assert triggered",
     "RuntimeError: CUDA error: an illegal memory access was encountered",
     "AttributeError: module 'numpy' has no attribute 'float'.",
+    # Inductor's names in a program of the user: only modules that it wrote, itself and Triton are its own.
+    'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    f(s2)\n'
+    "NameError: name 's2' is not defined",
+    '  File "/torch/_dynamo/eval_frame.py", line 9, in _fn\n  File "train.py", line 3, in f\n    g(_grid_2)\n'
+    "NameError: name '_grid_2' is not defined",
     "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/labels.csv'",
     "OSError: [Errno 28] No space left on device",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from abiscan.diagnosis import fixes
@@ -12,6 +13,7 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.message_row import Line
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
 from abiscan.model.subject import SubjectKind
 
 PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
@@ -36,16 +38,29 @@ class _Values:
         return all(self._holds(condition) for condition in conditions)
 
     def _holds(self, condition: str) -> bool:
-        name, wanted, negated = parse_condition(condition)
+        name, relation, wanted, negated = parse_condition(condition)
         value = self.get(name)
-        return (bool(value) if wanted is None else value == wanted) != negated
+        if relation in _ORDERS:
+            here, there = versions.order(value or ""), versions.order(wanted)
+            return here is not None and there is not None and _ORDERS[relation](here, there) != negated
+        return (bool(value) if not relation else value == wanted) != negated
 
 
-def parse_condition(condition: str) -> tuple[str, str | None, bool]:
-    """Name, text that it must equal (None: that it is given) and whether the condition is negated."""
-    rest = condition.removeprefix("not ")
-    name, equals, wanted = rest.partition(" = ")
-    return name, wanted if equals else None, rest != condition
+_ORDERS: Final[Mapping[str, Callable[[versions.Order, versions.Order], bool]]] = {"<": operator.lt, ">=": operator.ge}
+_CONDITION = re.compile(r"(?:(?P<negated>not) )?(?P<name>\w+)(?: (?P<relation>=|<|>=) (?P<wanted>.+))?")
+
+
+def parse_condition(condition: str) -> tuple[str, str, str, bool]:
+    """Name, relation (`=`, or `<` and `>=` of versions; empty: that it is given), what it is compared with, and whether
+    the condition is negated.
+
+    Raises:
+        ValueError: it is no condition.
+    """
+    found = _CONDITION.fullmatch(condition)
+    if found is None:
+        raise ValueError(f"{condition}: no condition")
+    return found["name"], found["relation"] or "", found["wanted"] or "", found["negated"] is not None
 
 
 def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:

@@ -46,6 +46,11 @@ def _target(_values: Values, missing: MissingName) -> str | None:
     return None if missing.target is None else missing.target_label
 
 
+def _target_version(_values: Values, missing: MissingName) -> str | None:
+    """The version of the target's torch: `2.6.0`."""
+    return None if missing.target is None else missing.target.version
+
+
 def _operator_module(values: Values, _missing: MissingName) -> str | None:
     """The module that most likely has the operators of the namespace `project`."""
     namespace = values.get("project", "")
@@ -120,6 +125,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     **COMPANION_FACTS,
     **SOURCE_FACTS,
     "target": _target,
+    "target_version": _target_version,
     "operator_module": _operator_module,
     "gpu_is_newer": _gpu_is_newer,
     "gpu_is_older": _gpu_is_older,

@@ -37,7 +37,8 @@ class Line(_Row, frozen=True, kw_only=True):
 
     Attributes:
         text: a template.
-        when: conditions, all of which must hold: `NAME` (the value is given), `NAME = TEXT`; `not` in front negates.
+        when: conditions, all of which must hold: `NAME` (the value is given), `NAME = TEXT`,
+            `NAME < VERSION`, `NAME >= VERSION`; `not` in front negates.
     """
 
     text: str

@@ -14,7 +14,18 @@ from abiscan.wheel.tags import cpython_of_tag
 
 Values = Mapping[str, str]
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
-VALUES: Final = ("project", "base", "for_python", "tags", "function", "library", "bound", "capsule", *_FRAME_VALUES)
+VALUES: Final = (
+    "project",
+    "base",
+    "for_python",
+    "tags",
+    "function",
+    "library",
+    "bound",
+    "capsule",
+    "module",
+    *_FRAME_VALUES,
+)
 """The values that a reader of this module may add beside `name`."""
 
 # How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
@@ -23,14 +34,20 @@ _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
 )
 _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
+# Inductor and Triton, the folders that they write to, and the names of files there (torch/_inductor/codecache.py: `c`
+# and a hash in base32, in a folder of its first letters), whatever TORCHINDUCTOR_CACHE_DIR is.
+_OF_INDUCTOR = re.compile(
+    r"torchinductor|[/\\]_inductor[/\\]|[/\\]\.?triton[/\\]|[/\\][a-z2-7]{2}[/\\]c[a-z2-7]{4,64}\.py", re.ASCII
+)
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK = 30, 60, 40
+RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
+"""The class of the object that a function bound by pybind11 belongs to: to 2.13, from 3.0 on."""
 # Where Dynamo names the function, the surest first; each reads a bounded run of a name's characters.
 _SKIPPED = (
     re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
     re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
-    re.compile(r"[`'\"]([\w.]{0,256}PyCapsule[\w.]{1,256})", re.ASCII),
-    re.compile(r"(?<![\w.])([\w.]{1,256}\.PyCapsule\.\w{1,256})", re.ASCII),
+    re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
 )
 _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
 # Tags that a wheel's evidence lists.
@@ -81,12 +98,22 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     named = None if "name" in values else next(filter(None, (each.search(around) for each in _SKIPPED)), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
     name = name.rstrip(".,")
-    found = {"name": name, "function": name.rsplit(".", 1)[-1]}
-    library = name.partition("PyCapsule")[0].split(".")[0]
-    if library.isidentifier() and library != "a":
+    record = re.search(RECORD, name, re.ASCII)
+    module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
+    if record is not None and not module and "module" in values:
+        module = values["module"]
+        name = f"{module}.{name}"
+    found = {"function": name.rsplit(".", 1)[-1]}
+    if record is not None:
+        found["capsule"] = record[0]
+    if record is not None and record[0] != "PyCapsule":
+        name = f"{module}.{found['function']}" if module else found["function"]
+    library = module.split(".")[0]
+    if library.isidentifier():
         found["library"] = library
-    if "PyCapsule" in name:
-        found["capsule"] = "PyCapsule"
+    if module:
+        found["module"] = module
+    found["name"] = name
     bound = _BOUND.search(name) or _BOUND.search(around)
     if bound is not None:
         found["bound"] = bound[0]
@@ -96,6 +123,13 @@ def skipped_function(hit: Hit, values: Values) -> Values:
 def last_frame(hit: Hit, _values: Values) -> Values:
     """The last frame of the traceback above."""
     return _frame(_FRAME.findall(hit.preceding(_LINES_OF_TRACEBACK)))
+
+
+def generated_frame(hit: Hit, _values: Values) -> Values | None:
+    """The same; applies where that is in a module that TorchInductor wrote, or in Inductor or Triton, or where no frame
+    is shown."""
+    frames = _FRAME.findall(hit.preceding(_LINES_OF_TRACEBACK))
+    return None if frames and _OF_INDUCTOR.search(frames[-1][0]) is None else _frame(frames)
 
 
 def _user_frame(hit: Hit) -> Values:

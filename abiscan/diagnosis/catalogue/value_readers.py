@@ -74,6 +74,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "undeclared-name": compiler_readers.undeclared_name,
     "torch-member": compiler_readers.torch_member,
     "last-frame": python_readers.last_frame,
+    "generated-frame": python_readers.generated_frame,
     "undefined-symbol": name_readers.undefined_symbol,
     "symbol-behind": name_readers.symbol_behind,
     "link-time-reference": name_readers.link_time_reference,

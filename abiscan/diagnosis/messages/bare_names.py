@@ -9,6 +9,7 @@ import msgspec
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.catalogue.python_readers import RECORD
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
@@ -51,7 +52,7 @@ _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), "error: no matching function for call to '{}'"),
     (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), "error: no matching function for call to '{}'"),
     (
-        re.compile(r"(?:\w{1,64}\.){0,8}PyCapsule\.\w{1,128}", re.ASCII),
+        re.compile(rf"(?:\w{{1,64}}\.){{0,8}}{RECORD}\.\w{{1,128}}", re.ASCII),
         "Dynamo does not know how to trace the builtin `{}`",
     ),
     (re.compile(r"torch\.\w{1,64}\.\w{1,64}", re.ASCII), "No module named '{}'"),

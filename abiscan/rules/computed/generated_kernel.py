@@ -40,7 +40,8 @@ _BUILTINS = frozenset(dir(builtins)) | _OF_MODULES
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _NEWER = "Use PyTorch 2.6 or later and clear the compile cache"
 _PRIVATE = (
-    "Use another release of PyTorch (2.9.1 generates such modules, pytorch issue 170398) and clear the compile cache"
+    "Rename the kernel, or use PyTorch 2.13 or later (2.9 to 2.12 generate such modules, pytorch issue 170398), "
+    "and clear the compile cache"
 )
 
 

@@ -33,8 +33,9 @@ _SCALARS = {
 _NAMESPACES = frozenset({"std", "at", "c10", "torch", "::", "&", "unsigned", "typename"})
 _HEAD = '''"""Operators for what {source} binds by pybind11, so that torch.compile can trace calls of it.
 
-Written by `abiscan fix` as a beginning. Import `{module}` as it is imported elsewhere; narrow `mutates_args` to the
-arguments that a function writes to; write what a result looks like where a fake implementation raises.
+Written by `abiscan fix` as a beginning. Import `{module}` as it is imported elsewhere; compare `mutates_args`
+with what each function writes to ("unknown": any of its tensors; an argument that is written to and not named gives
+wrong results); write what a result looks like where a fake implementation raises.
 """
 
 from typing import List, Optional, Tuple
@@ -135,6 +136,7 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     return _TEMPLATE.format(
         namespace=namespace,
         name=function.name,
+        mutates=_mutated(signature, names),
         parameters=", ".join(each for each in taken if each is not None),
         names=", ".join(names),
         result=result,
@@ -143,9 +145,27 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     )
 
 
+def _mutated(signature: PybindSignature, names: list[str]) -> str:
+    """What `mutates_args` names: the tensors that are taken by reference to what is not const, where the others are
+    const; of another signature nothing is known."""
+    tensors = [(each, name) for each, name in zip(signature.parameters, names, strict=True) if "Tensor" in each.type]
+    if len(tensors) < sum("tensor" in word.lower() for each in signature.parameters for word in each.type):
+        return '"unknown"'  # lists of tensors
+    written = [name for each, name in tensors if not each.const and "&" in each.type]
+    if any(not each.const and "&" not in each.type for each, _name in tensors):
+        return '"unknown"'  # a copy of a tensor shares its data
+    if written and not _returns_nothing(signature):
+        return '"unknown"'
+    return "{" + ", ".join(f'"{name}"' for name in written) + "}" if written else "()"
+
+
+def _returns_nothing(signature: PybindSignature) -> bool:
+    return signature.result[-1:] == ("void",)
+
+
 _RAISE = 'raise NotImplementedError("{name}: return empty tensors of the shapes and dtypes of the result")'
 _TEMPLATE = """
-@torch.library.custom_op("{namespace}::{name}", mutates_args="unknown")
+@torch.library.custom_op("{namespace}::{name}", mutates_args={mutates})
 def {name}({parameters}) -> {result}:
     {call}_bound.{name}({names})
 

@@ -132,7 +132,7 @@ def test_name_that_is_private_to_a_class() -> None:
     )
     (finding,) = match_kernels(RULE, text, "c.py", "c.py")
     assert "`_Runner__mm_kernel_0`" in finding.message
-    assert "2.9.1" in finding.fix
+    assert "2.13" in finding.fix
     assert "2.6" not in finding.fix
     scope: dict[str, object] = {}
     # The oracle: the interpreter, on the two lines that matter.
