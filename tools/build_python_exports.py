@@ -1,6 +1,8 @@
-"""Make abiscan/data/python_exports.txt.gz: which CPython exports which C name.
+"""Make abiscan/data/python_exports.txt.gz and its kin for Windows and macOS: which CPython exports which C name.
 
     python tools/build_python_exports.py [--check] INTERPRETER_OR_LIBPYTHON...
+
+The files of one system make one table.
 
 Reads the dynamic symbols of real interpreters (or of their libpython), any number for each version, and keeps the names
 of the C API, public and private (`Py...`, `_Py...`). What one of a version's files exports is that version's: patch
@@ -19,6 +21,9 @@ The packaged table is made of (x86_64, Linux):
 
 Debian's libpython3.11, 3.13 and 3.14 for aarch64 export the same names as those for x86_64. Debian's 3.14 is built with
 the JIT compiler's second tier, whose private names (`_Py_Executor...`) the free-threaded build does not have.
+
+That of Windows (python_exports-windows.txt.gz, x86-64) is made of python37.dll to python314.dll, and that of macOS
+(python_exports-macos.txt.gz) of libpython3.8.dylib to libpython3.14.dylib, which the wheels of panda3d 1.10.16 bundle.
 """
 
 from __future__ import annotations
@@ -29,21 +34,22 @@ import re
 import sys
 from pathlib import Path
 
-from abiscan.elf import open_elf
-from abiscan.environment.python_names import is_python_name
+from abiscan.binary import open_binary
+from abiscan.environment.python_names import FILES
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
+from abiscan.ownership.names import is_python_name
 
-TABLE = Path(__file__).parents[1] / "abiscan" / "data" / "python_exports.txt.gz"
-_VERSION = re.compile(r"python(\d)\.(\d+)(t?)m?(?:\.so[.\d]*)?$")
+DATA = Path(__file__).parents[1] / "abiscan" / "data"
+_VERSION = re.compile(r"python(\d)\.?(\d+)(t?)m?(?:\.so[.\d]*|\.dll|\.dylib)?$")
 
 
 def read(path: Path) -> tuple[PythonVersion, set[str]]:
     """The version that the file's name states, and the names it exports."""
     version = _VERSION.search(path.name)
     if version is None:
-        sys.exit(f"{path}: the file's name does not end in pythonX.Y[t] or libpythonX.Y[t].so")
-    with open_elf(path) as elf:
-        names = {export.name for export in elf.exports() if is_python_name(export.name)}
+        sys.exit(f"{path}: the file's name does not end in pythonX.Y[t] or libpythonX.Y[t].so, .dylib, pythonXY.dll")
+    names = {export.name for export in open_binary(path).exports() if is_python_name(export.name)}
     return PythonVersion(int(version[1]), int(version[2]), bool(version[3])), names
 
 
@@ -69,13 +75,17 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare with the packaged table, write nothing")
     parser.add_argument("paths", nargs="+", type=Path, metavar="INTERPRETER_OR_LIBPYTHON")
     arguments = parser.parse_args()
+    systems: set[OperatingSystem] = {system_of(open_binary(path).machine) for path in arguments.paths}
+    if len(systems) != 1:
+        sys.exit("the files are of several systems: each has a table of its own")
+    target = DATA / FILES[systems.pop()]
     made = table(arguments.paths)
     if arguments.check:
-        if gzip.decompress(TABLE.read_bytes()) != made:
-            sys.exit(f"{TABLE}: differs from these interpreters")
+        if gzip.decompress(target.read_bytes()) != made:
+            sys.exit(f"{target}: differs from these interpreters")
         return
-    TABLE.write_bytes(gzip.compress(made, mtime=0))
-    print(f"{TABLE}: {TABLE.stat().st_size} bytes")
+    target.write_bytes(gzip.compress(made, mtime=0))
+    print(f"{target}: {target.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Make abiscan/data/releases.idx and earlier_releases.idx: what every stable torch release exports, those before 1.13.0
-in the second.
+in the second; with `--system windows` or `macos` releases-windows.idx or releases-macos.idx.
 
     python tools/build_release_index.py             fetch the releases that the files lack, and add them
+    python tools/build_release_index.py --system windows
     python tools/build_release_index.py --only 2.15.0
     python tools/build_release_index.py --rebuild   make both anew from all releases (some 50 GB if the cache is empty)
     python tools/build_release_index.py --check     compare both with every build in the cache
@@ -30,8 +31,9 @@ from packaging.version import Version
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError, UsageError
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.releases.add import PLATFORMS, PYTHONS, download
-from abiscan.releases.index import EARLIER, SHIPPED
+from abiscan.releases.index import EARLIER, OTHER_SYSTEMS, SHIPPED
 from abiscan.releases.read_build import (
     RawBuild,
     RawLibrary,
@@ -44,7 +46,14 @@ from abiscan.releases.writer import NAMES_A_BLOCK_EARLIER, BuildExports, own_nam
 OLDEST = Version("1.0.0")
 # From here on a release is in the file that every run reads.
 FIRST = Version("1.13.0")
-MACHINES = ("x86_64", "aarch64")
+# The platforms of each system, in the order of its file.
+MACHINES = {
+    OperatingSystem.LINUX: ("x86_64", "aarch64"),
+    OperatingSystem.WINDOWS: ("win_amd64",),
+    OperatingSystem.MACOS: ("macosx_arm64", "macosx_x86_64"),
+}
+# A release for Windows or macOS is in one file, from here on.
+ORDER = tuple(machine for machines in MACHINES.values() for machine in machines)
 
 
 def say(line: str) -> None:
@@ -105,8 +114,8 @@ def load(file: Path) -> RawBuild:
     )
 
 
-def in_cache(cache: Path) -> list[Path]:
-    return sorted(cache.glob("*.json.gz"))
+def in_cache(cache: Path, machines: tuple[str, ...]) -> list[Path]:
+    return sorted(file for machine in machines for file in cache.glob(f"*-{machine}.json.gz"))
 
 
 # --- the package index ----------------------------------------------------------------------------------------------
@@ -125,7 +134,8 @@ def released(machine: str) -> list[str]:
             raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
         versions |= {Version(text.strip()) for text in found[1].split(",")}
     # A local label (2.13.0+cpu) is a variant that the package index does not have: pip is set up to look elsewhere too.
-    return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease and v.local is None]
+    first = OLDEST if system_of(machine) is OperatingSystem.LINUX else FIRST
+    return [str(v) for v in sorted(versions) if v >= first and not v.is_prerelease and v.local is None]
 
 
 def fetch(version: str, machine: str, cache: Path) -> bool:
@@ -155,7 +165,7 @@ def fetch(version: str, machine: str, cache: Path) -> bool:
 def in_order(builds: list[BuildExports]) -> list[BuildExports]:
     return sorted(
         builds,
-        key=lambda item: (MACHINES.index(item.build.machine), Version(item.build.torch), item.build.variant),
+        key=lambda item: (ORDER.index(item.build.machine), Version(item.build.torch), item.build.variant),
     )
 
 
@@ -166,7 +176,7 @@ def made_of(raw: RawBuild) -> BuildExports:
 
 
 def is_earlier(item: BuildExports) -> bool:
-    return Version(item.build.torch) < FIRST
+    return Version(item.build.torch) < FIRST and system_of(item.build.machine) is OperatingSystem.LINUX
 
 
 def read_files(files: list[Path]) -> list[BuildExports]:
@@ -198,25 +208,30 @@ def check(files: list[Path], cached_files: list[Path]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "releases"
+    parser.add_argument("--system", type=OperatingSystem, default=OperatingSystem.LINUX, help="linux, windows, macos")
     parser.add_argument("--cache", type=Path, default=default, help="where what was read of each wheel is kept")
     parser.add_argument("--only", action="append", metavar="VERSION", help="this release alone; repeatable")
     parser.add_argument("--rebuild", action="store_true", help="make the file anew, from every release")
     parser.add_argument("--check", action="store_true", help="write nothing; compare the file with the cache")
     parser.add_argument("--refetch", action="store_true", help="fetch even what the cache has")
     parser.add_argument("--fetch-only", action="store_true", help="fill the cache, leave the file alone")
-    parser.add_argument("--output", type=Path, default=Path(SHIPPED), help="the file of 1.13.0 and later")
+    parser.add_argument("--output", type=Path, help="the file of 1.13.0 and later")
     parser.add_argument("--output-earlier", type=Path, default=Path(EARLIER), help="the file of those before")
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
-    files = [options.output, options.output_earlier]
+    machines = MACHINES[options.system]
+    options.output = options.output or Path(OTHER_SYSTEMS.get(options.system, SHIPPED))
+    files = [options.output]
+    if options.system is OperatingSystem.LINUX:
+        files.append(options.output_earlier)
     if options.check and not options.only:
-        return 1 if check(files, in_cache(options.cache)) else 0
+        return 1 if check(files, in_cache(options.cache, machines)) else 0
 
     builds: list[BuildExports] = []
     if not options.rebuild:
         builds = read_files(files)
     known = {(item.build.torch, item.build.machine) for item in builds}
-    wanted = [(version, machine) for machine in MACHINES for version in options.only or released(machine)]
+    wanted = [(version, machine) for machine in machines for version in options.only or released(machine)]
     if options.only:
         builds = [item for item in builds if item.build.torch not in options.only]
     else:
@@ -235,8 +250,9 @@ def main() -> int:
         earlier = in_order([item for item in builds if is_earlier(item)])
         later = in_order([item for item in builds if not is_earlier(item)])
         write_index(options.output, later)
-        write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
-        for file, written in zip(files, (later, earlier), strict=True):
+        if options.system is OperatingSystem.LINUX:
+            write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
+        for file, written in zip(files, (later, earlier), strict=False):
             say(f"{file}: {len(written)} builds, {file.stat().st_size} bytes")
     return 0
 

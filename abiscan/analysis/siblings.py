@@ -11,6 +11,7 @@ from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact
+from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
 
 # Number of libraries that are kept open (mapped, not read): the files of a package need the same ones.
@@ -115,6 +116,10 @@ def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Bina
     package = os.path.basename(directory)
     for place in (directory, os.path.join(directory, "lib"), parent, os.path.join(parent, f"{package}.libs")):
         candidate = os.path.join(place, name)
+        if name[-4:].lower() == ".dll" and files.is_directory(place):
+            # Windows does not tell HELPER.dll from helper.dll.
+            same = (each for each in files.names(place) if file_key(each) == file_key(name))
+            candidate = os.path.join(place, next(same, name))
         if files.is_file(candidate) and candidate != path:
             try:
                 host = files.host(candidate)

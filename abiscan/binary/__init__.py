@@ -16,7 +16,7 @@ from abiscan.binary.formats import (
     read_binary,
 )
 from abiscan.binary.protocol import Binary, PayloadFinder
-from abiscan.elf.sniff import describe_other, other_system
+from abiscan.elf.sniff import describe_other
 from abiscan.file_buffer import Sparse
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "describe_other",
     "looks_like_binary",
     "open_binary",
-    "other_system",
     "payload_finder",
     "peek",
     "read_binary",

@@ -16,31 +16,44 @@ from abiscan.elf.sniff import peek as peek_elf
 from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import Sparse
 from abiscan.model.facts import BinaryKind
+from abiscan.pe.pe_magic import PE_MAGIC, peek_pe
+from abiscan.pe.pe_magic import PEEK_SIZE as PE_PEEK_SIZE
 
 
 class BinaryFormat(Struct, frozen=True):
     """A format of binaries.
 
     Attributes:
-        magic: its files' first bytes.
+        magics: its files' first bytes, any of these.
         peek_size: how many of the first bytes `peek` looks at.
         peek: the kind of a file that starts with these bytes; None if it is none of this format.
         read: contents and the name for messages -> the binary; raises UnreadableFile.
     """
 
-    magic: bytes
+    magics: tuple[bytes, ...]
     peek_size: int
     peek: Callable[[bytes], BinaryKind | None]
     read: Callable[[bytes | mmap.mmap | Sparse, str], Binary]
 
 
-FORMATS = (BinaryFormat(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, read_elf),)
+def _read_pe(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
+    # A run over files of Linux pays for no other reader.
+    from abiscan.binary.pe_binary import PeBinary
+    from abiscan.pe.pe_file import read_pe
+
+    return PeBinary(read_pe(contents, display))
+
+
+FORMATS = (
+    BinaryFormat((ELF_MAGIC,), ELF_PEEK_SIZE, peek_elf, read_elf),
+    BinaryFormat((PE_MAGIC,), PE_PEEK_SIZE, peek_pe, _read_pe),
+)
 # As many of a file's first bytes as `peek` looks at.
 PEEK_SIZE = max(each.peek_size for each in FORMATS)
 
 
 def _format_of(head: bytes) -> BinaryFormat | None:
-    return next((each for each in FORMATS if head.startswith(each.magic)), None)
+    return next((each for each in FORMATS if head.startswith(each.magics)), None)
 
 
 def looks_like_binary(head: bytes) -> bool:

@@ -12,6 +12,7 @@ from abiscan.macho.macho_file import MachoFile
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
 from abiscan.model.macho_facts import LibraryLink, linker_name, source_name
+from abiscan.model.platforms import OperatingSystem, key_of
 
 if TYPE_CHECKING:
     import mmap
@@ -31,7 +32,8 @@ class MachoBinary(SymbolsOnly):
         self.macho = macho
         self.path = macho.path
         self.size = macho.size
-        self.machine = macho.machine
+        # arm64e is arm64 with pointer authentication: one loader serves both.
+        self.machine = key_of(OperatingSystem.MACOS, macho.machine.removesuffix("e"))
         self.version_definitions: tuple[str, ...] = ()
 
     @property
@@ -52,6 +54,11 @@ class MachoBinary(SymbolsOnly):
     def needed(self) -> tuple[str, ...]:
         """The install names of the libraries without which it does not load."""
         return tuple(each.name for each in self.macho.libraries if each.link is not LibraryLink.WEAK)
+
+    @cached_property
+    def reexported(self) -> tuple[str, ...]:
+        """The install names of the libraries whose exports count as its own."""
+        return tuple(each.name for each in self.macho.libraries if each.link is LibraryLink.REEXPORT)
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from abiscan.binary.symbols_only import SymbolsOnly
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.platforms import OperatingSystem, key_of
 from abiscan.pe.pe_file import PeFile
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class PeBinary(SymbolsOnly):
         self.pe = pe
         self.path = pe.path
         self.size = pe.size
-        self.machine = pe.machine
+        self.machine = key_of(OperatingSystem.WINDOWS, pe.machine)
+        self.reexported: tuple[str, ...] = ()
         self.version_definitions: tuple[str, ...] = ()
 
     @property
@@ -92,12 +94,14 @@ class PeBinary(SymbolsOnly):
         )
 
     def exports_name(self, name: str) -> bool:
-        """Whether it exports a name, forwarders included."""
-        return self.pe.exports_name(name)
+        """Whether it exports a name or an ordinal (`#12`), forwarders included."""
+        ordinal = _ordinal(name)
+        return self.pe.exports_name(name) if ordinal is None else self.pe.export_by_ordinal(ordinal) is not None
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names that it exports, forwarders included."""
-        return self.pe.exported_among(names)
+        """Those of the names and ordinals that it exports, forwarders included."""
+        of_ordinals = (name for name in names if _ordinal(name) is not None and self.exports_name(name))
+        return self.pe.exported_among(names) | frozenset(of_ordinals)
 
     def export(self, name: str) -> Export | None:
         """The export of this name."""
@@ -118,6 +122,11 @@ class PeBinary(SymbolsOnly):
     def device_images(self) -> DeviceImages:
         """None is read."""
         return DeviceImages()
+
+
+def _ordinal(name: str) -> int | None:
+    """Of `#12`, as imports by ordinal are named."""
+    return int(name[1:]) if name.startswith("#") and name[1:].isdecimal() and len(name) < 8 else None
 
 
 def _export(found: PeExport, name: str) -> Export:

@@ -69,6 +69,11 @@ class Binary(Protocol):
         ...
 
     @property
+    def reexported(self) -> tuple[str, ...]:
+        """The libraries whose exports count as its own (macOS)."""
+        ...
+
+    @property
     def imports(self) -> tuple[Import, ...]:
         """What it takes from other libraries, in table order."""
         ...

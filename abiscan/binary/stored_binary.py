@@ -28,6 +28,8 @@ class StoredBinary:
         self.machine = stored.facts.machine
         self.soname = stored.facts.soname
         self.needed = stored.facts.needed
+        # Names that a re-exported library has are asked of every file of its package.
+        self.reexported: tuple[str, ...] = ()
         self.version_definitions = stored.facts.version_definitions
         self.problem = stored.problem
         self.operators = stored.operators

@@ -15,6 +15,7 @@ from abiscan.compare.scope_compatibility import Builds, compared
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, DiffReport, Effect
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.ownership.names import is_cxx_name
 
 _ASPECTS = tuple(Aspect)
 _EFFECTS = (Effect.LOST, Effect.CHANGED, Effect.GAINED)
@@ -45,7 +46,7 @@ def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readabl
     names = {
         n for c in changes if c.aspect in (Aspect.IMPORT, Aspect.EXPORT, Aspect.LAYOUT) for n in (*c.removed, *c.added)
     }
-    texts = {name: readable(name) for name in sorted(names) if name.startswith("_Z")}
+    texts = {name: readable(name) for name in sorted(names) if is_cxx_name(name)}
     errors = tuple(dict.fromkeys((*old.unread_sentences, *new.unread_sentences)))
     return DiffReport(__version__, before, after, tuple(changes), texts, errors)
 

@@ -319,6 +319,11 @@ class DynamicFile:
     # --- the frozen facts ---------------------------------------------------------------------------------------
 
     @property
+    def reexported(self) -> tuple[str, ...]:
+        """None: each library is searched by itself."""
+        return ()
+
+    @property
     def version_definitions(self) -> tuple[str, ...]:
         """Names of .gnu.version_d, the file's own included."""
         return tuple(version.name for version, _index, _flags in self.symbols.version_records.definitions)

@@ -20,10 +20,6 @@ _DEVICE_MACHINES = frozenset({190, 224})  # EM_CUDA, EM_AMDGPU
 _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"!<arch>\n", "a static library (ar archive), not a shared object: link it into one first"),
     (b"!<thin>\n", "a thin static library (ar archive), not a shared object: link it into one first"),
-    (b"\xcf\xfa\xed\xfe", "a Mach-O file (macOS): abiscan reads ELF files"),
-    (b"\xce\xfa\xed\xfe", "a Mach-O file (macOS): abiscan reads ELF files"),
-    (b"\xca\xfe\xba\xbe", "a Mach-O universal file (macOS) or a Java class: abiscan reads ELF files"),
-    (b"MZ", "a PE file (Windows .dll or .pyd): abiscan reads ELF files"),
     (b"BC\xc0\xde", "LLVM bitcode: compile and link it into a shared object first"),
     (b"PK\x03\x04", "a zip archive that is named like a shared object"),
     (b"PK\x05\x06", "an empty zip archive"),
@@ -32,14 +28,6 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"(\xb5/\xfd", "zstd data: decompress it first"),
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
 )
-
-# The formats of other systems' loaders (Mach-O: <mach-o/loader.h> and <mach-o/fat.h>; PE: "MS-DOS Stub").
-_SYSTEMS = {
-    b"\xcf\xfa\xed\xfe": "macOS",
-    b"\xce\xfa\xed\xfe": "macOS",
-    b"\xca\xfe\xba\xbe": "macOS",
-    b"MZ": "Windows",
-}
 
 _LINKER_SCRIPT_WORDS = (b"GROUP", b"INPUT", b"OUTPUT_FORMAT", b"GNU ld script")
 
@@ -87,12 +75,6 @@ def peek(head: bytes) -> BinaryKind | None:
         if number(at, 4) == _PT_INTERP:
             return BinaryKind.EXECUTABLE
     return BinaryKind.SHARED_OBJECT
-
-
-def other_system(head: bytes) -> str | None:
-    """`Windows` or `macOS`, where a file that is named as a shared object begins as that system's libraries do; None
-    for any other."""
-    return next((system for magic, system in _SYSTEMS.items() if head.startswith(magic)), None)
 
 
 def describe_other(head: bytes) -> str:

@@ -1,7 +1,8 @@
-"""Which CPython exports which name of its C API, from `data/python_exports.txt.gz`.
+"""Which CPython exports which name of its C API, from `data/python_exports.txt.gz` and its kin of
+other systems.
 
-The table holds names of real interpreters for Linux, public and private ones, as `tools/build_python_exports.py` read
-them; it says there which. A name that any of the patch releases read for a version exports is that version's. Names say
+The tables hold names of real interpreters, public and private ones, as `tools/build_python_exports.py` read them; it
+says there which. A name that any of the patch releases read for a version exports is that version's. Names say
 nothing of layouts: a file built for the default build finds nearly all of its names in a free-threaded one, whose
 objects are larger (PEP 703). Decompressed at the first question.
 """
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable
 
 from abiscan.data import data_file
+from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
 
@@ -25,9 +27,9 @@ def known_versions() -> tuple[PythonVersion, ...]:
     return _table()[0]
 
 
-def exported_by(name: str) -> tuple[PythonVersion, ...]:
-    """The known versions that export a name, in their order; empty where none does."""
-    versions, masks = _table()
+def exported_by(name: str, system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
+    """The versions of a system's table that export a name, in their order; empty where none does."""
+    versions, masks = _table(system)
     return _of_mask(versions, masks.get(name, 0))
 
 
@@ -36,20 +38,20 @@ def names() -> Iterable[str]:
     return _table()[1].keys()
 
 
-def exports(version: PythonVersion) -> Callable[[str], bool] | None:
-    """Whether a version exports a name, as a function of the name; None for a version that the table lacks, of which
-    nothing can be said."""
-    versions, masks = _table()
+def exports(version: PythonVersion, system: OperatingSystem = OperatingSystem.LINUX) -> Callable[[str], bool] | None:
+    """Whether a version exports a name, as a function of the name; None for a version that the system's table lacks, of
+    which nothing can be said."""
+    versions, masks = _table(system)
     if version not in versions:
         return None
     bit = 1 << versions.index(version)
     return lambda name: masks.get(name, 0) & bit != 0
 
 
-def exporting_all(names: Iterable[str]) -> tuple[PythonVersion, ...]:
-    """The known versions that export every one of some names, in their order. What is no name of CPython is passed
-    over."""
-    versions, masks = _table()
+def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
+    """The versions of a system's table that export every one of some names, in their order. What is no name of CPython
+    is passed over."""
+    versions, masks = _table(system)
     mask = (1 << len(versions)) - 1
     for name in names:
         if is_python_name(name):
@@ -70,10 +72,20 @@ def _of_mask(versions: tuple[PythonVersion, ...], mask: int) -> tuple[PythonVers
     return tuple(version for at, version in enumerate(versions) if mask >> at & 1)
 
 
+FILES = {
+    OperatingSystem.LINUX: "python_exports.txt.gz",
+    OperatingSystem.WINDOWS: "python_exports-windows.txt.gz",
+    OperatingSystem.MACOS: "python_exports-macos.txt.gz",
+}
+"""The table of each system in the package's data."""
+
+
 @functools.cache
-def _table() -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
+def _table(
+    system: OperatingSystem = OperatingSystem.LINUX,
+) -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
     """The versions, and for each name a mask: bit i for the version at i."""
-    with open(data_file("python_exports.txt.gz"), "rb") as file:
+    with open(data_file(FILES[system]), "rb") as file:
         lines = zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()
     masks: dict[str, int] = {}
     for line in lines[1:]:

@@ -21,6 +21,7 @@ from abiscan.model.imports import Owner
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
+from abiscan.ownership.names import is_cxx_name
 
 if TYPE_CHECKING:
     from abiscan.model.dependency_specifiers import SpecifierSet
@@ -218,7 +219,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     module = module_key(artifact.path, artifact.member)
     if artifact.provenance.abi != "stable":
         # A C shim has no mangled name, so of torch's names the mangled ones are the others.
-        names = tuple(sorted(b.name for b in artifact.imports if b.owner is Owner.TORCH and b.name.startswith("_Z")))
+        names = tuple(sorted(b.name for b in artifact.imports if b.owner is Owner.TORCH and is_cxx_name(b.name)))
         return (
             Finding(
                 REQUIRE_STABLE_ABI,

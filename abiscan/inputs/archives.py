@@ -191,7 +191,7 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
     yield from results
     if not results and not nested:
         facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
-        yield nothing_found(place, facts, collector.names)
+        yield nothing_found(place, facts)
     yield from _expand_nested(archive, nested, place, options)
 
 
@@ -369,7 +369,7 @@ def _expand_tar(
     yield from results
     if not results and not nested and broken is None:
         facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
-        yield nothing_found(place, facts, collector.names)
+        yield nothing_found(place, facts)
     for name, form, inner in nested:
         below = place.below(name)
         if below.depth > limits.depth:

@@ -22,6 +22,7 @@ from abiscan.model.limits import (
     MAX_UNPACKED,
     MIB,
 )
+from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
 from abiscan.wheel.metadata import ContainerFacts
 
@@ -146,13 +147,13 @@ class Group(Struct, eq=False):
                 if artifact.kind is ArtifactKind.SHARED_OBJECT:
                     places[artifact.place] = artifact
             for place in sorted(places):
-                self._names.setdefault(place.rsplit("/", 1)[-1], []).append(places[place])
+                self._names.setdefault(file_key(place), []).append(places[place])
             for link in sorted(self.aliases):
                 target = places.get(self.aliases[link])
-                known = self._names.setdefault(link.rsplit("/", 1)[-1], [])
+                known = self._names.setdefault(file_key(link), [])
                 if target is not None and target not in known:
                     known.append(target)
-        return tuple(self._names.get(soname, ()))
+        return tuple(self._names.get(file_key(soname), ()))
 
 
 class Artifact(Struct, frozen=True):

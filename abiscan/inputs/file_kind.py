@@ -19,10 +19,10 @@ __all__ = [
     "shared_object_inside",
     "source_kind",
     "source_suffix",
-    "system_named_like",
 ]
 
 _SHARED_OBJECT_NAME = r"\.so(\.\d+)*$"
+_OF_OTHER_SYSTEMS = (".pyd", ".dll", ".dylib")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
 _ARCHIVE_SUFFIXES = (
     ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
@@ -66,19 +66,15 @@ _TEXTS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".woff", ".woff2", ".ttf", ".mo", ".po", ".f90", ".pem", ".sh"),
     *(".dist-info/RECORD", ".dist-info/LICENSE", ".dist-info/entry_points.txt"),
 )
-_OF_OTHER_SYSTEMS = {".pyd": "Windows", ".dll": "Windows", ".dylib": "macOS"}
 # What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
 
 
 def named_like_shared_object(name: str) -> bool:
-    """`x.so`, `x.so.1`, `x.so.1.2`."""
-    return name.endswith(".so") or (".so." in name and re.search(_SHARED_OBJECT_NAME, name) is not None)
-
-
-def system_named_like(name: str) -> str | None:
-    """`Windows` or `macOS`, where a file is named as that system's modules and libraries are; None for any other."""
-    return next((system for end, system in _OF_OTHER_SYSTEMS.items() if name.lower().endswith(end)), None)
+    """`x.so`, `x.so.1`, `x.so.1.2`, `x.pyd`, `x.dll`, `x.dylib`."""
+    if name.endswith(".so") or (".so." in name and re.search(_SHARED_OBJECT_NAME, name) is not None):
+        return True
+    return name[-6:].lower().endswith(_OF_OTHER_SYSTEMS)
 
 
 def named_like_text(name: str) -> bool:
@@ -111,8 +107,8 @@ def archive_form(head: bytes) -> str | None:
 
 
 def shared_object_inside(head: bytes, name: str) -> bool:
-    """Whether a file of a directory or archive is a shared object of the host. Executables, object files and device
-    code are ELF too and not of interest unless they are named as shared objects are."""
+    """Whether a file of a directory or archive is a shared object of a host. Executables, object files and device
+    code have the same formats and not of interest unless they are named as shared objects are."""
     kind = peek(head)
     return kind is BinaryKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
 

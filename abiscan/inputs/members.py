@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from abiscan.binary import describe_other, other_system
+from abiscan.binary import describe_other
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
 from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
@@ -111,7 +111,6 @@ class Collector(Struct):
     links: Links = field(default_factory=Links)
     _found: list[tuple[str, int, ArtifactKind, Content]] = field(default_factory=list)
     _errors: dict[str, list[str]] = field(default_factory=dict)
-    _foreign: dict[str, str] = field(default_factory=dict)
     _total: int = 0
 
     def error(self, name: str, message: str) -> None:
@@ -143,10 +142,7 @@ class Collector(Struct):
         if file_kind.shared_object_inside(head, name):
             kind = ArtifactKind.SHARED_OBJECT
         elif file_kind.named_like_shared_object(name):
-            if (system := other_system(head)) is not None:
-                self._foreign[name] = system
-            else:
-                self.error(name, describe_other(head[:512]))
+            self.error(name, describe_other(head[:512]))
             return None
         else:
             source = file_kind.source_kind(name, head) if self.options.sources else None
@@ -191,8 +187,6 @@ class Collector(Struct):
         if excess:
             yield InputError(self.place.display, f"its tags are not read, because it has {excess}")
         yield from self._listed_errors()
-        if self._foreign:
-            yield of_other_systems(self.place.display, self._foreign, () if shared else self.names)
         # Small libraries need large ones more often than the reverse: the largest is unpacked while nothing else is
         # in memory, and leaves its tables for the others.
         yield from sorted(artifacts, key=lambda a: (-a.size, a.member or "")) if largest_first else artifacts
@@ -204,7 +198,7 @@ class Collector(Struct):
 
         found = {name for name, _size, what, _content in self._found if what is ArtifactKind.SHARED_OBJECT}
         names = set(self.names)
-        told = self._foreign.keys() | {name for each in self._errors.values() for name in each}
+        told = {name for each in self._errors.values() for name in each}
         aliases = {}
         for name in sorted(self.links.targets):
             target = self.links.follow(name)
@@ -241,32 +235,8 @@ class Collector(Struct):
         return bool(self._found)
 
 
-def of_other_systems(display: str, known: Mapping[str, str], names: Iterable[str]) -> InputError:
-    """One line for all files of other systems in a container: what is not read is not clean.
-
-    Args:
-        known: those that begin as that system's do, with the system.
-        names: the members of a container without an ELF file, which count by their names too.
-    """
-    by_name = {name: system for name in names if (system := file_kind.system_named_like(name)) is not None}
-    files = {**by_name, **known}
-    first, systems = min(known or files), " and ".join(sorted(set(files.values())))
-    if len(files) == 1:
-        what = f"1 file for {systems}{'' if known else ' by its name'}, {first}"
-    else:
-        what = f"{len(files)} files for {systems}{'' if known else ' by name'}, {first} the first"
-    lead = "no ELF file inside, and " if names else ""
-    return InputError(display, f"{lead}{what}: not read, abiscan reads ELF files")
-
-
-def nothing_found(place: MemberPlace, facts: ContainerFacts, names: Iterable[str] = ()) -> InputError | Note:
-    """For a container without artifacts, nested archives and errors.
-
-    Args:
-        names: its members, for those of other systems.
-    """
-    if any(file_kind.system_named_like(name) for name in names):
-        return of_other_systems(place.display, {}, names)
+def nothing_found(place: MemberPlace, facts: ContainerFacts) -> InputError | Note:
+    """For a container without artifacts, nested archives and errors."""
     if facts.kind in (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED):
         return Note(place.display, "no shared object inside (pure Python)")
     if facts.kind is ContainerKind.SDIST:

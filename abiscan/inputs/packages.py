@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.binary import describe_other, other_system
+from abiscan.binary import describe_other
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
-from abiscan.inputs.members import MemberPlace, not_read, nothing_found, of_other_systems
+from abiscan.inputs.members import MemberPlace, not_read, nothing_found
 from abiscan.inputs.tree import DiskContent
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
@@ -28,7 +28,7 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_fact
 from abiscan.wheel.requirement_lines import normal_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
+_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cp|pypy|abi3)[^/]*)?\.(so|pyd)$")
 
 
 class InstalledPackage(Struct, frozen=True):
@@ -94,7 +94,6 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     limits, files = options.limits, options.files
     place = MemberPlace(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
-    foreign: dict[str, str] = {}
     every: set[str] = set()
     try:
         every.update(installed_files(package, limits.files, files))
@@ -122,17 +121,12 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         if file_kind.shared_object_inside(head, name):
             group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))
         elif file_kind.named_like_shared_object(name):
-            if (system := other_system(head)) is not None:
-                foreign[name] = system
-            else:
-                errors.append(InputError(display, describe_other(head[:512])))
+            errors.append(InputError(display, describe_other(head[:512])))
     group.facts = replace(group.facts, is_pure=not len(group))
-    if foreign:
-        errors.append(of_other_systems(place.display, foreign, () if len(group) else names))
     yield from errors
     yield from group
     if not errors and not len(group):
-        note = nothing_found(place, group.facts, names)
+        note = nothing_found(place, group.facts)
         editable = any(n.startswith(("__editable__", "_editable_")) or n.endswith(".egg-link") for n in names)
         if editable:
             note = InputError(place.display, f"{package.name} is installed in editable mode: name its source directory")

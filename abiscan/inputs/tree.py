@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.binary import Binary, describe_other, open_binary, other_system
+from abiscan.binary import Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem, file_type
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.byte_source import FileBytes
-from abiscan.inputs.members import MemberPlace, nothing_found, of_other_systems
+from abiscan.inputs.members import MemberPlace, nothing_found
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -112,7 +112,6 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
     errors: list[InputError] = []
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0
-    foreign: dict[str, str] = {}
     files = options.files
     root = files.real(path)
     above = "" if display == "." else display
@@ -148,16 +147,12 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
         if file_kind.shared_object_inside(head, relative):
             kind = ArtifactKind.SHARED_OBJECT
         elif named:
-            if (system := other_system(head)) is not None:
-                foreign[relative] = system
-            elif not _is_linker_script(head):
+            if not _is_linker_script(head):
                 errors.append(InputError(shown, describe_other(head[:512])))
         elif options.sources:
             kind = file_kind.source_kind(relative, head)
         if kind is not None:
             group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(host)))
-    if foreign:
-        errors.append(of_other_systems(display, foreign, ()))
     yield from errors
     yield from group
     for host, shown, form in archives if options.archives else ():

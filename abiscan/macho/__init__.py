@@ -3,11 +3,6 @@
 The structures are those of <mach-o/loader.h>, <mach-o/fat.h>, <mach-o/nlist.h> and <mach-o/fixup-chains.h>
 (https://github.com/apple-oss-distributions/xnu, EXTERNAL_HEADERS/mach-o); the export trie and the bind opcodes are as
 dyld reads them (https://github.com/apple-oss-distributions/dyld).
+
+Import its modules: the first bytes are looked at in every run, the readers are loaded with the first such file.
 """
-
-from __future__ import annotations
-
-from abiscan.macho.macho_file import MachoFile, read_macho
-from abiscan.macho.macho_magic import MACHO_MAGICS, peek_macho
-
-__all__ = ["MACHO_MAGICS", "MachoFile", "peek_macho", "read_macho"]

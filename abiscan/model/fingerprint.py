@@ -23,7 +23,8 @@ class _Digest(Protocol):
 
 
 # auditwheel's `libgomp-a34b3233.so.1`, torchvision's `libjpeg.ceea7512.so.62`: eight hexadecimal digits of a hash.
-_VENDOR_HASH = r"[-.][0-9a-f]{8}(?=\.so\b)"
+# delvewheel's `msvcp140-23ebcc0b37c8e3d074511f362feac48b.dll`: 32.
+_VENDOR_HASH = r"[-.][0-9a-f]{8}(?:[0-9a-f]{24})?(?=\.(?:so|dll|dylib)\b)"
 _SO_VERSION = r"(?<=\.so)(?:\.\d+)+$"
 _PACKAGES = r"(?:^|.*/)(?:site-packages|dist-packages)/"
 # Build directory of setuptools, and `purelib`/`platlib` in the data directory of a wheel (PEP 427).
@@ -43,7 +44,7 @@ def bare_name(path: str) -> str:
     name = without_tag(name)
     if not name.endswith(".so"):
         name = re.sub(_SO_VERSION, "", name)
-    stem = name.rpartition(".so")[0]
+    stem = name.rpartition(".so" if ".so" in name else ".")[0]
     return re.sub(_VENDOR_HASH, "", name) if "-" in stem or "." in stem else name
 
 

@@ -28,6 +28,8 @@ class Owner(enum.StrEnum):
     CXX = "c++"
     LIBC = "libc"
     OPENMP = "openmp"
+    SYSTEM = "system"
+    """A library of Windows or macOS."""
     SELF = "self"
     OTHER = "other"
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 # (`.cpython-311-x86_64-linux-gnu`), PEP 384 (`.abi3`), PEP 803 (`.abi3t`), and those of other implementations and of
 # Windows (`.cp311-win_amd64`).
 _TAG = (
-    r"\.(?:cpython-(?P<cpython>\d+[a-z]*)|(?P<abi3>abi3)"
-    r"|(?P<other>abi3t|pypy\d+-pp\d+|pypy\d+|graalpy[\w.]*|cp\d+))"
+    r"\.(?:(?:cpython-|cp)(?P<cpython>\d+[a-z]*)|(?P<abi3>abi3)"
+    r"|(?P<other>abi3t|pypy\d+-pp\d+|pypy\d+|graalpy[\w.]*))"
     r"(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
 )
 _STARTS = (".cp", ".abi3", ".pypy", ".graalpy")
@@ -23,7 +23,7 @@ class ModuleName(Struct, frozen=True):
 
     Attributes:
         name: name of the module.
-        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with a suffix `t`, `d` or `m`.
+        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so` or `.cp311-win_amd64.pyd`, with a suffix `t`, `d` or `m`.
         abi3: `.abi3.so`.
         other: the tag of another implementation (`pypy310-pp73`).
     """
@@ -35,16 +35,16 @@ class ModuleName(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """Whether it is `x.so`, which every interpreter imports."""
+        """Whether it is `x.so` or `x.pyd`, which every interpreter imports."""
         return self.cpython is None and not self.abi3 and self.other is None
 
 
 def module_name(file_name: str) -> ModuleName | None:
     """Parse a file name without directories; None if no interpreter imports such a name (`libx.so.1`)."""
-    if not file_name.endswith(".so"):
+    if not file_name.endswith((".so", ".pyd")):
         return None
     tag = _tag(file_name)
-    name = file_name[: tag.start()] if tag is not None else file_name.removesuffix(".so")
+    name = file_name[: tag.start()] if tag is not None else file_name.rpartition(".")[0]
     if not name.isidentifier():
         return None
     if tag is None:

@@ -60,6 +60,8 @@ class TargetSource(enum.StrEnum):
     """A compatibility tag of the wheel."""
     FILE_NAME = "file-name"
     """The suffix of the extension module (`.cpython-311-x86_64-linux-gnu.so`, `.abi3.so`)."""
+    FILE = "file"
+    """The format and architecture of the file itself."""
     BUILD = "build"
     """The requirements of the torch build."""
     NEWEST_KNOWN = "newest-known"
@@ -87,7 +89,7 @@ class TargetEnvironment(Struct, frozen=True):
         torch_build: the build of that release; None if the build for which the file is made is not known.
         python: the CPython that imports it; `>=3.9` for every one from 3.9 on; suffix `t` for free-threaded.
         gpu: major version of CUDA or ROCm in the torch build; `none` for a CPU build.
-        platform: the oldest C library with which it must load.
+        platform: the oldest C library with which it must load; for Windows and macOS, the system and architecture.
         device: GPUs on which its device code must run; None if none is given.
         driver: driver of the NVIDIA GPUs among them; None if none is given or it does not matter.
     """

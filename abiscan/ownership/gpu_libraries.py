@@ -12,12 +12,24 @@ from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.vendors import library_stem, other_version_provided
 
 # Parts of the NVIDIA driver: they are of the machine that loads the file, and of no build of torch.
-_DRIVER = frozenset({"cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-opticalflow", "nvidia-ptxjitcompiler"})
+_DRIVER = frozenset(
+    {
+        *("cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-opticalflow", "nvidia-ptxjitcompiler"),
+        *("nvcuda", "nvml", "nvEncodeAPI"),  # of Windows
+    }
+)
 # The runtime that every file with device code needs, and every build with CUDA brings.
 _RUNTIME = "cudart"
 # Libraries whose soname has the toolkit's release; those of cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN count by
 # themselves (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
 _TOOLKIT = r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?"
+# `cudart64_110.dll` is of CUDA 11, `cudart64_12.dll` of 12, `nvrtc64_120_0.dll` of 12.
+_TOOLKIT_OF_WINDOWS = r"(?i)^(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)64_(\d\d)(?:\d)?(?:_\d+)*\.dll$"
+
+
+def _major(runtime: str) -> str:
+    found = toolkit_of((runtime,))
+    return "" if found is None else found.version.partition(".")[0]
 
 
 class Toolkit(Struct, frozen=True):
@@ -41,6 +53,9 @@ def toolkit_of(sonames: Iterable[str]) -> Toolkit | None:
         if found is not None:
             version = found[2] if found[3] in (None, "0") else f"{found[2]}.{found[3]}"
             return Toolkit("ROCm" if found[1] else "CUDA", version, soname)
+        of_windows = re.match(_TOOLKIT_OF_WINDOWS, soname) if soname.endswith(".dll") else None
+        if of_windows is not None:
+            return Toolkit("CUDA", of_windows[1], soname)
     return None
 
 
@@ -65,5 +80,5 @@ def unfit_gpu(sonames: Collection[str], provided: Collection[str]) -> str | None
     for soname in sonames:
         if not fits_gpu(soname, provided):
             other = next((name for name in provided if library_stem(name) == _RUNTIME), None)
-            return "no CUDA" if other is None else f"CUDA {other.rpartition('.so.')[2].partition('.')[0]}"
+            return "no CUDA" if other is None else f"CUDA {_major(other)}"
     return None

@@ -50,6 +50,11 @@ _CUDA_LIBRARIES = (
 _HIP_LIBRARIES = ("amdhip64", "hip", "roc", "MIOpen", "rccl", "hsa-")
 
 
+def is_cxx_name(name: str) -> bool:
+    """Whether a name is mangled as GCC and Clang, or as Visual C++, mangle C++."""
+    return name.startswith(("_Z", "?"))
+
+
 def outer_scope(mangled: str) -> str | None:
     """The outermost namespace or class of a C++ name; `std` for its abbreviations; an empty string for a name in the
     global namespace; None for what is no C++ name.
@@ -140,12 +145,20 @@ def owner_of(
 @functools.lru_cache(maxsize=KEPT_NAMES)
 def _spelled(name: str) -> tuple[str | None, Owner | None]:
     """The outer scope of a name, and whose it is by its spelling alone; None where that does not tell."""
-    scope = outer_scope(name)
+    scope = _outer_scope_of_visual_cxx(name) if name.startswith("?") else outer_scope(name)
     if scope is None:
         return None, _of_c_name(name)
     if scope in torch_names.NAMESPACES or (not scope and torch_names.is_torch_function(base_name(name))):
         return scope, Owner.TORCH
     return scope, Owner.CXX if scope in STANDARD_SCOPES or name.startswith(_ALLOCATION) else None
+
+
+def _outer_scope_of_visual_cxx(name: str) -> str:
+    """As `outer_scope`, of a name of Visual C++: what stands before the first `@@`, which ends the innermost qualified
+    name. Of a template's instance that may be one of its arguments."""
+    qualified, end, _signature = name.partition("@@")
+    scope = qualified.rpartition("@")[2] if end and "@" in qualified else ""
+    return scope if scope.isidentifier() else ""
 
 
 def is_python_name(name: str) -> bool:
@@ -190,6 +203,14 @@ def owner_of_library(library: str) -> Owner:
     if base.startswith(("libpython", "python")):
         return Owner.PYTHON
     stem = library_stem(base)
+    if ".so" not in base:
+        from abiscan.ownership.operating_system_libraries import system_owner
+
+        of_system = system_owner(library)
+        if of_system is not None:
+            return of_system
+        if base in ("Python", "Python3"):  # of Python.framework on macOS
+            return Owner.PYTHON
     if stem is None:
         return Owner.OTHER
     if stem in _LIBC:

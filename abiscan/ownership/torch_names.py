@@ -127,19 +127,19 @@ def is_torch_function(base: str) -> bool:
 @functools.lru_cache(maxsize=1024)
 def is_torch_library(name: str) -> bool:
     """Whether a library is torch's own, of any variant, release and system, by its file name (or path)."""
-    stem = _stem(name)
+    stem = torch_stem(name)
     return stem in _LIBRARIES or (stem is not None and stem.startswith(_LIBRARY_PREFIXES))
 
 
 def is_former_library(name: str) -> bool:
     """Whether a library is one that torch had up to 1.0."""
-    return _stem(name) in _FORMER
+    return torch_stem(name) in _FORMER
 
 
 def is_of_torch_folder(name: str) -> bool:
     """Whether a library that lies in torch/lib is torch's own: also one of a release that is not known yet. Others'
     (libgomp, CUDA's, MKL's) lie there too."""
-    stem = _stem(name)
+    stem = torch_stem(name)
     return stem is not None and stem.startswith(_IN_ITS_FOLDER) and not stem.startswith(_OF_ITS_TESTS)
 
 
@@ -157,14 +157,15 @@ def accelerator_of(library: str) -> str | None:
 _ACCELERATORS = (("cuda", "CUDA"), ("nvshmem", "CUDA"), ("nvrtc", "CUDA"), ("hip", "ROCm"), ("xpu", "XPU"))
 
 
-def _stem(name: str) -> str | None:
+def torch_stem(name: str) -> str | None:
     """`libtorch_cpu` of `/x/libtorch_cpu.so.2`, `libtorch_cpu.dylib`, `torch_cpu.dll`; None for what is no library."""
     base = name.replace("\\", "/").rpartition("/")[2]
     stem, suffix, version = base.partition(".so")
     if suffix:
         return stem if not version.strip(".0123456789") else None
-    if base.endswith(".dll"):
-        return f"lib{base.removesuffix('.dll')}"
+    if base[-4:].lower() == ".dll":
+        stem = base[:-4].lower()
+        return stem if stem.startswith("lib") else f"lib{stem}"
     stem, suffix, _ = base.partition(".dylib")
     return stem if suffix else None
 

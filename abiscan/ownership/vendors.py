@@ -7,6 +7,7 @@ NCCL and ROCm; for compilers' runtimes, the names that GCC, Clang and nvcc emit 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -305,10 +306,19 @@ def other_version_provided(soname: str, provided: Iterable[str]) -> str | None:
     return None if soname in same or not same else max(same)
 
 
+# `cudart64_12.dll`, `cudnn_ops64_9.dll`, `nvrtc64_120_0.dll`: bits and version.
+_DLL_VERSION = r"64(?:_\d+)+$|64$"
+
+
 def library_stem(file_name: str) -> str | None:
-    """`cublasLt` of `/x/libcublasLt.so.12`, `gomp` of `libgomp-4dbbc2f2.so.1`; None for what is no lib*.so."""
+    """`cublasLt` of `/x/libcublasLt.so.12`, `cublasLt64_12.dll`, `gomp` of `libgomp-4dbbc2f2.so.1`, `omp` of
+    `libomp.dylib`; None for what is no library."""
     base = file_name.rpartition("/")[2]
     stem, suffix, _version = base.partition(".so")
+    if not suffix:
+        stem, suffix, _version = base.partition(".dylib")
+        if not suffix and base[-4:].lower() == ".dll":
+            return re.sub(_DLL_VERSION, "", base[:-4]).removeprefix("lib")
     if not suffix or not stem.startswith("lib"):
         return None
     name, _, tag = stem.removeprefix("lib").rpartition("-")

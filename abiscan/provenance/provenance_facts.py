@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.binary import Binary
+from abiscan.environment.limited_api import stable_abi
 from abiscan.mangling import string_abis
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode
@@ -15,7 +16,6 @@ from abiscan.model.facts import Import, SharedObject
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.provenance.instruction_sets import instruction_sets
-from abiscan.rules.limited_api import stable_abi
 from abiscan.wheel.tags import fitting_platform
 
 # Patterns are texts: what no file asks for is not compiled.

@@ -17,6 +17,7 @@ from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
 from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.names import is_cxx_name
 from abiscan.provenance.provenance_facts import FactOrigin, provenance_facts
 from abiscan.releases.matrix import Matrix
 
@@ -68,7 +69,7 @@ def _abi(torch_names: Sequence[str]) -> str:
     """`stable` where every torch import is a C shim of the stable ABI (a name that is not mangled)."""
     if not torch_names:
         return "none"
-    return "unstable" if any(name.startswith("_Z") for name in torch_names) else "stable"
+    return "unstable" if any(map(is_cxx_name, torch_names)) else "stable"
 
 
 def _python_abi(name: str, imports: Iterable[CheckedImport]) -> str | None:
@@ -91,7 +92,7 @@ def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str |
     """The release whose exports fit, where the ranges of all torch imports meet in one minor release."""
     if matrix is None or not matrix.exporting:
         return None, None
-    mangled = sum(name.startswith("_Z") for name in torch_names)
+    mangled = sum(map(is_cxx_name, torch_names))
     if not mangled:
         return None, None
     minors = {versions.minor(v.torch) for v in matrix.verdicts if v.state is not ReleaseState.FAILS}

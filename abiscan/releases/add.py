@@ -20,8 +20,12 @@ from abiscan.releases.writer import write_index
 PLATFORMS = {
     "x86_64": ("manylinux1_x86_64", "manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64"),
     "aarch64": ("manylinux2014_aarch64", "manylinux_2_17_aarch64", "manylinux_2_28_aarch64"),
+    "win_amd64": ("win_amd64",),
+    "win_arm64": ("win_arm64",),
+    "macosx_arm64": tuple(f"macosx_{release}_0_arm64" for release in range(11, 16)),
+    "macosx_x86_64": ("macosx_10_9_x86_64", "macosx_10_13_x86_64", "macosx_11_0_x86_64"),
 }
-"""The platform tags that torch's wheels have carried, by architecture."""
+"""The platform tags that torch's wheels have carried, by platform."""
 # Which Python a wheel is for makes no difference to libtorch; the first that has one is taken. Up to 1.13 every release
 # has one for 3.7.
 PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
@@ -33,7 +37,7 @@ def download(
     """Fetch the wheel of one version of torch with pip, without its dependencies.
 
     Args:
-        machine: `x86_64` or `aarch64`, whatever this machine is.
+        machine: key of a platform (`x86_64`, `win_amd64`), whatever this machine is.
         into: an existing directory.
         quiet: no progress bar; pip draws it on stderr otherwise.
 
@@ -42,7 +46,7 @@ def download(
         AbiscanError: pip fails otherwise, with its own last line.
     """
     if machine not in PLATFORMS:
-        raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(PLATFORMS)}")
+        raise UsageError(f"torch has no wheels for {machine}; known: {', '.join(PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is no version")
     offered = last = ""

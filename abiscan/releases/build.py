@@ -59,7 +59,11 @@ class Build(Struct, frozen=True, dict=True):
         """`brings`, and what it bundles under another name: 1.13 has `libcudart-e409450e.so.11.0` beside the
         `libcudart.so.11.0` that its requirements install."""
         shipped = ((name, library_stem(name)) for name in self.libraries)
-        plain = (f"lib{stem}.so{name.partition('.so')[2]}" for name, stem in shipped if stem is not None)
+        plain = (
+            f"lib{stem}.so{name.partition('.so')[2]}" if ".so" in name else name
+            for name, stem in shipped
+            if stem is not None
+        )
         return frozenset((*self.brings, *plain))
 
     @property

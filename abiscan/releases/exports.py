@@ -51,6 +51,12 @@ class TargetExports(Protocol):
         the system's."""
         ...
 
+    @property
+    def stands_for_cuda(self) -> bool:
+        """Whether it stands for the CUDA builds of its release, which the index lacks: what their libraries for CUDA
+        export is not known."""
+        ...
+
 
 class ReleasedExports:
     """Exports of a released build, from the index."""
@@ -60,6 +66,7 @@ class ReleasedExports:
         self.build = build
         self.sonames = frozenset(build.libraries)
         self.provided_libraries = build.provided_libraries
+        self.stands_for_cuda = index.stands_for_cuda(build)
 
     def library_of(self, name: str) -> str | None:
         """The library that defines the name; None where none exports it or the index does not record it."""
@@ -134,6 +141,7 @@ class InstalledExports:
         self._open = opener
         self._files: list[tuple[str, Binary]] | None = None
         self._known: dict[str, str | None] = {}
+        self.stands_for_cuda = False
 
     def _libraries(self) -> list[tuple[str, Binary]]:
         if self._files is None:

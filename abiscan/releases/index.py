@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from abiscan.data import data_file
 from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE
 from abiscan.model.limits import KEPT_NAMES
+from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
@@ -24,6 +26,10 @@ SHIPPED = data_file("releases.idx")
 EARLIER = data_file("earlier_releases.idx")
 """The releases before those of `SHIPPED`: no installer has a wheel of them for a CPython that is still maintained. They
 are asked where an answer depends on them, and no file is judged on them unless one of them is named."""
+OTHER_SYSTEMS = {
+    OperatingSystem.WINDOWS: data_file("releases-windows.idx"),
+}
+"""The builds for the other systems, each file opened when the first file of its system is read."""
 SUFFIX = ".idx"
 
 
@@ -31,11 +37,21 @@ class ReleaseIndex:
     """Builds of torch and what each exports.
 
     Attributes:
-        tables: the files, the shipped one first. Where two have a build of the same key, the user's own counts.
+        tables: the files of Linux, the shipped one first, and the user's own. Where two have a build of the same key,
+            the user's own counts.
     """
 
-    def __init__(self, tables: Sequence[ReleaseTable]) -> None:
+    def __init__(
+        self, tables: Sequence[ReleaseTable], other_systems: Mapping[OperatingSystem, str] = MappingProxyType({})
+    ) -> None:
+        """Make it of files.
+
+        Args:
+            other_systems: the shipped file of each other system.
+        """
         self.tables = tuple(tables)
+        self._other_systems = other_systems
+        self._tables: dict[OperatingSystem, tuple[ReleaseTable, ...]] = {OperatingSystem.LINUX: self.tables}
         self._histories: dict[tuple[str, tuple[int, ...]], tuple[ReleaseExport | None, ...]] = {}
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
@@ -43,10 +59,30 @@ class ReleaseIndex:
         self._places: dict[str, dict[str, int]] = {}
         self._names: dict[str, dict[str, SymbolHistory | None]] = {}
 
+    def tables_of(self, machine: str) -> tuple[ReleaseTable, ...]:
+        """The files that may have builds for a platform: those of its system, and the user's own.
+
+        Raises:
+            UnreadableFile: the shipped one of that system is damaged.
+        """
+        system = system_of(machine)
+        found = self._tables.get(system)
+        if found is None:
+            own = tuple(table for table in self.tables if any(build.user for build in table.builds))
+            shipped = self._other_systems.get(system)
+            found = self._tables[system] = own if shipped is None else (ReleaseTable(shipped), *own)
+        return found
+
+    def for_every_system(self) -> ReleaseIndex:
+        """The same with the builds of all systems in `builds()`."""
+        shipped = tuple(map(ReleaseTable, self._other_systems.values()))
+        return ReleaseIndex((*self.tables, *shipped), self._other_systems)
+
     # --- builds -------------------------------------------------------------------------------------------------
 
     def builds(self, machine: str | None = None) -> tuple[Build, ...]:
-        """Every build (of one architecture), oldest version first, then by variant."""
+        """Every build for a platform, oldest version first, then by variant; without one, those of Linux and the
+        user's own."""
         if machine is not None:
             builds = self._builds.get(machine)
             if builds is None:
@@ -78,7 +114,7 @@ class ReleaseIndex:
             UnknownBuild: no such build; the message lists what is known.
         """
         known = self.builds(machine)
-        for build in self.builds():
+        for build in (*known, *self.builds()):
             if build.key == spec:
                 return build
         if not known:
@@ -102,6 +138,13 @@ class ReleaseIndex:
             f"torch {spec} for {machine} is not in the index; known: {_listed(known)} "
             f"(`abiscan releases add {spec}` adds it, if it was released)"
         )
+
+    def stands_for_cuda(self, build: Build) -> bool:
+        """Whether a CPU build stands for the CUDA builds of its release: the wheels with CUDA are on torch's own index
+        for its platform, and none is known."""
+        if build.cuda or not platform_of(build.machine).torch_has_unlisted_cuda:
+            return False
+        return not any(other.cuda and other.torch == build.torch for other in self.builds(build.machine))
 
     # --- names --------------------------------------------------------------------------------------------------
 
@@ -131,7 +174,7 @@ class ReleaseIndex:
 
     def _find(self, names: Iterable[str], machine: str, found: dict[str, SymbolHistory | None]) -> None:
         raws = {name.encode("utf-8", "surrogateescape"): name for name in names}
-        numbers = [table.find(raws) for table in self.tables]
+        numbers = [table.find(raws) for table in self.tables_of(machine)]
         for raw, name in raws.items():
             found[name] = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
 
@@ -150,11 +193,12 @@ class ReleaseIndex:
     def _with_prefix(self, prefix: str, machine: str, limit: int) -> tuple[SymbolHistory, ...]:
         raw = prefix.encode("utf-8", "surrogateescape")
         numbers: dict[bytes, list[int]] = {}
-        for at, table in enumerate(self.tables):
+        tables = self.tables_of(machine)
+        for at, table in enumerate(tables):
             for name, number in table.with_prefix(raw, limit):
                 if not _is_torchs_own(name.decode("utf-8", "surrogateescape")):
                     continue
-                numbers.setdefault(name, [-1] * len(self.tables))[at] = number
+                numbers.setdefault(name, [-1] * len(tables))[at] = number
         found: list[SymbolHistory] = []
         for name in sorted(numbers):
             history = self._history(name.decode("utf-8", "surrogateescape"), tuple(numbers[name]), machine)
@@ -191,7 +235,7 @@ class ReleaseIndex:
         symbol = name if name.startswith("_ZTV") else f"_ZTV{name}"
         for candidate, table, position in self._ordered(build.machine):
             if candidate.key == build.key:
-                tables = self.tables[table].vtable(symbol)
+                tables = self.tables_of(build.machine)[table].vtable(symbol)
                 return None if tables is None else tables[position]
         return None
 
@@ -213,13 +257,13 @@ class ReleaseIndex:
         if ordered is None:
             rows = {
                 build.key: (build, at, position)
-                for at, table in enumerate(self.tables)
+                for at, table in enumerate(self.tables_of(machine))
                 for position, build in enumerate(table.builds)
                 if build.machine == machine
             }
             ordered = tuple(rows.values())
             # One file is in order already.
-            if len(self.tables) > 1:
+            if len(self.tables_of(machine)) > 1:
                 ordered = tuple(sorted(ordered, key=lambda row: (order(row[0].torch) or (), row[0].variant)))
             self._order[machine] = ordered
         return ordered
@@ -231,7 +275,7 @@ class ReleaseIndex:
         if exports is None:
             records = [
                 table.record(number) if number >= 0 else None
-                for table, number in zip(self.tables, numbers, strict=True)
+                for table, number in zip(self.tables_of(machine), numbers, strict=True)
             ]
             of_builds = []
             for _build, table, position in self._ordered(machine):
@@ -269,7 +313,7 @@ def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
         path = os.fspath(given)
         files += [path] if os.path.isfile(path) else HERE.matching(path, f"*{SUFFIX}")
     shipped = [ReleaseTable(SHIPPED), *([ReleaseTable(EARLIER)] if earlier else ())]
-    return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)])
+    return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)], OTHER_SYSTEMS)
 
 
 def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
@@ -279,7 +323,7 @@ def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
         UnreadableFile: as `open_index`.
     """
     shipped, *users = index.tables
-    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users])
+    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users], OTHER_SYSTEMS)
 
 
 def _listed(builds: tuple[Build, ...]) -> str:

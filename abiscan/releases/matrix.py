@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -10,7 +11,7 @@ from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import unfit_gpu
-from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, in_scope
+from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, accelerator_of, in_scope, torch_stem
 from abiscan.releases import (
     Build,
     ReleaseIndex,
@@ -25,12 +26,13 @@ class SiblingNeeds(Struct, frozen=True):
 
     Attributes:
         library: its file name.
-        names, libraries: as those of `TorchNeeds`.
+        names, libraries, homes: as those of `TorchNeeds`.
     """
 
     library: str
     names: tuple[str, ...]
     libraries: tuple[str, ...]
+    homes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class TorchNeeds(Struct, frozen=True):
@@ -44,6 +46,9 @@ class TorchNeeds(Struct, frozen=True):
         scope: sonames of torch libraries that it or its siblings need: with what these load, its scope.
         siblings: the libraries of its own package that it needs, directly or through others.
         gpu_libraries: sonames of CUDA's and ROCm's libraries that its package does not bring.
+        homes: name -> the libraries that must export it, where the file names them (Windows, macOS): no other's export
+            will do.
+        all_libraries: every library of torch is in its scope, once torch is imported (flat lookup of macOS).
     """
 
     names: tuple[str, ...]
@@ -53,6 +58,8 @@ class TorchNeeds(Struct, frozen=True):
     own_names: tuple[str, ...] = ()
     siblings: tuple[SiblingNeeds, ...] = ()
     gpu_libraries: tuple[str, ...] = ()
+    homes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    all_libraries: bool = False
 
 
 class Matrix(Struct, frozen=True):
@@ -64,12 +71,14 @@ class Matrix(Struct, frozen=True):
             else the file fails for.
         histories: what the index knows of each name.
         unknown: names that the index does not record, so that no build can be judged by them.
+        of_cuda: names of torch's libraries for CUDA, of which no build of the index tells (`stands_for_cuda`).
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
     exporting: ReleaseRanges
     histories: dict[str, SymbolHistory]
     unknown: tuple[str, ...]
+    of_cuda: tuple[str, ...] = ()
 
 
 def build_matrix(
@@ -90,10 +99,15 @@ def build_matrix(
     builds = index.builds(needs.machine)
     # Most builds have the libraries of the one before.
     scope_in = {libraries: in_scope(needs.scope, libraries) for libraries in {build.libraries for build in builds}}
-    scope = [frozenset(build.libraries) if build.is_global else scope_in[build.libraries] for build in builds]
+    scope = [
+        frozenset(build.libraries) if build.is_global or needs.all_libraries else scope_in[build.libraries]
+        for build in builds
+    ]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
-    masks = {n: histories[n].mask if n in histories else 0 for n in needs.names if n not in unknown}
+    # Builds of which it is not known what a CUDA build of their release exports.
+    open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
+    masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
     everywhere = (1 << len(builds)) - 1
     # Names that some build lacks; the others need no look per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
@@ -104,13 +118,14 @@ def build_matrix(
     others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
     own_reached = _in_scope(others, scope)
     own = {name: own_reached.get(name, 0) for name in needs.own_names}
-    siblings = [(each, _sibling_mask(each, index, builds, scope)) for each in needs.siblings]
+    siblings = [(each, _sibling_mask(each, index, builds, scope, open_to_cuda)) for each in needs.siblings]
     verdicts = []
     fits = []
     for position, build in enumerate(builds):
         bit = 1 << position
         missing = tuple(name for name in partial if not masks[name] & bit)
-        lacking = tuple(s for s in needs.libraries if not build.ships(s))
+        is_open = bool(open_to_cuda & bit)
+        lacking = tuple(s for s in needs.libraries if not build.ships(s) and not (is_open and accelerator_of(s)))
         exporting = not missing and not lacking
         fits.append(exporting)
         state, reason = ReleaseState.LOADS, ""
@@ -127,7 +142,7 @@ def build_matrix(
             state, missing = ReleaseState.FAILS, nobodys
         elif otherwise is not None and (why := otherwise(build)):
             state, reason = ReleaseState.FAILS, why
-        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.provided_libraries)):
+        elif needs.gpu_libraries and not is_open and (gpu := unfit_gpu(needs.gpu_libraries, build.provided_libraries)):
             state, reason = ReleaseState.OTHER_CUDA, f"has {gpu}"
         verdicts.append(
             ReleaseVerdict(
@@ -141,7 +156,34 @@ def build_matrix(
                 reason=reason,
             )
         )
-    return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown)
+    of_cuda = [name for name, homes in needs.homes.items() if open_to_cuda and any(map(accelerator_of, homes))]
+    return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown, tuple(of_cuda))
+
+
+def _masks(
+    names: Iterable[str],
+    histories: Mapping[str, SymbolHistory],
+    homes: Mapping[str, tuple[str, ...]],
+    open_to_cuda: int,
+) -> dict[str, int]:
+    """Name -> bit i where build i exports it, from its home where the file names one."""
+    masks = {name: histories[name].mask if name in histories else 0 for name in names}
+    # Names share few histories and homes.
+    known: dict[tuple[int, tuple[str, ...]], int] = {}
+    for name, of_name in homes.items():
+        if name not in masks:
+            continue
+        if name in histories:
+            exports = histories[name].exports
+            key = (id(exports), of_name)
+            if key not in known:
+                known[key] = sum(
+                    1 << i for i, export in enumerate(exports) if export and set(of_name) <= set(export.libraries)
+                )
+            masks[name] = known[key]
+        if any(map(accelerator_of, of_name)):
+            masks[name] |= open_to_cuda
+    return masks
 
 
 def _in_scope(histories: Mapping[str, SymbolHistory], scope: Sequence[frozenset[str]]) -> dict[str, int]:
@@ -159,12 +201,23 @@ def _in_scope(histories: Mapping[str, SymbolHistory], scope: Sequence[frozenset[
 
 
 def _sibling_mask(
-    sibling: SiblingNeeds, index: ReleaseIndex, builds: Sequence[Build], scope: Sequence[frozenset[str]]
+    sibling: SiblingNeeds,
+    index: ReleaseIndex,
+    builds: Sequence[Build],
+    scope: Sequence[frozenset[str]],
+    open_to_cuda: int,
 ) -> int:
     """The builds that export everything that a library of the file's package wants."""
     names = tuple(filter(recorded, sibling.names))
-    reached = _in_scope(index.lookup(names, builds[0].machine, of_others=True) if builds else {}, scope)
-    mask = sum(1 << i for i, build in enumerate(builds) if all(map(build.ships, sibling.libraries)))
+    histories = index.lookup(names, builds[0].machine, of_others=True) if builds else {}
+    reached = _in_scope(histories, scope)
+    if sibling.homes:
+        reached |= _masks(sibling.homes, histories, sibling.homes, open_to_cuda)
+    mask = sum(
+        1 << i
+        for i, build in enumerate(builds)
+        if all(build.ships(s) or (open_to_cuda >> i & 1 and accelerator_of(s)) for s in sibling.libraries)
+    )
     for name in names:
         mask &= reached.get(name, 0)
     return mask
@@ -196,7 +249,7 @@ class _Known(Struct, frozen=True):
 def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
     """The reason in a word, the one that explains most."""
     if lacking:
-        kind = ACCELERATOR_LIBRARIES.get(lacking[0].rpartition("/")[2])
+        kind = ACCELERATOR_LIBRARIES.get(f"{torch_stem(lacking[0])}.so")
         if kind is None:
             return f"has no {lacking[0]}"
         if {"CUDA": build.cuda, "ROCm": build.hip}.get(kind):

@@ -79,6 +79,8 @@ def recorded(name: str) -> bool:
 def omission(name: str) -> Omission | None:
     """Why the index does not record this mangled name; None where it does, if any build exports it."""
     if not name.startswith("_Z"):
+        if name.startswith("?"):
+            return _of_visual_cxx(name)
         return None if _is_torchs_c_name(name) else Omission.C_LIBRARY
     if name.startswith("_ZGV") and re.match(_VECTOR, name):
         return Omission.VECTOR_FUNCTION
@@ -104,6 +106,23 @@ def omission(name: str) -> Omission | None:
 def _foreign_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     # Most imports are torch's own, and a file that has no others pays for no pattern.
     return re.compile(_STANDARD), re.compile(_CUDA_MATH), re.compile(_GLOBAL_NAME)
+
+
+# Scopes of Visual C++'s names stand innermost first, each ended by @, the outermost by another one.
+_TORCH_SCOPES_OF_WINDOWS = tuple(f"@{scope}@@" for scope in ("at", "c10", "torch", "c10d", "caffe2"))
+
+
+def _of_visual_cxx(name: str) -> Omission | None:
+    """The same of a name that Visual C++ mangled."""
+    if "?A0x" in name:
+        return Omission.ANONYMOUS_NAMESPACE
+    if "__" in name and any(mark in name for mark in _CUDA):
+        return Omission.CUDA_GENERATED
+    if any(scope in name for scope in _TORCH_SCOPES_OF_WINDOWS):
+        return None
+    # ??2, ??3, ??_U, ??_V: operators new and delete.
+    is_standard = "@std@@" in name or name.startswith(("??2@", "??3@", "??_U@", "??_V@", "??_7type_info"))
+    return Omission.STANDARD_LIBRARY if is_standard else None
 
 
 def _is_torchs_c_name(name: str) -> bool:

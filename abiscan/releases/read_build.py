@@ -20,18 +20,20 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
-from abiscan.ownership.torch_names import is_of_torch_folder
+from abiscan.model.platforms import file_key, other_platforms
+from abiscan.ownership.torch_names import is_of_torch_folder, torch_stem
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import Omission, omission, recorded
 from abiscan.releases.table import VtableWord
 from abiscan.releases.writer import BuildExports
 
-_SHARED = re.compile(r"\.so(?:\.[\w.]+)?$")
+_SHARED = re.compile(r"\.(?:so(?:\.[\w.]+)?|dylib|dll)$")
 # libtorch_cuda of 2.7 has 1.6 GiB; what claims more than this is no library.
 _MAX_LIBRARY = 16 << 30
 _CHUNK = 1 << 22
 # Who defines a name that several libraries export: the one that the others depend on.
-_DEPENDENCY_ORDER = ("libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch_python.so")
+_DEPENDENCY_ORDER = ("libc10", "libtorch_cpu", "libc10_cuda", "libtorch_cuda", "libtorch_python")
+_OTHERS = frozenset(platform.key for platform in other_platforms())
 _KINDS = {"func": ExportKind.FUNCTION, "ifunc": ExportKind.FUNCTION, "object": ExportKind.OBJECT, "tls": ExportKind.TLS}
 
 # name, symbol type, binding, size in bytes, symbol version or ""
@@ -116,13 +118,14 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
             exports = [export for export in binary.exports() if not export.hidden_version]
             machines.add(binary.machine)
             libraries[member.path] = RawLibrary(
-                soname=binary.soname,
-                needed=binary.needed,
+                # An install name of macOS has a folder (`@rpath/libc10.dylib`).
+                soname=binary.soname and file_key(binary.soname),
+                needed=tuple(map(file_key, binary.needed)) if binary.machine in _OTHERS else binary.needed,
                 symbols=tuple((e.name, e.type.value, e.binding.value, e.size, e.version or "") for e in exports),
                 vtables=binary.vtables([e for e in exports if e.name.startswith("_ZTV")]),
             )
-    if not any(path.rsplit("/", 1)[-1] == "libc10.so" for path in libraries):
-        raise UnreadableFile(shown, "no torch in it: libc10.so is missing (a wheel of torch for Linux is wanted)")
+    if not any(torch_stem(path) == "libc10" for path in libraries):
+        raise UnreadableFile(shown, "no torch in it: libc10.so, c10.dll or libc10.dylib is missing")
     if version is None:
         raise UnreadableFile(shown, "no torch in it: neither torch/version.py nor build-version is there")
     if len(machines) != 1:
@@ -224,8 +227,8 @@ def _soname(path: str, library: RawLibrary) -> str:
 
 
 def _dependency_rank(soname: str) -> tuple[int, str]:
-    known = soname in _DEPENDENCY_ORDER
-    return (_DEPENDENCY_ORDER.index(soname) if known else len(_DEPENDENCY_ORDER), soname)
+    stem = torch_stem(soname)
+    return (_DEPENDENCY_ORDER.index(stem) if stem in _DEPENDENCY_ORDER else len(_DEPENDENCY_ORDER), soname)
 
 
 def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:

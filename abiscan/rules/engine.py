@@ -113,7 +113,7 @@ def _is_cxx(name: str) -> bool:
 
 
 def _outside_limited_api(name: str) -> bool:
-    from abiscan.rules.limited_api import is_limited
+    from abiscan.environment.limited_api import is_limited
 
     return not is_limited(name)
 

@@ -426,9 +426,8 @@ def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[Decla
     if module is not None and module.cpython is not None:
         version = _version(module.cpython.rstrip("dmu"))
         if version is not None:
-            return (
-                DeclaredPython(version, False, TargetSource.FILE_NAME, f"its name ends in .cpython-{module.cpython}"),
-            )
+            tag = "cp" if place.endswith(".pyd") else "cpython-"
+            return (DeclaredPython(version, False, TargetSource.FILE_NAME, f"its name ends in .{tag}{module.cpython}"),)
     if module is not None and module.abi3 and not tags:
         return (DeclaredPython(PythonVersion(3, 2), True, TargetSource.FILE_NAME, "its name ends in .abi3.so"),)
     return tags

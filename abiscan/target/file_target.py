@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.environment.python_names import exporting_all, known_versions
+from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource
 from abiscan.releases.pythons import installable
@@ -139,6 +140,7 @@ def target_with(
     releases: Sequence[str],
     *,
     python_named: bool,
+    machine: str = "",
     gpus: Sequence[TargetPart] = (),
     driver: TargetPart | None = None,
 ) -> FileTarget:
@@ -147,6 +149,7 @@ def target_with(
     Args:
         here: the CPython of the environment that is looked at.
         releases: every known release for the file's architecture, oldest first.
+        machine: key of its platform.
         python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
         gpus, driver: those on which device code must run.
     """
@@ -158,7 +161,11 @@ def target_with(
     release = None if torch is None else torch.target.version
     pythons = () if served else beside.of(release)
     possible = () if served else beside.possible(release)
-    if declared.glibc is not None and not installed:
+    if system_of(machine) is not OperatingSystem.LINUX:
+        platform: TargetPart | None = TargetPart(
+            platform_of(machine).shown, TargetSource.FILE, "the format and architecture of the file"
+        )
+    elif declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
         platform = TargetPart(oldest, TargetSource.TAG, "the oldest that the wheel's platform tag guarantees")
     elif installed:

@@ -142,6 +142,7 @@ class TargetResolver:
             here,
             tuple(releases),
             python_named=request.python_named,
+            machine=machine,
             gpus=request.gpus,
             driver=request.driver,
         )

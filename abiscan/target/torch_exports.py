@@ -9,7 +9,9 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
-from abiscan.model.target import TorchBuild
+from abiscan.model.platforms import file_key, system_of
+from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.ownership.torch_names import accelerator_of
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
 from abiscan.target.run_torch import RunTorch, find_run_torch, released_target
@@ -33,7 +35,8 @@ class TargetTorch(Struct, frozen=True):
 
     def lacks(self, soname: str) -> bool:
         """Whether it does not ship a library."""
-        return soname.rpartition("/")[2] not in self.exports.sonames
+        name = file_key(soname)
+        return name not in self.exports.sonames and not (self.exports.stands_for_cuda and accelerator_of(name))
 
 
 def torch_for_machine(
@@ -62,10 +65,12 @@ def torch_for_machine(
     except UnknownBuild:
         return None
     assert other.build is not None
-    note = (
+    note: str | None = (
         f"the file is for {machine}, the target torch for {chosen.target.machine}: checked against the released "
         f"build {other.build.key}"
     )
+    if chosen.target.kind is TorchKind.RELEASE and system_of(machine) is not system_of(chosen.target.machine or ""):
+        note = None  # a release is the same one on every system
     exports = ReleasedExports(other.index or index, other.build)
     return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from abiscan.model.platforms import OperatingSystem, platform_of
 from abiscan.model.python_version import PythonVersion
 
-_LINUX = {
-    "sys_platform": "linux",
-    "platform_system": "Linux",
-    "os_name": "posix",
+_SYSTEMS = {
+    OperatingSystem.LINUX: {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    OperatingSystem.WINDOWS: {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+    OperatingSystem.MACOS: {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+}
+_CPYTHON = {
     "extra": "",
     "implementation_name": "cpython",
     "platform_python_implementation": "CPython",
@@ -18,8 +21,9 @@ _LINUX = {
 
 
 def marker_environment(machine: str, python: PythonVersion) -> Mapping[str, str]:
-    """What markers are asked about on Linux with that architecture (`x86_64`; empty where it is not known) and
-    CPython."""
+    """What markers are asked about with CPython on that platform (`x86_64`, `win_amd64`; empty for Linux with an
+    architecture that is not known)."""
+    platform = platform_of(machine)
     version = f"{python.major}.{python.minor}"
-    known = {**_LINUX, "python_version": version, "python_full_version": f"{version}.0"}
-    return known | {"platform_machine": machine} if machine else known
+    known = {**_SYSTEMS[platform.system], **_CPYTHON, "python_version": version, "python_full_version": f"{version}.0"}
+    return known | {"platform_machine": platform.python_machine} if machine else known

@@ -292,7 +292,7 @@ def _module(file_name: str) -> str | None:
     """What is imported from a file, which may be in a folder; None for one that Python does not import."""
     if file_name.endswith(".py"):
         return file_name.removesuffix(".py")
-    return without_tag(file_name).removesuffix(".so") if file_name.endswith(".so") else None
+    return without_tag(file_name).rpartition(".")[0] if file_name.endswith((".so", ".pyd")) else None
 
 
 def install_path(kind: ContainerKind, name: str) -> str | None:

@@ -24,6 +24,15 @@ _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
 _LEGACY = r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$"
 _MUSL = r"^musllinux_(\d+)_(\d+)_(.+)$"
 _LINUX = r"^linux_(.+)$"
+# Of binaries for macOS with several architectures "universal2" and "intel" are in use
+# (https://packaging.python.org/specifications/platform-compatibility-tags/#macos).
+_MACOS = r"^macosx_(\d+)_(\d+)_(.+)$"
+_OF_SEVERAL = {
+    "macosx_universal2": ("macosx_arm64", "macosx_x86_64"),
+    "macosx_intel": ("macosx_x86_64",),
+    "macosx_universal": ("macosx_x86_64",),
+}
+_WINDOWS = ("win_amd64", "win_arm64", "win32")
 # PEP 600, "Legacy manylinux tags".
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 # Tag machine -> the reader's name for the ELF machine, where they differ.
@@ -45,6 +54,8 @@ class System(enum.StrEnum):
     GLIBC = "glibc"
     MUSL = "musl"
     LINUX = "linux"
+    WINDOWS = "windows"
+    MACOS = "macos"
     ANY = "any"
     OTHER = "other"
 
@@ -53,8 +64,9 @@ class PlatformTag(Struct, frozen=True):
     """A platform tag, read.
 
     Attributes:
-        oldest: oldest glibc or musl that it promises to run with; None where it promises none (`linux_x86_64`).
-        machine: as the ELF reader names it; None for `any` and for other systems.
+        oldest: oldest glibc, musl or macOS that it promises to run with; None where it promises none (`linux_x86_64`).
+        machine: key of the platform (`x86_64`, `win_amd64`, `macosx_arm64`, `macosx_universal2` for both of macOS);
+            None for `any` and for other systems.
     """
 
     tag: str
@@ -75,6 +87,10 @@ def platform_tag(tag: str) -> PlatformTag:
         return PlatformTag(tag, System.MUSL, (int(match[1]), int(match[2])), _machine(match[3]))
     if match := re.match(_LINUX, tag):
         return PlatformTag(tag, System.LINUX, None, _machine(match[1]))
+    if match := re.match(_MACOS, tag):
+        return PlatformTag(tag, System.MACOS, (int(match[1]), int(match[2])), f"macosx_{match[3]}")
+    if tag in _WINDOWS:
+        return PlatformTag(tag, System.WINDOWS, None, tag)
     return PlatformTag(tag, System.OTHER, None, None)
 
 
@@ -239,11 +255,11 @@ def _glibc(need: VersionNeed) -> tuple[int, int] | None:
 
 
 def machine_fits(promise: Promise, machine: str) -> bool:
-    """Whether some platform tag is for that ELF machine. A wheel without readable tags fits everything; `any`, and
-    tags of other systems, fit no shared object of Linux."""
+    """Whether some platform tag is for the platform of a file. A wheel without readable tags fits everything; `any`,
+    and tags of systems that are not known, fit no shared object."""
     if not promise.platforms:
         return True
-    return any(machine == p.machine for p in promise.platforms)
+    return any(machine in _OF_SEVERAL.get(p.machine or "", (p.machine,)) for p in promise.platforms)
 
 
 # --- the interpreter --------------------------------------------------------------------------------------------

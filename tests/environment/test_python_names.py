@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.data import data_file
+from abiscan.environment.limited_api import stable_abi
 from abiscan.environment.python_names import (
     exported_by,
     exporting_all,
@@ -20,7 +21,6 @@ from abiscan.environment.python_names import (
     serving_abi3,
 )
 from abiscan.model.python_version import PythonVersion
-from abiscan.rules.limited_api import stable_abi
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
 _FILE = re.compile(r"(?:lib)?python(\d)\.(\d+)(t?)m?(?:\.so\.1\.0)?")

@@ -249,13 +249,3 @@ def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) 
     assert archives_of(["dist"], cwd=str(tmp_path)).others
     _, errors, _ = all_of("dist/empty.whl", "dist/text.tar.gz", cwd=tmp_path)
     assert [(e.path, e.message) for e in errors] == told[2:]
-
-
-def test_files_of_another_system_in_a_directory_are_one_line(tmp_path: Path) -> None:
-    (tmp_path / "build").mkdir()
-    for name in ("a.so", "b.so"):
-        (tmp_path / "build" / name).write_bytes(b"MZ" + bytes(100))
-    found, (error,), _ = all_of("build", cwd=tmp_path)
-    assert not found
-    assert error.path == "build"
-    assert error.message == "2 files for Windows, a.so the first: not read, abiscan reads ELF files"

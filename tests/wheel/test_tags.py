@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from abiscan.environment.limited_api import stable_abi
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
-from abiscan.rules.limited_api import stable_abi
 from abiscan.wheel.markers import marker_environment
 from abiscan.wheel.tags import (
     PlatformTag,
@@ -39,8 +39,8 @@ from abiscan.wheel.tags import (
         ("musllinux_1_2_x86_64", System.MUSL, (1, 2), "x86_64"),
         ("linux_x86_64", System.LINUX, None, "x86_64"),
         ("any", System.ANY, None, None),
-        ("win_amd64", System.OTHER, None, None),
-        ("macosx_11_0_arm64", System.OTHER, None, None),
+        ("win_amd64", System.WINDOWS, None, "win_amd64"),
+        ("macosx_11_0_arm64", System.MACOS, (11, 0), "macosx_arm64"),
         ("manylinux_2_x86_64", System.OTHER, None, None),
     ],
 )

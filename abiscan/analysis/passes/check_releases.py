@@ -11,6 +11,7 @@ from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderStop
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.release import ReleaseVerdict
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.names import owner_of
@@ -25,14 +26,19 @@ def check_releases(record: FileRecord) -> None:
     A file without torch imports has no matrix, unless it needs a file of its package that has some.
     """
     absent, context = record.absent, record.context
-    needs = torch_needs(
-        record.binary,
-        record.imports,
-        record.siblings,
-        (*absent.missing, *absent.of_dependents),
-        dependents=record.dependents,
-        newer=_newer_functions(record),
-    )
+    if system_of(record.facts.machine) is not OperatingSystem.LINUX:
+        from abiscan.loader.resolve_by_library import torch_needs_by_library
+
+        needs = torch_needs_by_library(record.binary, record.imports, record.siblings)
+    else:
+        needs = torch_needs(
+            record.binary,
+            record.imports,
+            record.siblings,
+            (*absent.missing, *absent.of_dependents),
+            dependents=record.dependents,
+            newer=_newer_functions(record),
+        )
     record.torch_needs = needs
     record.concerns_torch = bool(needs.names or needs.libraries)
     record.matrix = None
@@ -98,15 +104,16 @@ def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:
     if isinstance(record.problem, LoaderStop):
         return lambda _build: "damaged"
     target = record.target
+    system = system_of(record.facts.machine)
     names = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
 
     def failure(build: Build) -> str:
         for version in target.pythons_beside(build.torch) if names else ():
-            exported = python_exports(version)
+            exported = python_exports(version, system)
             if exported is not None and not all(map(exported, names)):
                 return f"CPython {version}"
         possible = target.possible_beside(build.torch) if names else ()
-        if possible and any(not set(possible) & set(exported_by(name)) for name in names):
+        if possible and any(not set(possible) & set(exported_by(name, system)) for name in names):
             return "CPython"
         return ""
 

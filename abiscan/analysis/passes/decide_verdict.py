@@ -10,7 +10,7 @@ from abiscan.model.report import ArtifactVerdict
 from abiscan.ownership.torch_names import is_torch_library
 
 # Owners whose symbols the machine exports, not torch or the interpreter: they decide `loader`, not `verdict`.
-_OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
+_OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP, Owner.SYSTEM})
 
 
 def decide_verdict(record: FileRecord) -> None:

@@ -13,6 +13,7 @@ from abiscan.loader.resolution import PythonExports, Resolution
 from abiscan.mangling import string_abi
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.target import TargetSource
 from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.ownership.torch_names import is_torch_library
@@ -23,7 +24,8 @@ def resolve_imports(record: FileRecord) -> None:
     """Resolve in steps; each handles the imports that the earlier ones left missing."""
     target, torch = record.target, record.torch
     versions = target.pythons or target.possible
-    pythons = [python for version in versions if (python := python_exports(version)) is not None]
+    system = system_of(record.binary.machine)
+    pythons = [python for version in versions if (python := python_exports(version, system)) is not None]
     if torch is not None and torch.installed and record.context.loader.serves(record.binary):
         resolution = record.context.loader.resolve(record.binary, record.load_path, record.siblings)
         if target.pythons:
@@ -52,13 +54,17 @@ def resolve_imports(record: FileRecord) -> None:
 
 def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolution:
     """Resolve against a release with the index only."""
-    from abiscan.loader.resolve_on_release import resolve_on_release
-
     artifact, binary, torch = record.artifact, record.binary, record.torch
     # Install paths of an environment here do not matter for a release: members are identified by their path.
     root = record.load_path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
     members = {place.removeprefix(root): each for place, each in record.siblings.items()}
     exports = None if torch is None else torch.exports
+    if system_of(binary.machine) is not OperatingSystem.LINUX:
+        from abiscan.loader.resolve_by_library import resolve_by_library
+
+        return resolve_by_library(binary, members, exports, pythons, one_of=not record.target.pythons)
+    from abiscan.loader.resolve_on_release import resolve_on_release
+
     resolution = resolve_on_release(binary, members, exports, pythons, one_of=not record.target.pythons)
     _leave_open_for_other_string(resolution, record, record.context.target.index_around(torch).builds(binary.machine))
     return resolution

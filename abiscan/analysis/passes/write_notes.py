@@ -33,6 +33,11 @@ def _choice(record: FileRecord) -> str:
     undecided = [b.name for b in record.imports if b.owner is Owner.TORCH and b.status is Status.UNDECIDED]
     if note or not undecided or torch is None or torch.build is None:
         return note
+    if torch.exports.stands_for_cuda:
+        return (
+            f"CUDA symbols not checked ({len(undecided)}): the release index has no build of torch "
+            f"{torch.target.version} with CUDA for this system (`abiscan releases add PATH` adds an installed one)"
+        )
     if not all(map(torch.exports.knows, undecided)):
         return f"the release index has only torch's own symbols of torch {torch.target.version}"
     return f"the release index has no build of torch {torch.target.version} with the std::string of this file"

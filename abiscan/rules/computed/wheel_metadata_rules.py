@@ -10,17 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from msgspec import Struct
 
+from abiscan.environment.limited_api import stable_abi
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
+from abiscan.model.platforms import platform_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import installable
 from abiscan.rules import load
-from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
@@ -162,6 +163,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     anywhere = any(platform.machine is None for platform in wheel.promise.platforms)
     severity = Severity.ERROR if len(other) == len(wheel.members) and not anywhere else None
     first = other[0]
+    built_for = platform_of(first.machine or "").shown
     same = [m for m in other if m.machine == first.machine]
     yield (
         first,
@@ -169,7 +171,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             rule,
             wheel,
             name=", ".join(platform.tag for platform in wheel.promise.platforms),
-            detail=f"{_short(first)} is built for {first.machine} on Linux{_others(same)}",
+            detail=f"{_short(first)} is built for {built_for}{_others(same)}",
             severity=severity,
         ),
     )

@@ -1,0 +1,287 @@
+"""The status of each import whose file names the library that must export it, on a released build: the import table of
+Windows, the two-level namespace of macOS.
+
+As on Linux, nothing of this machine is looked at. A name is looked up in its library alone; what macOS looks up flat
+(`-undefined dynamic_lookup`) may come from any library of the process: after `import torch` those of torch, the
+interpreter and the system. docs/explanation/platforms.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from abiscan.binary import Binary
+from abiscan.environment.limited_api import is_limited
+from abiscan.environment.python_names import exports as python_exports
+from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
+from abiscan.model.facts import Import
+from abiscan.model.imports import CheckedImport, Owner, Status
+from abiscan.model.loading import NeededLibrary
+from abiscan.model.platforms import file_key, platform_of
+from abiscan.model.python_version import PythonVersion
+from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
+from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
+from abiscan.ownership.operating_system_libraries import system_owner
+from abiscan.ownership.torch_names import accelerator_of, is_torch_library
+from abiscan.releases.exports import TargetExports
+from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
+
+_PYTHON_LIBRARY = r"(?i)^python(\d)(\d+)(t?)\.dll$"
+_STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
+
+_Answer = tuple[Status, str | None]
+
+
+class _Scope:
+    """What can serve the imports of one file."""
+
+    def __init__(
+        self,
+        binary: Binary,
+        siblings: Mapping[str, Binary],
+        exports: TargetExports | None,
+        pythons: Sequence[PythonExports],
+        *,
+        one_of: bool,
+    ) -> None:
+        self.members = by_library(siblings)
+        self.exports = exports
+        self.pythons = pythons
+        self.one_of = one_of
+        self.platform = platform_of(binary.machine)
+        self.stands_for_cuda = exports is not None and exports.stands_for_cuda
+        self.own_scopes = OwnScopes(binary.names_with_prefix)
+
+    def resolve(self, symbol: Import) -> ResolvingImport:
+        """Status, owner and provider of one import."""
+        if symbol.library is None:
+            owner = owner_of(symbol.name, None, None, self.own_scopes)
+            status, provider = self._anywhere(symbol.name, owner)
+            owner = Owner.TORCH if provider is not None and is_torch_library(provider) else owner
+        else:
+            owner = owner_of_library(symbol.library)
+            status, provider = self._in_library(symbol.name, symbol.library, owner)
+        if status is not Status.RESOLVED and symbol.may_stay_unbound:
+            status, provider = Status.WEAK, None
+        return ResolvingImport(symbol, owner, status, provider)
+
+    def leaves_open(self, library: str) -> bool:
+        """Whether a library is one that a build with CUDA has, of which the index has none."""
+        of_cuda = owner_of_library(library) is Owner.CUDA or accelerator_of(file_key(library)) is not None
+        return self.stands_for_cuda and of_cuda
+
+    def _in_library(self, name: str, library: str, owner: Owner) -> _Answer:
+        key = file_key(library)
+        member = self.members.get(key)
+        if member is not None:
+            return (Status.RESOLVED, key) if exports_through(member, name, self.members) else (Status.MISSING, None)
+        if owner is Owner.TORCH:
+            return self._in_torch(name, key)
+        if owner is Owner.PYTHON:
+            return self._in_python(name, key)
+        if system_owner(library) is not None:
+            return Status.RESOLVED, key
+        return Status.UNDECIDED, None
+
+    def _in_torch(self, name: str, key: str) -> _Answer:
+        exports = self.exports
+        if exports is None or not exports.knows(name) or self.leaves_open(key):
+            return Status.UNDECIDED, None
+        if exports.library_in(name, (key,)) is not None:
+            return Status.RESOLVED, key
+        elsewhere = exports.library_of(name)
+        return (Status.MISSING, None) if elsewhere is None else (Status.UNREACHABLE, elsewhere)
+
+    def _in_python(self, name: str, key: str) -> _Answer:
+        if key in _STABLE_ABI_LIBRARIES:
+            return (Status.RESOLVED, key) if is_limited(name) else (Status.MISSING, None)
+        named = re.match(_PYTHON_LIBRARY, key)
+        pythons = self.pythons
+        if named is not None:
+            version = PythonVersion(int(named[1]), int(named[2]), bool(named[3]))
+            known = python_exports(version, self.platform.system)
+            pythons = () if known is None else (known,)
+        return self._of_pythons(name, pythons)
+
+    def _of_pythons(self, name: str, pythons: Sequence[PythonExports]) -> _Answer:
+        exporting = sum(python(name) for python in pythons)
+        if not pythons or (self.one_of and 0 < exporting < len(pythons)):
+            return Status.UNDECIDED, None
+        return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
+
+    def _anywhere(self, name: str, owner: Owner) -> _Answer:
+        """Of a flat lookup: in the package, in torch, in the interpreter; what the system has is not known."""
+        found = next((key for key, member in self.members.items() if member.exports_name(name)), None)
+        if found is None and self.exports is not None:
+            found = self.exports.library_of(name)
+        if found is not None:
+            return Status.RESOLVED, found
+        if owner is Owner.PYTHON:
+            return self._of_pythons(name, self.pythons)
+        if owner is Owner.TORCH:
+            known = self.exports is not None and self.exports.knows(name)
+            return (Status.MISSING if known else Status.UNDECIDED), None
+        return Status.UNDECIDED, None
+
+
+def resolve_by_library(
+    binary: Binary,
+    siblings: Mapping[str, Binary],
+    exports: TargetExports | None,
+    pythons: Sequence[PythonExports],
+    *,
+    one_of: bool = False,
+) -> Resolution:
+    """Resolve every import of a file of Windows or macOS.
+
+    Args:
+        siblings, exports, pythons, one_of: as those of `resolve_on_release`.
+    """
+    scope = _Scope(binary, siblings, exports, pythons, one_of=one_of)
+    others = list(needed_outside(binary, scope.members))
+    provided = frozenset[str]() if exports is None else exports.provided_libraries
+    shipped = frozenset[str]() if exports is None else exports.sonames
+    unfit = (
+        ()
+        if exports is None or scope.stands_for_cuda
+        else tuple(name for name in others if not fits_gpu(name, provided))
+    )
+    foreign = [name for name in others if _is_unknown(name, shipped | provided)]
+    return Resolution(
+        imports=[scope.resolve(symbol) for symbol in binary.imports],
+        needed=tuple(_served(name, scope, shipped | provided) for name in binary.needed),
+        missing_libraries=tuple(dict.fromkeys((*unfit, *foreign))),
+        missing_torch_libraries=tuple(
+            name
+            for name in others
+            if is_torch_library(name) and file_key(name) not in shipped and not scope.leaves_open(name)
+        ),
+        unfit_libraries=unfit,
+    )
+
+
+def by_library(siblings: Mapping[str, Binary]) -> dict[str, Binary]:
+    """The other files of the package by the names under which a loader finds them: file name, install name."""
+    found: dict[str, Binary] = {}
+    for path, each in siblings.items():
+        found.setdefault(file_key(path), each)
+        if each.soname:
+            found.setdefault(file_key(each.soname), each)
+    return found
+
+
+def exports_through(member: Binary, name: str, members: Mapping[str, Binary]) -> bool:
+    """Whether a file of the package exports a name, itself or by a library of the package that it re-exports."""
+    if member.exports_name(name):
+        return True
+    seen, waiting = {id(member)}, list(member.reexported)
+    while waiting:
+        other = members.get(file_key(waiting.pop()))
+        if other is None or id(other) in seen:
+            continue
+        if other.exports_name(name):
+            return True
+        seen.add(id(other))
+        waiting += other.reexported
+    return False
+
+
+def needed_outside(binary: Binary, members: Mapping[str, Binary]) -> Iterator[str]:
+    """The libraries that a file and what it needs of its package need, each once, and no file of its package is."""
+    seen: set[str] = set()
+    waiting = list(binary.needed)
+    for name in waiting:  # grows while it is read: breadth first
+        key = file_key(name)
+        if key in seen:
+            continue
+        seen.add(key)
+        member = members.get(key)
+        if member is None:
+            yield name
+        elif member.machine == binary.machine:
+            waiting += member.needed
+
+
+def _is_unknown(library: str, provided: frozenset[str]) -> bool:
+    """Whether nothing is known of a library: neither torch nor the system has it."""
+    if file_key(library) in provided or system_owner(library) is not None or is_driver(library):
+        return False
+    return owner_of_library(library) not in (Owner.TORCH, Owner.PYTHON, Owner.CUDA, Owner.HIP)
+
+
+def _served(name: str, scope: _Scope, provided: frozenset[str]) -> NeededLibrary:
+    key = file_key(name)
+    is_known = key in scope.members or key in provided or system_owner(name) is not None or is_driver(name)
+    is_known = is_known or owner_of_library(name) is Owner.PYTHON or scope.leaves_open(name)
+    return NeededLibrary(name, key if is_known else None)
+
+
+def torch_needs_by_library(
+    binary: Binary, imports: Sequence[CheckedImport], siblings: Mapping[str, Binary]
+) -> TorchNeeds:
+    """Everything that only a build of torch can provide, for a file of Windows or macOS and for what it needs of its
+    package.
+
+    Args:
+        imports: the file's, resolved.
+        siblings: path to contents of the other shared objects of the package that it may need.
+    """
+    members = by_library(siblings)
+    wanted = [
+        (each.name, each.symbol.library)
+        for each in imports
+        if each.owner is Owner.TORCH and each.status is not Status.WEAK
+    ]
+    needed = _of_package(binary, members)
+    others = tuple(needed_outside(binary, members))
+    return TorchNeeds(
+        names=tuple(dict.fromkeys(name for name, _library in wanted)),
+        homes=_homes(wanted),
+        all_libraries=True,
+        libraries=tuple(dict.fromkeys(file_key(name) for name in binary.needed if is_torch_library(name))),
+        siblings=tuple(found for key, each in needed.items() if (found := _sibling_needs(key, each)) is not None),
+        machine=binary.machine,
+        gpu_libraries=tuple(
+            name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
+        ),
+    )
+
+
+def _of_package(binary: Binary, members: Mapping[str, Binary]) -> dict[str, Binary]:
+    """The files of the package that a file needs, directly or through others."""
+    found: dict[str, Binary] = {}
+    waiting = list(binary.needed)
+    while waiting:
+        key = file_key(waiting.pop())
+        if key in members and key not in found:
+            found[key] = members[key]
+            waiting += members[key].needed
+    return found
+
+
+def _sibling_needs(key: str, sibling: Binary) -> SiblingNeeds | None:
+    wanted = [
+        (symbol.name, symbol.library)
+        for symbol in sibling.imports
+        if not symbol.may_stay_unbound and _is_torchs(symbol)
+    ]
+    libraries = tuple(dict.fromkeys(file_key(name) for name in sibling.needed if is_torch_library(name)))
+    if not wanted and not libraries:
+        return None
+    names = tuple(dict.fromkeys(name for name, _library in wanted))
+    return SiblingNeeds(key, names, libraries, homes=_homes(wanted))
+
+
+def _is_torchs(symbol: Import) -> bool:
+    if symbol.library is not None:
+        return is_torch_library(symbol.library)
+    return owner_of(symbol.name) is Owner.TORCH
+
+
+def _homes(wanted: Iterable[tuple[str, str | None]]) -> Mapping[str, tuple[str, ...]]:
+    homes: dict[str, tuple[str, ...]] = {}
+    for name, library in wanted:
+        if library is not None:
+            homes[name] = tuple(dict.fromkeys((*homes.get(name, ()), file_key(library))))
+    return homes

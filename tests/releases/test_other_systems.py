@@ -1,0 +1,66 @@
+"""The builds for Windows and macOS: files of their own, opened with the first file of their system."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.errors import UnknownBuild
+from abiscan.model.platforms import OperatingSystem
+from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases.index import OTHER_SYSTEMS
+from abiscan.releases.table import ReleaseTable
+
+SYSTEMS = sorted(OTHER_SYSTEMS)
+
+
+def test_a_question_about_linux_opens_no_other_file() -> None:
+    index = ReleaseIndex(open_index().tables, dict.fromkeys(OTHER_SYSTEMS, "/no/such/file"))
+    assert index.builds("x86_64")
+    assert index.builds()
+    assert index.resolve("2.8.0", "aarch64").machine == "aarch64"
+    assert index.history("_ZN3c106SymIntD1Ev") is not None
+    assert index.prefix("_ZN2at5empty")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_files_are_undamaged(system: OperatingSystem) -> None:
+    table = ReleaseTable(OTHER_SYSTEMS[system])
+    assert table.verify() == table.statistics["names"]
+
+
+def test_windows_has_every_release_since_1_13() -> None:
+    index = open_index()
+    linux = dict.fromkeys(build.torch for build in index.builds("x86_64"))
+    assert list(dict.fromkeys(build.torch for build in index.builds("win_amd64"))) == list(linux)
+    assert {build.variant for build in index.builds("win_amd64")} == {"cpu"}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "library"),
+    [
+        # llvm-readobj --coff-exports of the DLLs of torch 2.7.1 and 2.8.0.
+        ("?toScalarType@TypeMeta@caffe2@@QEBA?AW4ScalarType@c10@@XZ", "2.8.0", "c10.dll"),
+        ("?tls_local_dispatch_key_set@impl@c10@@YA?AULocalDispatchKeySet@12@XZ", "1.13.0", "c10.dll"),
+    ],
+)
+def test_the_history_of_a_name_of_windows(name: str, first: str, library: str) -> None:
+    history = open_index().history(name, "win_amd64")
+    assert history is not None
+    assert history.exporting_builds[0].torch == first
+    export = history.export(history.exporting_builds[0])
+    assert export is not None
+    assert export.library == library
+
+
+def test_a_release_of_one_system_is_found_by_its_version_and_by_its_key() -> None:
+    index = open_index()
+    assert index.resolve("2.8.0", "win_amd64").key == "2.8.0+cpu-win_amd64"
+    assert index.resolve("2.8.0+cpu-win_amd64", "win_amd64").wheel.endswith("win_amd64.whl")
+    with pytest.raises(UnknownBuild):
+        index.resolve("2.8.0", "win_arm64")
+
+
+def test_cpu_builds_of_windows_stand_for_those_with_cuda() -> None:
+    index = open_index()
+    assert all(map(index.stands_for_cuda, index.builds("win_amd64")))
+    assert not any(map(index.stands_for_cuda, index.builds("x86_64")))
