@@ -15,6 +15,8 @@ from abiscan.elf.sniff import PEEK_SIZE as ELF_PEEK_SIZE
 from abiscan.elf.sniff import peek as peek_elf
 from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import Sparse
+from abiscan.macho.macho_magic import MACHO_MAGICS, peek_macho
+from abiscan.macho.macho_magic import PEEK_SIZE as MACHO_PEEK_SIZE
 from abiscan.model.facts import BinaryKind
 from abiscan.pe.pe_magic import PE_MAGIC, peek_pe
 from abiscan.pe.pe_magic import PEEK_SIZE as PE_PEEK_SIZE
@@ -44,9 +46,17 @@ def _read_pe(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
     return PeBinary(read_pe(contents, display))
 
 
+def _read_macho(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
+    from abiscan.binary.macho_binary import MachoBinary
+    from abiscan.macho.macho_file import read_macho
+
+    return MachoBinary(read_macho(contents, display))
+
+
 FORMATS = (
     BinaryFormat((ELF_MAGIC,), ELF_PEEK_SIZE, peek_elf, read_elf),
     BinaryFormat((PE_MAGIC,), PE_PEEK_SIZE, peek_pe, _read_pe),
+    BinaryFormat(MACHO_MAGICS, MACHO_PEEK_SIZE, peek_macho, _read_macho),
 )
 # As many of a file's first bytes as `peek` looks at.
 PEEK_SIZE = max(each.peek_size for each in FORMATS)

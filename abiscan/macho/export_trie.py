@@ -60,8 +60,6 @@ def read_trie(data: bytes) -> Iterator[TrieExport]:
         for _ in range(count):
             edge, at = read_name(data, at)
             child, at = read_uleb(data, at)
-            if not edge:
-                raise DamagedTableError("an edge of the export trie without a name")
             longer = name + edge
             names_left -= len(longer)
             if len(longer) > MAX_STRING or names_left < 0:
