@@ -14,8 +14,8 @@ from abiscan.compare.scope import ComparedScope, place_of
 from abiscan.compare.scope_compatibility import Builds, compared
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, DiffReport, Effect
+from abiscan.model.imports import is_cxx_name
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from abiscan.ownership.names import is_cxx_name
 
 _ASPECTS = tuple(Aspect)
 _EFFECTS = (Effect.LOST, Effect.CHANGED, Effect.GAINED)

@@ -17,11 +17,10 @@ from abiscan.model import versions
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import DOES_NOT_LOAD, Finding, RuleInfo, Severity
 from abiscan.model.fingerprint import fingerprint, module_key
-from abiscan.model.imports import Owner
+from abiscan.model.imports import Owner, is_cxx_name
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
-from abiscan.ownership.names import is_cxx_name
 
 if TYPE_CHECKING:
     from abiscan.model.dependency_specifiers import SpecifierSet

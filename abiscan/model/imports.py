@@ -9,6 +9,11 @@ from msgspec import Struct
 from abiscan.model.facts import Import
 
 
+def is_cxx_name(name: str) -> bool:
+    """Whether a name is mangled as GCC and Clang, or as Visual C++, mangle C++."""
+    return name.startswith(("_Z", "?"))
+
+
 class DemangledBy(enum.StrEnum):
     """The demangler that accepted the name: GNU (libstdc++'s __cxa_demangle) or LLVM; NONE if neither did or the name
     is not mangled."""

@@ -50,11 +50,6 @@ _CUDA_LIBRARIES = (
 _HIP_LIBRARIES = ("amdhip64", "hip", "roc", "MIOpen", "rccl", "hsa-")
 
 
-def is_cxx_name(name: str) -> bool:
-    """Whether a name is mangled as GCC and Clang, or as Visual C++, mangle C++."""
-    return name.startswith(("_Z", "?"))
-
-
 def outer_scope(mangled: str) -> str | None:
     """The outermost namespace or class of a C++ name; `std` for its abbreviations; an empty string for a name in the
     global namespace; None for what is no C++ name.

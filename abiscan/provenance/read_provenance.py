@@ -12,12 +12,11 @@ from abiscan.mangling import string_abis
 from abiscan.model import versions
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import SharedObject
-from abiscan.model.imports import CheckedImport, Owner
+from abiscan.model.imports import CheckedImport, Owner, is_cxx_name
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
 from abiscan.ownership.gpu_libraries import toolkit_of
-from abiscan.ownership.names import is_cxx_name
 from abiscan.provenance.provenance_facts import FactOrigin, provenance_facts
 from abiscan.releases.matrix import Matrix
 

@@ -18,8 +18,7 @@ def test_a_question_about_linux_opens_no_other_file() -> None:
     assert index.builds("x86_64")
     assert index.builds()
     assert index.resolve("2.8.0", "aarch64").machine == "aarch64"
-    assert index.history("_ZN3c106SymIntD1Ev") is not None
-    assert index.prefix("_ZN2at5empty")
+    assert index.prefix("_ZN3c10")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
