@@ -101,7 +101,8 @@ PE = b"MZ".ljust(0x3C, b"\0") + b"\x40\0\0\0PE\0\0" + bytes.fromhex("64860000") 
 
 
 @pytest.mark.parametrize(
-    ("module", "content"), [("_C.cp312-win_amd64.pyd", PE), ("libx.dylib", MACH_O), ("a.so", MACH_O), ("X.DLL", PE)]
+    ("module", "content"),
+    [("_C.cp312-win_amd64.pyd", PE), ("libx.dylib", MACH_O), ("a.so", MACH_O), ("X.DLL", PE)],
 )
 def test_libraries_of_windows_and_macos_are_found(tmp_path: Path, module: str, content: bytes) -> None:
     """CPython calls its modules `.so` on macOS too (torchaudio-2.6.0-cp311-cp311-macosx_11_0_arm64.whl)."""
