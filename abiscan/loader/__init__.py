@@ -1,7 +1,7 @@
-"""The search scope and the binding, as the dynamic loader (ld.so) does them, from files alone.
+"""Library search and symbol resolution as the dynamic loader (ld.so) does them, from files alone.
 
-`Loader` holds the modelled process of one Python environment and serves any number of files. The model is glibc's
-loader, function by function (the modules name theirs); docs/explanation/loader.md says what it cannot know.
+`Loader` models the process of one Python environment and serves any number of files. The model follows glibc's
+loader function by function (each module names its own); docs/explanation/loader.md lists what the model cannot know.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Loader:
     """The loader of one environment.
 
     Args:
-        settings: what its process inherits.
-        environment: whose interpreter opens the files; None where none is known.
-        torch: what that interpreter has imported; None for none.
+        settings: settings that the process inherits.
+        environment: the environment whose interpreter opens the files; None if unknown.
+        torch: the torch that the interpreter has imported; None for none.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Loader:
         )
 
     def _examine(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile]) -> Examination:
-        """Open a file, once for its binding and its prediction."""
+        """Open a file, once for both `resolve` and `predict`."""
         last = self._last
         if last is not None and last.is_of(elf, path, siblings):
             return last.examination
@@ -69,19 +69,18 @@ class Loader:
     def _open(self, elf: ElfFile, path: str, siblings: dict[str, ElfFile]) -> Examination:
         first = examine(self._process(modules=False), elf, path, siblings)
         closure = first.closure
-        # Everything the file needs is loaded in any case: what else the process has makes no difference.
+        # Everything that the file needs is loaded already, so the other modules of the process make no difference.
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
         if not closure.missing and alone and not static_references(elf):
             return first
-        # A torch library that is missing stays so: no module of the standard library or of numpy brings one along, and
-        # the attempt ends with it.
+        # No module of the standard library or of numpy provides a missing torch library, and the attempt fails with it.
         if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
             return first
         first.close()
         return examine(self._process(modules=True), elf, path, siblings)
 
     def forget(self) -> None:
-        """Let go of the file that was looked at last: one that was unpacked to memory is large."""
+        """Release the last file: one that was unpacked to memory is large."""
         if self._last is not None:
             self._last.examination.close()
         self._last = None
@@ -89,42 +88,44 @@ class Loader:
     def predict(
         self, binary: Binary | None, path: str, siblings: Mapping[str, Binary] | None = None
     ) -> LoaderPrediction:
-        """What `dlopen(path, RTLD_NOW | RTLD_LOCAL)` does.
+        """Predict the result of `dlopen(path, RTLD_NOW | RTLD_LOCAL)`.
 
         Args:
-            binary: the file; None for one on disk that could not be read as a shared object, of which the loader has
-                something to say all the same.
-            path: absolute, as it would be handed to dlopen. For a member of a wheel, where pip would put it
-                (`<site-packages>/<member>`): the answer is then for the wheel as if it were installed there.
+            binary: the file; None for a file on disk that could not be read as a shared object: the loader's error for
+                it is predicted all the same.
+            path: absolute, as passed to dlopen. For a member of a wheel, its path after installation by pip
+                (`<site-packages>/<member>`): the prediction is for the installed wheel.
             siblings: absolute path to contents of the other shared objects of that wheel.
         """
         if self._builder is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
         if not self._serves(binary):
             process = self._process(modules=False)
-            said = examine_unreadable(process, path)
+            prediction = examine_unreadable(process, path)
             if binary is None:
-                return said
+                return prediction
             return LoaderPrediction(
                 None,
                 undecided=f"the file is for {binary.machine}, the interpreter for {process.linker.machine}"
-                + (f"; its loader would say: {said.error}" if said.error is not None else ""),
+                + (f"; its loader would say: {prediction.error}" if prediction.error is not None else ""),
             )
         return self._examine(binary, path, _elf_files(siblings)).predict()
 
     def doubt(self, binary: Binary) -> str | None:
-        """Why the last `predict` gave no outcome, where that is for what this file holds; a sentence."""
+        """The reason, as a sentence, why the last `predict` was undecided, if the contents of this file are the
+        reason."""
         last = self._last
         return last.examination.doubt if last is not None and last.elf is binary else None
 
     @property
     def torch_failure(self) -> str | None:
-        """Why `import torch` of this torch fails, where the loader stops it; a sentence."""
+        """The loader's reason, as a sentence, why `import torch` of this torch fails; None if the loader does not stop
+        it."""
         process = None if self._builder is None else self._process(modules=False)
         return None if process is None or process.torch_stop is None else process.torch_failure
 
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
-        """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""
+        """The library with a soname in this process: a loaded one, or else the result of the library search."""
         if self._builder is None:
             return None
         process = self._process(modules=False)
@@ -138,15 +139,15 @@ class Loader:
         return None if found.elf is None else (found.path, found.elf)
 
     def serves(self, binary: Binary) -> bool:
-        """Whether this loader's interpreter could open the file at all: of its own architecture and format."""
+        """Whether the file has the architecture and format of this loader's interpreter."""
         return self._serves(binary)
 
     def resolve(self, binary: Binary, path: str, siblings: Mapping[str, Binary] | None = None) -> Resolution:
-        """Status and provider of every import, against the torch that this loader was made with.
+        """Resolve every import against the torch of this loader.
 
         Args:
             binary: a file that it `serves`.
-            path, siblings: as for `predict`. Siblings of a file on disk are those of its package.
+            path, siblings: as for `predict`. For a file on disk, the siblings are those of its package.
         """
         assert self._serves(binary), f"{path}: not for this interpreter"
         beside = _elf_files(siblings)
@@ -156,12 +157,12 @@ class Loader:
 
 
 def _elf_files(siblings: Mapping[str, Binary] | None) -> dict[str, ElfFile]:
-    """Those that this loader can open at all."""
+    """The siblings that are ELF files."""
     return {path: each for path, each in (siblings or {}).items() if isinstance(each, ElfFile)}
 
 
 class _Opened(Struct, frozen=True):
-    """The file that was looked at last: binding and prediction of one file follow each other."""
+    """The last file: `resolve` and `predict` of a file follow each other."""
 
     elf: ElfFile
     path: str
@@ -169,5 +170,6 @@ class _Opened(Struct, frozen=True):
     examination: Examination
 
     def is_of(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile]) -> bool:
-        # An examination with siblings serves a question without them: what only they provide, it has marked as such.
+        # An examination with siblings also answers a question without them: symbols that only siblings export are
+        # marked.
         return self.elf is elf and self.path == path and (not siblings or self.siblings == frozenset(siblings))

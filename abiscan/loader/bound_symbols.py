@@ -1,6 +1,6 @@
-"""Which definition a relocation's symbol resolves to: `RESOLVE_MAP` in elf/dl-reloc.c of glibc.
+"""The definition that a relocation's symbol resolves to: `RESOLVE_MAP` in elf/dl-reloc.c of glibc.
 
-The checks of one file ask this through `Binder`, so that they are the same with a process and without.
+`Binder` makes the checks of one file the same with a process and without one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from abiscan.loader.linkmap import LinkMap
 
 
 class Definition(Struct, frozen=True):
-    """What a relocation's symbol resolves to.
+    """The definition that a relocation's symbol resolves to.
 
     Attributes:
-        elf: the file that defines it; None where that is unknown, or nothing does.
+        elf: the file that defines it; None if that is unknown or nothing does.
         symbol: its entry there; None with `elf`.
         item: that file in the process; None without a process.
-        is_absent: nothing defines it, and the reference is weak: its value is 0.
+        is_absent: nothing defines it and the reference is weak: its value is 0.
     """
 
     elf: ElfFile | None = None
@@ -32,7 +32,7 @@ class Definition(Struct, frozen=True):
 
     @property
     def is_absolute(self) -> bool:
-        """Whether its value is a number, and no place in the file (SHN_ABS)."""
+        """Whether its value is a plain number rather than an address in the file (SHN_ABS)."""
         return self.symbol is not None and self.symbol.section == SHN_ABS
 
 
@@ -41,10 +41,10 @@ ABSENT = Definition(is_absent=True)
 
 
 class Binder(Protocol):
-    """Resolves the symbols that one file's relocations name.
+    """Resolves the symbols of one file's relocations.
 
     Attributes:
-        executable: of the process; None where it is unknown.
+        executable: executable of the process; None if unknown.
     """
 
     executable: ElfFile | None
@@ -54,8 +54,8 @@ class Binder(Protocol):
 
 
 class FileBinder:
-    """Resolves what the file defines to the file itself, as it is where no other library interposes; all else is
-    unknown."""
+    """Resolves what the file defines to the file itself, which is right unless another library interposes. Everything
+    else is unknown."""
 
     executable: ElfFile | None = None
 
@@ -75,5 +75,6 @@ class FileBinder:
 
 
 def binds_locally(symbol: RawSymbol) -> bool:
-    """Whether a reference to this entry is to the file itself, without a lookup, even where it is undefined."""
+    """Whether a reference to this entry resolves to the file itself without a lookup, even if the entry is
+    undefined."""
     return symbol.binding == STB_LOCAL or symbol.visibility in (STV_HIDDEN, STV_INTERNAL)

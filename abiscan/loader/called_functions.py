@@ -1,7 +1,7 @@
-"""Functions of a file that the loader calls: resolvers of indirect functions, and initialisation functions. Each must
+"""Functions of a file that the loader calls: resolvers of indirect functions and initialisation functions. Each must
 be code once the file is mapped, relocated and protected.
 
-`check_code` is the one place that decides whether a call can be survived. What it cannot decide is left open.
+Only `check_code` decides whether a call can succeed; what it cannot decide stays undecided.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from abiscan.loader.written_words import (
     written_places,
 )
 
-# Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
+# Machines on which a function address is the address of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
 _FUNCTION_DESCRIPTORS = frozenset(("ppc64",))
-# Nothing is mapped below where executables are linked to by default (x86-64 psABI 3.3.3), and above it, below 4 GiB,
-# nothing but an executable that is not position-independent.
+# Nothing is mapped below the default link address of executables (x86-64 psABI 3.3.3). Above it and below 4 GiB, only
+# an executable that is not position-independent is.
 _LOWEST_CODE = 0x400000
 _ABOVE_EXECUTABLES = 1 << 32
 _INIT, _INIT_ARRAY, _RESOLVER = (
@@ -46,7 +46,7 @@ _INIT, _INIT_ARRAY, _RESOLVER = (
     "initialisation function (DT_INIT_ARRAY)",
     "resolver of an indirect function",
 )
-# Bytes of a function that a relocation must not overwrite for its beginning to be known.
+# Number of bytes at the start of a function that no relocation may overwrite, or its first instruction is unknown.
 _BEGINNING = 16
 
 
@@ -57,14 +57,14 @@ def _called(elf: ElfFile, path: str, *, relocated: bool) -> CalledFile:
     return CalledFile(elf, path, areas, tuple(loader_tables(elf, mapped_runs(areas))))
 
 
-# --- while it relocates (elf/do-rel.h) ----------------------------------------------------------------------------
+# --- during relocation (elf/do-rel.h) -----------------------------------------------------------------------------
 
 
 def check_resolvers(elf: ElfFile, path: str, bind: Binder) -> None:
-    """Resolvers of indirect functions that its relocations have the loader call: IRELATIVE's, and those of symbols.
+    """Check the resolvers of indirect functions that its relocations call: those of IRELATIVE and of symbols.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     kinds = types_with(elf.machine, WordEffect.RESOLVER)
     addresses = {address for table in elf.relocations for kind in kinds for address in table.addends(kind)}
@@ -80,13 +80,13 @@ def check_resolvers(elf: ElfFile, path: str, bind: Binder) -> None:
 
 
 def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder, called: CalledFile | None = None) -> None:
-    """The resolver that a relocation of `elf` has the loader call where its symbol is an indirect function.
+    """Check the resolver that the loader calls for a relocation of `elf` whose symbol is an indirect function.
 
     Args:
-        called: of `elf`, where it is at hand.
+        called: `elf`, if the caller has it.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     symbol, other = found.symbol, found.elf
     if symbol is None or other is None or symbol.type != STT_GNU_IFUNC or not symbol.section:
@@ -104,13 +104,13 @@ def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder, cal
 
 
 def check_started(elf: ElfFile, path: str, bind: Binder, is_opened: bool) -> None:
-    """Functions that are called at the end of loading are code.
+    """Check that the functions that are called at the end of loading are code.
 
     Args:
-        is_opened: the file is what dlopen was called for: its DT_PREINIT_ARRAY counts.
+        is_opened: whether the file is the argument of dlopen: only then its DT_PREINIT_ARRAY is called.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     values = elf.dynamic.values
     if elf.machine in _FUNCTION_DESCRIPTORS or values.keys().isdisjoint((DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY)):
@@ -129,7 +129,7 @@ def check_started(elf: ElfFile, path: str, bind: Binder, is_opened: bool) -> Non
 def _check_array(called: CalledFile, tag: str, start: int, size: int, bind: Binder) -> None:
     elf, path = called.elf, called.path
     width = 8 if elf.image.is64 else 4
-    # The loader counts in 32 bits.
+    # The loader's counter has 32 bits.
     count = size // width & 0xFFFFFFFF
     if not count:
         return
@@ -164,12 +164,12 @@ def _check_word(called: CalledFile, word: Word, what: str, place: int, bind: Bin
         other = _called(word.elf, path, relocated=True)
         area = area_at(other.areas, word.number)
         if area is not None and not area.flags & PF_X:
-            raise crash(path, f"its {what} is at {word.number:#x} of {word.elf.path}, which is no code")
+            raise crash(path, f"its {what} is at {word.number:#x} of {word.elf.path}, which is not executable")
         raise Undecidable(f"{path}: its {what} is in {word.elf.path}, and what it does there is unknown")
 
 
 def _check_number(number: int, path: str, what: str, bind: Binder) -> None:
-    """A call of an address to which no load address is added."""
+    """Check a call of an address to which no load address is added."""
     executable = bind.executable
     nowhere = number < _LOWEST_CODE or number >= MAX_ADDRESS_SPACE
     if not nowhere and number < _ABOVE_EXECUTABLES and executable is not None:
@@ -184,10 +184,10 @@ def _check_number(number: int, path: str, what: str, bind: Binder) -> None:
 
 
 def check_code(called: CalledFile, address: int, what: str, bind: Binder) -> None:
-    """A call of an address of the file itself.
+    """Check a call of an address in the file itself.
 
     Raises:
-        LoadFailure: it is certain to end the process.
+        LoadFailure: the call certainly ends the process.
         Undecidable: it may.
     """
     elf, path = called.elf, called.path
@@ -210,6 +210,6 @@ def check_code(called: CalledFile, address: int, what: str, bind: Binder) -> Non
 
 
 def _is_in_headers(elf: ElfFile, offset: int) -> bool:
-    """Whether an offset of the file is in its own header, or in its program headers."""
+    """Whether a file offset is in the ELF header or the program headers."""
     start, end = elf.image.header_table
     return offset < (64 if elf.image.is64 else 52) or start <= offset < end

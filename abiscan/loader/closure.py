@@ -10,20 +10,20 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.opened_files import Opened
-from abiscan.loader.search import Search, origin_of
+from abiscan.loader.search import Search, resolve_origin
 from abiscan.loader.verify import verify_object
 from abiscan.model.loading import LoaderStop, StopKind
 
 
 class Closure(Struct):
-    """The search list of an object that is opened: itself and what it needs, breadth first.
+    """The search list of an opened object: itself and what it needs, breadth first.
 
     Attributes:
-        maps: all of it, objects that were loaded before included.
-        failure: the first thing that stops the loader while mapping; None if nothing does.
-        undecided: why it is not known what the loader does, where that is so and comes first.
-        missing: (object, DT_NEEDED name) of what was not found, in order.
-        direct: what the root itself needs; `served` maps its DT_NEEDED entries to these.
+        maps: the whole list, including objects that were loaded before.
+        failure: the first problem that stops the loader while mapping; None if there is none.
+        undecided: why the loader's action is unknown, if that comes first.
+        missing: (object, DT_NEEDED name) of each library that was not found, in order.
+        direct: direct dependencies of the root; `served` maps its DT_NEEDED entries to these.
     """
 
     root: LinkMap
@@ -35,7 +35,7 @@ class Closure(Struct):
     served: dict[str, LinkMap] = field(default_factory=dict)
 
     def put_before(self, filtee: LinkMap, item: LinkMap) -> None:
-        """Move what DT_FILTER or DT_AUXILIARY names before the object that names it, unless it is before it already."""
+        """Move a DT_FILTER or DT_AUXILIARY library before the object that names it, unless it is already before it."""
         place = self.maps.index(item)
         if filtee in self.maps:
             if self.maps.index(filtee) < place:
@@ -44,7 +44,7 @@ class Closure(Struct):
         self.maps.insert(place, filtee)
 
     def stop(self, reason: LoadFailure | Undecidable) -> None:
-        """Note the first reason."""
+        """Record the reason if it is the first."""
         if self.failure is None and self.undecided is None:
             if isinstance(reason, LoadFailure):
                 self.failure = reason
@@ -56,8 +56,8 @@ class Mapper:
     """Maps objects into a namespace.
 
     Args:
-        siblings: soname or file name to the path of a file that is installed beside the one that is asked about; such a
-            file stands in where the search finds nothing.
+        siblings: soname or file name to path of the files installed beside the checked file; they stand in for
+            libraries that the search does not find.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class Mapper:
         self._stack_is_executable = stack_is_executable
 
     def map(self, name: str, loader: LinkMap | None, owner: LinkMap | None) -> LinkMap:
-        """The object that a request for `name` yields.
+        """Find or map the object for a request for `name`.
 
         Args:
-            loader: in whose name it is searched.
-            owner: what becomes its l_loader.
+            loader: the object that requests it.
+            owner: the new object's l_loader.
 
         Raises:
-            LoadFailure, Undecidable: as the loader ends here, or may.
+            LoadFailure, Undecidable: the load fails here, or may fail.
         """
         known = self._namespace.find(name)
         if known is not None:
@@ -107,21 +107,21 @@ class Mapper:
             opened.path,
             owner,
             opened.file_id,
-            origin=origin_of(opened.path, self._cwd),
+            origin=resolve_origin(opened.path, self._cwd),
             definitions=opened.definitions,
         )
         return self._namespace.add(item, name)
 
     def adopt(self, elf: ElfFile, path: str) -> LinkMap:
-        """Map a file without asking whether the loader would: to learn what its imports bind to all the same."""
-        return self._namespace.add(LinkMap(elf, path, None, None, origin=origin_of(path, self._cwd)))
+        """Map a file even if the loader would refuse it, to resolve its imports all the same."""
+        return self._namespace.add(LinkMap(elf, path, None, None, origin=resolve_origin(path, self._cwd)))
 
     def close_over(self, root: LinkMap, *, preloads: tuple[LinkMap, ...] = (), tolerant: bool = False) -> Closure:
-        """Map what `root` needs.
+        """Map the dependencies of `root`.
 
         Args:
-            preloads: what comes right behind the executable (LD_PRELOAD).
-            tolerant: go on behind a failure, with siblings standing in for what was not found; otherwise stop there.
+            preloads: objects right after the executable (LD_PRELOAD).
+            tolerant: continue after a failure, with siblings in place of missing libraries; otherwise stop there.
         """
         closure = Closure(root, [root, *preloads])
         self._search.forget_errno()
@@ -139,13 +139,13 @@ class Mapper:
                 needed = self._map_needed(item, closure, tolerant=tolerant)
                 if needed is None:
                     return closure
-                # The root's own list is stored last, by who opens it: the order of relocation depends on that.
+                # The caller stores the root's own list last: the order of relocation depends on that.
                 if item is not root:
                     item.needed = needed
             if item is root:
                 closure.direct = needed
             if len(known) < len(closure.maps):
-                known.update(closure.maps)  # what a filter put before the object, to be looked at next
+                known.update(closure.maps)  # includes objects that a filter put before this one; they are next
             for dependency in needed:
                 if dependency not in known:
                     known.add(dependency)
@@ -153,7 +153,7 @@ class Mapper:
         return closure
 
     def _map_needed(self, item: LinkMap, closure: Closure, *, tolerant: bool) -> tuple[LinkMap, ...] | None:
-        """What an object needs, mapped, in the order of its dynamic section; None where the loader stops at one."""
+        """Map the dependencies of an object, in the order of its dynamic section; None if the loader stops at one."""
         if item.elf is None:
             return ()
         found = []

@@ -1,5 +1,4 @@
-"""What an object defines, and the test whether a definition serves a reference: `check_match` in elf/dl-lookup.c of
-glibc."""
+"""Exports of an object, and whether an export satisfies a reference: `check_match` in elf/dl-lookup.c of glibc."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from abiscan.elf.symbols import (
 from abiscan.elf.version_records import VER_FLG_BASE
 
 PLT_CLASS, COPY_CLASS = 1, 2
-# References whose answer is kept of one object.
+# Maximum number of cached references of one object.
 _KEPT = 1 << 16
 
 
@@ -30,11 +29,11 @@ class Version(Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class SymbolReference(Struct, frozen=True, cache_hash=True, gc=False):
-    """What is looked up.
+    """The key of a symbol lookup.
 
     Attributes:
         version: None for an unversioned reference.
-        type_class: PLT_CLASS where an undefined entry with an address will not do, COPY_CLASS for a copy relocation.
+        type_class: PLT_CLASS if an undefined entry with an address does not count, COPY_CLASS for a copy relocation.
     """
 
     name: bytes
@@ -45,10 +44,10 @@ class SymbolReference(Struct, frozen=True, cache_hash=True, gc=False):
 class Definitions:
     """The exports of one object, as references see them.
 
-    What a reference finds is kept: of what several files of a run ask of a library they share two thirds is the same.
+    Results are cached: two thirds of the references of several files of a run to a library are the same.
 
     Attributes:
-        table: its hash table; None where it has none, and so nothing that can be found.
+        table: its hash table; None if it has none: then nothing can be found in it.
     """
 
     def __init__(self, elf: ElfFile) -> None:
@@ -59,8 +58,8 @@ class Definitions:
 
     @property
     def versions(self) -> dict[int, Version]:
-        """l_versions: version index to version. The base version, which is the file's own name, is left out; so an
-        index without an entry is one whose hash is 0."""
+        """l_versions: version index to version. The base version (the file's own name) is left out, so an index without
+        an entry is one with hash 0."""
         if self._versions is None:
             found: dict[int, Version] = {}
             if self._symbols.has_versions:
@@ -76,8 +75,8 @@ class Definitions:
         return self._versions
 
     def match(self, reference: SymbolReference, hashed: int) -> RawSymbol | None:
-        """The entry of this object that a reference accepts, whatever its binding, of a name that the object's table
-        has let through (`GnuHashTable.screen`)."""
+        """The entry of this object that a reference accepts, with any binding. The name must have passed
+        `GnuHashTable.screen`."""
         known = self._matched
         if reference not in known:
             if len(known) > _KEPT:
@@ -111,7 +110,7 @@ class Definitions:
                     if not same and (wanted.hidden or own.hash or raw & VERSYM_HIDDEN):
                         continue
                 elif number >= 3:
-                    # An unversioned reference takes the oldest version; of others only one that stands alone.
+                    # An unversioned reference takes the oldest version, or the only one among newer ones.
                     if not raw & VERSYM_HIDDEN:
                         defaults.append(symbol)
                     continue

@@ -1,4 +1,4 @@
-"""One file in the modelled process: what opening it maps, and how that ends."""
+"""One file in the modelled process: which objects it maps, and the outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding, Scope, check_version_asserted
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
-from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_for, lookups_of, type_class
+from abiscan.loader.relocate import Lookup, bind, find_lookups, first_missing, lookups_for, type_class
 from abiscan.loader.relocation_checks import check_names, check_read, check_relocated, unknown_relocation
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.loader.tls import check_blocks
@@ -28,11 +28,11 @@ class Examination:
     """A file opened in a fork of a process.
 
     Attributes:
-        closure: everything it needs, siblings standing in for what the loader would not find.
-        namespace: the process's objects and those that were mapped for the file.
-        search_list: the closure's objects that are not in the process's global scope.
-        doubt: why it is unknown whether the process comes through the file or one that it brings, where that is the
-            reason why `predict` gives no outcome; a sentence.
+        closure: its dependencies, with siblings in place of libraries that the loader would not find.
+        namespace: the process's objects and those mapped for the file.
+        search_list: objects of the closure that are not in the global scope of the process.
+        doubt: why the outcome is unknown, as a sentence, if the contents of the file or of a library that it maps are
+            the reason.
     """
 
     def __init__(self, process: Process, namespace: Namespace, closure: Closure) -> None:
@@ -47,9 +47,8 @@ class Examination:
         self.search_list = Scope(item for item in closure.maps if item not in in_process)
 
     def close(self) -> None:
-        """Take apart what was mapped for this file, once no more is asked: objects and those that brought them refer to
-        each other, as a failure and the frames that it came through do, and the file itself would be held until the
-        collector comes by."""
+        """Break the reference cycles of the objects mapped for this file (an object and its loader, a failure and its
+        frames). Without that the file stays in memory until the garbage collector runs."""
         self.closure.failure = None
         for item in self.namespace.maps[self._loaded :]:
             item.loader = item.needed = item.search = None
@@ -59,23 +58,23 @@ class Examination:
         return item.index >= self._loaded
 
     def lookups(self, item: LinkMap) -> list[Lookup]:
-        """What an object's relocations look up."""
+        """The lookups of an object's relocations."""
         if item not in self._lookups:
-            # Libraries that many files of a run bring are read once; the file itself is not kept.
+            # Libraries that many files of a run load are read once; the file itself is not kept.
             kept = None if item is self.closure.root or item.elf is None else self.process.lookups
             if kept is None or item.elf is None:
-                self._lookups[item] = lookups_of(item)
+                self._lookups[item] = find_lookups(item)
             else:
                 if item.elf not in kept:
-                    kept[item.elf] = lookups_of(item)
+                    kept[item.elf] = find_lookups(item)
                 self._lookups[item] = kept[item.elf]
         return self._lookups[item]
 
     def bindings(self, item: LinkMap) -> list[Binding | None]:
-        """What each of `lookups(item)` finds.
+        """The result of each of `lookups(item)`.
 
         Raises:
-            LoadFailure: the loader aborts in the attempt.
+            LoadFailure: an assertion of the loader fails in the lookup.
         """
         found = self.bound(item)
         linker = self.process.linker
@@ -86,21 +85,21 @@ class Examination:
         return found
 
     def bound(self, item: LinkMap) -> list[Binding | None]:
-        """The same, whether or not the loader comes so far."""
+        """The results of `lookups(item)` without the loader's assertions."""
         if item not in self._bound:
             self._bound[item] = bind(item, self.lookups(item), self.process.scope, self.search_list)
         return self._bound[item]
 
     def needed_by_root(self, name: str) -> LinkMap | None:
-        """The object that serves a DT_NEEDED entry of the file, None where none was found."""
+        """The object for a DT_NEEDED entry of the file; None if none was found."""
         found = self.closure.served.get(name)
         if found is None and not self.is_new(self.closure.root):
-            # The file itself is in the process already (a library of torch): so is all that it needs.
+            # The file is part of the process (a library of torch), and so are its dependencies.
             found = next((m for m in self.namespace.maps if m.elf is not None and _is_called(m, name)), None)
         return found
 
     def predict(self) -> LoaderPrediction:
-        """How the loader ends, in its own words."""
+        """Predict the outcome with the loader's own message."""
         process = self.process
         if process.linker.flavour is Flavour.OTHER:
             return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
@@ -116,7 +115,7 @@ class Examination:
                 raise closure.failure
             self._relocate(closure)
         except LoadFailure as failure:
-            # musl says it in other words, and may stop at another place.
+            # musl words the error differently and may stop elsewhere.
             stop = failure.stop if process.linker.flavour is Flavour.GLIBC else None
             return LoaderPrediction(LoaderOutcome.FAILS, stop)
         except Undecidable as reason:
@@ -135,7 +134,7 @@ class Examination:
             return
         tunable = self.process.settings.tunable("glibc.rtld.dynamic_sort")
         original = not linker.at_least(2, 36) if tunable is None else tunable == "1"
-        # Filters may stand before what is opened; the sort wants that first.
+        # A filter may precede the opened object; the sort needs that object first.
         if self.is_new(closure.root):
             new.remove(closure.root)
             new.insert(0, closure.root)
@@ -149,7 +148,7 @@ class Examination:
             raise
 
     def _relocate_in(self, order: list[LinkMap]) -> None:
-        """Relocate objects, from the last to the first, and start them."""
+        """Relocate objects from the last to the first, then call their initialisers."""
         linker = self.process.linker
         static_tls = self.process.static_tls()
         is_glibc = linker.flavour is Flavour.GLIBC
@@ -176,15 +175,15 @@ class Examination:
             self._check(item, check_started, _ProcessBinder(self, item), item is self.closure.root)
 
     def _check_other_resolvers(self, item: LinkMap, binder: Binder, found: list[Binding | None]) -> None:
-        """Indirect functions of other new files that a file's relocations name. Those of the process have been called
-        before."""
+        """Check the indirect functions in other new files that the file's relocations refer to. Those of the process
+        were called before."""
         assert item.elf is not None
         for binding in found:
             if binding is not None and binding[1].type == STT_GNU_IFUNC and self.is_new(binding[0]):
                 check_resolver(item.elf, item.name, Definition(binding[0].elf, binding[1], binding[0]), binder)
 
     def _check(self, item: LinkMap, check: Callable[..., None], *arguments: object) -> None:
-        """Ask once of a library that several files of a run bring; the file itself is not kept."""
+        """Check a library once for all files of a run that load it; the file itself is not kept."""
         if item.elf is None:
             return
         passed = set() if item is self.closure.root else self.process.passed.setdefault(item.elf, set())
@@ -193,20 +192,20 @@ class Examination:
             passed.add(check)
 
     def _check_isa(self, order: list[LinkMap]) -> None:
-        """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""
+        """dl_isa_level_check in sysdeps/x86/dl-prop.h: the x86-64 levels that a file is marked as needing."""
         for item in reversed(order):
             needed = x86_isa_needed(item.elf.image) if item.elf is not None else 0
             hardware = self.process.search.hardware
             if needed & ~hardware.isa_bits:
                 if not hardware.is_known:
                     raise Undecidable(
-                        f"{item.name} is for better CPUs than the baseline; which it will run on is unknown"
+                        f"{item.name} requires a CPU above the x86-64 baseline; the CPU of the machine is unknown"
                     )
                 raise LoadFailure(LoaderStop(StopKind.ISA_LEVEL, item.name))
 
 
 class _ProcessBinder:
-    """Resolves the symbols of one file in the process that it is opened in."""
+    """Resolves the symbols of one file in the process in which it is opened."""
 
     def __init__(self, examination: Examination, item: LinkMap) -> None:
         self._examination = examination
@@ -256,7 +255,7 @@ def examine(process: Process, elf: ElfFile, path: str, siblings: dict[str, ElfFi
 
 
 def examine_unreadable(process: Process, path: str) -> LoaderPrediction:
-    """What the loader says of a file that `ElfFile` refuses."""
+    """Predict the loader's error for a file that `ElfFile` refuses."""
     try:
         process.mapper(process.namespace.fork()).map(path, process.caller, None)
     except LoadFailure as failure:
@@ -267,7 +266,7 @@ def examine_unreadable(process: Process, path: str) -> LoaderPrediction:
 
 
 def _names(siblings: dict[str, ElfFile]) -> dict[str, str]:
-    """By which names files of the same package answer: file name and soname."""
+    """File name and soname of each file of the package -> its path."""
     found: dict[str, str] = {}
     for path, elf in siblings.items():
         found.setdefault(path.rpartition("/")[2], path)

@@ -1,4 +1,4 @@
-"""How a load ends that does not succeed."""
+"""Outcomes of a load that does not succeed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abiscan.model.loading import LoaderStop, StopKind
 
 
 class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader, not an error of this program
-    """The loader refuses; `str()` is what `dlerror` says."""
+    """The loader refuses the file; `str()` is the text of `dlerror`."""
 
     def __init__(self, stop: LoaderStop) -> None:
         self.stop = stop
@@ -14,14 +14,14 @@ class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader,
 
 
 class Undecidable(Exception):  # noqa: N818 - see LoadFailure
-    """What the loader does depends on something that files do not tell. `str()` is the reason, a sentence."""
+    """The loader's action depends on something that is not in any file. `str()` is the reason, as a sentence."""
 
 
 def crash(path: str, what: str) -> LoadFailure:
-    """The loader dies of a signal; `what` it does then, in words."""
+    """The loader dies of a signal; `what` describes the fatal action."""
     return LoadFailure(LoaderStop(StopKind.CRASH, path, detail=what))
 
 
 def failed_assertion(path: str, text: str) -> LoadFailure:
-    """The loader aborts with the `text` of one of its assertions."""
+    """An assertion of the loader with this `text` fails."""
     return LoadFailure(LoaderStop(StopKind.ASSERTION, path, detail=text))

@@ -1,5 +1,4 @@
-"""The first problem of a file that no process makes up for: the checks of all stages, in the loader's order, without
-knowing what else the process has loaded."""
+"""The first problem of a file that is independent of the process: the checks of all stages, in the loader's order."""
 
 from __future__ import annotations
 
@@ -23,8 +22,11 @@ from abiscan.model.loading import LoaderStop
 
 
 def first_problem(elf: Binary) -> LoaderStop | str | None:
-    """What ends the loading of a shared object whatever it is loaded into: where the loader stops, or why that cannot
-    be known, in a sentence; None where nothing does.
+    """Find what ends the load of a shared object in every process.
+
+    Returns:
+        The loader's stop, or why it cannot be known, as a sentence; None if there is no problem.
+
 
     Raises:
         UnreadableFile: a table lies outside of the file.

@@ -1,7 +1,7 @@
-"""The first instructions of a function that the loader calls, on x86-64: whether they are certain to end the process.
+"""Whether the first instructions of a function that the loader calls certainly end the process (x86-64).
 
-They are followed up to the first one after which the way depends on a register, on memory or on another file. What they
-read and write is not followed.
+Instructions are followed until control flow depends on a register, on memory or on another file. Their reads and writes
+are not modelled.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from abiscan.elf.x86_instructions import Instruction, instructions
 from abiscan.loader.failure import Undecidable, crash
 from abiscan.loader.written_words import memory_bytes
 
-# No instruction has more bytes; so many are read at once, so many times.
+# Longest instruction in bytes; number of bytes of a read, and number of reads.
 _LONGEST, _STRETCH, _STRETCHES = 15, 48, 4
-# First bytes at which x86-64 raises a signal in a user's process, whatever the registers hold: invalid opcodes,
-# breakpoints, instructions of ring 0 (Intel SDM volume 2; volume 1, 19.5).
+# First bytes that raise a signal in user mode on x86-64 with any register contents: invalid opcodes, breakpoints,
+# ring 0 instructions (Intel SDM volume 2; volume 1, 19.5).
 _FAULTING = frozenset(
     bytes.fromhex("06 07 0e 16 17 1e 1f 27 2f 37 3f 60 61 82 9a ce d4 d6 ea")
     + bytes.fromhex("cc f1")
     + bytes.fromhex("6c 6d 6e 6f e4 e5 e6 e7 ec ed ee ef f4 fa fb")
 )
-# The same behind 0F: UD0 to UD2, CLTS, SYSRET, INVD, WBINVD, RDMSR, WRMSR, moves of control and debug registers, and
+# The same after 0F: UD0 to UD2, CLTS, SYSRET, INVD, WBINVD, RDMSR, WRMSR, moves of control and debug registers, and
 # opcodes that no processor has had.
 _FAULTING_BEHIND_0F = frozenset(
     bytes.fromhex("0b b9 ff 06 07 08 09 30 32 20 21 22 23") + bytes.fromhex("04 0a 0c 24 25 26 27 36 39 3b 3c 3d 3e 3f")
@@ -45,11 +45,11 @@ _UNSURE = frozenset((0x8F, 0xC6, 0xC7, 0x0F0F, 0x0F78, 0x0F79))
 
 
 class CalledFile(Struct, frozen=True):
-    """The memory of a file when the loader calls into it.
+    """The memory of a file at the time of the call.
 
     Attributes:
-        areas: with what the loader has made read-only, where it has.
-        tables: (start, end) of tables of the file, in which no code lies.
+        areas: memory areas, with RELRO applied if the file is relocated.
+        tables: (start, end) of tables of the file, which contain no code.
     """
 
     elf: ElfFile
@@ -59,14 +59,14 @@ class CalledFile(Struct, frozen=True):
 
 
 def check_beginning(called: CalledFile, address: int, what: str) -> None:
-    """A call of an address in code of the file.
+    """Check a call of an address in code of the file.
 
     Args:
         what: the function, for a message.
 
     Raises:
-        LoadFailure: it is certain to end the process.
-        Undecidable: it comes to zero bytes (`add %al, (%rax)`, again and again) and other code follows.
+        LoadFailure: the call certainly ends the process.
+        Undecidable: it reaches zero bytes (`add %al, (%rax)` again and again) and other code follows.
     """
     elf, path = called.elf, called.path
     at = address
@@ -90,7 +90,7 @@ def check_beginning(called: CalledFile, address: int, what: str) -> None:
 
 
 def _follow(called: CalledFile, at: int, address: int, what: str) -> int | None:
-    """Go through the instructions from `at` on, to where the way leads from there; None where that is unknown."""
+    """Follow the instructions from `at` to the next known address; None if it is unknown."""
     code = memory_bytes(called.elf, called.areas, at, _STRETCH)
     place = 0
     decoded = instructions(code)
@@ -110,16 +110,16 @@ def _follow(called: CalledFile, at: int, address: int, what: str) -> int | None:
 
 
 def _leaves(found: Instruction, code: bytes) -> bool:
-    """Whether what runs next is unknown."""
+    """Whether the next instruction is unknown."""
     opcode = found.opcode
     if opcode in _RELATIVE:
-        # Behind 66 the distance has two bytes on some processors.
+        # After 66 the distance has two bytes on some processors.
         return 0x66 in code[found.start : found.end]
     return opcode in _LEAVING or (opcode in _UNSURE and (opcode > 0xFF or found.reg & 7 != 0))
 
 
 def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: str) -> None:
-    """One instruction: none that faults, and no zeros."""
+    """Check that an instruction does not fault and is not zero bytes."""
     way = f"its {what} at {address:#x}" + (f" goes on to {at:#x}, which" if at != address else "")
     opcode = code.lstrip(_PREFIXES)
     prefixes = code[: len(code) - len(opcode)]
@@ -139,12 +139,12 @@ def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: s
     end = _end_of_zeros(called, at)
     if end is None:
         raise Undecidable(f"{called.path}: {way} begins with zero bytes")
-    # Whatever they add to, there is no way back from them.
+    # Whatever the zeros add to, execution runs into the end of the code.
     raise crash(called.path, f"{way} is zero bytes up to the end of the code at {end:#x}")
 
 
 def _end_of_zeros(called: CalledFile, address: int) -> int | None:
-    """Where code ends that is zero from an address on; None where other bytes follow, or code of another file may."""
+    """The end of the code if it is zero from an address on; None if other bytes, or code of another file, may follow."""
     at = address
     for area in called.areas:
         if area.end <= at:

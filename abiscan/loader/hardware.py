@@ -1,6 +1,6 @@
-"""What of the CPU decides where libraries are searched: glibc-hwcaps subdirectories and $PLATFORM.
+"""CPU properties that affect the library search: glibc-hwcaps subdirectories and $PLATFORM.
 
-glibc asks the CPU itself; here /proc/cpuinfo is read, whose flags the kernel has already reduced to the usable ones.
+glibc queries the CPU itself; here /proc/cpuinfo is read, whose flags the kernel has already reduced to the usable ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from abiscan.filesystem import HERE, FileSystem
 
-# One processor's paragraph is enough; a large machine has hundreds of equal ones.
+# One processor's paragraph is enough; a large machine has hundreds of identical ones.
 _FIRST_PARAGRAPH = 8192
 
 # sysdeps/x86/get-isa-level.h of glibc, in the kernel's spelling (pni is SSE3, abm is LZCNT).
@@ -24,14 +24,14 @@ _HASWELL = ("avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt")
 
 
 class Hardware(Struct, frozen=True):
-    """The CPU as far as the loader's search goes.
+    """CPU properties that affect the library search.
 
     Attributes:
-        platform: what $PLATFORM stands for.
+        platform: value of $PLATFORM.
         levels: active glibc-hwcaps subdirectories, best first.
-        legacy: subdirectories of the search before glibc 2.37 (`tls/haswell/x86_64`, ...), in order, the plain
-            directory itself not among them.
-        is_known: whether anything told what the CPU can do; where not, the baseline is all that is certain.
+        legacy: subdirectories of the search before glibc 2.37 (`tls/haswell/x86_64`, ...), in order, without the plain
+            directory.
+        is_known: whether the CPU's features could be read; if not, only the baseline is certain.
     """
 
     platform: str | None
@@ -47,8 +47,8 @@ class Hardware(Struct, frozen=True):
 
 @cache
 def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
-    """Describe the CPU of this machine to a loader for `machine`; in another file system, one that is not known, unless
-    its own /proc tells."""
+    """Describe the CPU of this machine to a loader for `machine`. In another file system the CPU is unknown, unless its
+    /proc has it."""
     if machine != "x86_64":
         return Hardware(machine, _other_levels(machine), _power_set([machine, "tls"]))
     vendor, flags = _cpuinfo(files)
@@ -57,7 +57,7 @@ def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
         if not flags.issuperset(needed):
             break
         levels.insert(0, name)
-    # init_cpu_features in sysdeps/x86/cpu-features.c: only Intel's processors get another platform than AT_PLATFORM.
+    # init_cpu_features in sysdeps/x86/cpu-features.c: only Intel processors replace AT_PLATFORM.
     platform = "x86_64"
     capabilities = ["x86_64"]
     if vendor == "GenuineIntel":
@@ -71,14 +71,14 @@ def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
 
 
 def _power_set(names: list[str]) -> tuple[str, ...]:
-    """Every combination, the last name weighing most (_dl_important_hwcaps in elf/dl-hwcaps.c)."""
+    """Every combination; the last name has the highest weight (_dl_important_hwcaps in elf/dl-hwcaps.c)."""
     count = len(names)
     masks = range((1 << count) - 1, 0, -1)
     return tuple(dict.fromkeys("/".join(names[n] for n in range(count - 1, -1, -1) if mask >> n & 1) for mask in masks))
 
 
 def _other_levels(machine: str) -> tuple[str, ...]:
-    # powerpc64le has power9/power10, s390x z13 to z16; which are active is in AT_HWCAP2, which is in no file.
+    # powerpc64le has power9/power10, s390x z13 to z16; AT_HWCAP2 says which are active, and no file has it.
     return ()
 
 

@@ -1,9 +1,9 @@
-"""Whether glibc's loader comes through a file at all: what it reads, writes and calls must be mapped, and be what its
-assertions want. Nothing here depends on the machine or on other libraries.
+"""Whether glibc's loader can load a file: what it reads, writes and calls must be mapped and satisfy its assertions.
+Nothing here depends on the machine or on other libraries.
 
-Each function follows one stage of the loader and stops at the first thing that ends it; `relocation_checks` and
-`called_functions` have the stages from relocation on, `file_problem` all of them in order. What no file
-tells (which bytes lie beside the file in memory) is left open and never taken for sound.
+Each function follows one stage of the loader and stops at the first problem. `relocation_checks` and
+`called_functions` have the stages from relocation on, `file_problem` runs all of them in order. What is in no file
+(the bytes beside the file in memory) is undecided and never assumed to be valid.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _POWER = "dl-setup_hash.c: 36: _dl_setup_hash: Assertion `(bitmask_nwords & (bit
 
 
 def check_mapped(elf: ElfFile, path: str) -> None:
-    """Segments, the dynamic section and what is asserted of it.
+    """Check the segments, the dynamic section and the assertions about it.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     image = elf.image
     words = refusal(image.loads)
@@ -73,10 +73,10 @@ def check_mapped(elf: ElfFile, path: str) -> None:
 
 
 def check_flags(elf: ElfFile, path: str) -> None:
-    """Program headers as the loader finds them in memory, and the notes that it reads there.
+    """Check the program headers as the loader finds them in memory, and the notes that it reads there.
 
     Raises:
-        Undecidable: they are not there, or not those of the file.
+        Undecidable: they are not in memory, or differ from those of the file.
     """
     image = elf.image
     start, end = image.header_table
@@ -97,7 +97,7 @@ def check_flags(elf: ElfFile, path: str) -> None:
                 raise Undecidable(f"{path}: the program headers in its memory are not those of the file")
             segments = (*segments, *image.segments_at(offset))
     for segment in segments:
-        # Notes are read in memory where they are aligned to eight bytes (sysdeps/x86/dl-prop.h).
+        # Notes are read in memory if they are aligned to eight bytes (sysdeps/x86/dl-prop.h).
         reads = segment.type == PT_GNU_PROPERTY or (segment.type == PT_NOTE and segment.align == 8)
         if reads and segment.memory_size and not _is_in_place(elf, segment):
             raise Undecidable(f"{path} has a note segment that is not mapped as in its program header")
@@ -105,7 +105,7 @@ def check_flags(elf: ElfFile, path: str) -> None:
     if variables is not None:
         odd = variables.align & (variables.align - 1) or variables.file_size > variables.memory_size
         if odd or variables.align >= PAGE << 8 or (variables.file_size and not _is_in_place(elf, variables)):
-            raise Undecidable(f"{path} has thread-local variables whose first values are not mapped as they should")
+            raise Undecidable(f"{path} has thread-local variables whose initial values are not mapped correctly")
 
 
 def _is_in_place(elf: ElfFile, segment: Segment) -> bool:
@@ -128,10 +128,10 @@ def check_known_levels(elf: ElfFile, path: str) -> None:
 
 
 def check_hash(elf: ElfFile, path: str) -> None:
-    """`_dl_setup_hash` (elf/dl-setup_hash.c).
+    """Check the GNU hash table as `_dl_setup_hash` does (elf/dl-setup_hash.c).
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     table = elf.symbols.hash_table
     if not isinstance(table, GnuHashTable):
@@ -147,16 +147,16 @@ def check_hash(elf: ElfFile, path: str) -> None:
 
 
 def check_revisions(elf: ElfFile, path: str) -> None:
-    """Version records of the one known revision, and version numbers that have a record.
+    """Check that version records have the one known revision and that version numbers have a record.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     check_needed_revision(elf, path)
     _, defined = elf.symbols.version_records.revisions()
     odd = next((revision for revision in defined if revision != 1), None)
     if odd is not None:
-        # Said of whoever asks this file for a version; nobody may.
+        # The loader fails only when another file requires a version of this one.
         raise Undecidable(f"{path} defines versions in records of revision {odd}, which the loader does not support")
     highest = max(elf.symbols.version_records.versions, default=0)
     if highest and DT_VERSYM not in elf.dynamic.values:
@@ -169,10 +169,10 @@ def check_revisions(elf: ElfFile, path: str) -> None:
 
 
 def check_needed_revision(elf: ElfFile, path: str) -> None:
-    """The revision of the needed versions, which is looked at before anything is asked of another library.
+    """Check the revision of the needed versions, which the loader reads before those of other libraries.
 
     Raises:
-        LoadFailure: it is unknown.
+        LoadFailure: the revision is unknown.
     """
     needed, _ = elf.symbols.version_records.revisions()
     if needed is not None and needed != 1:

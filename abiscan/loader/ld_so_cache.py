@@ -1,7 +1,7 @@
 """/etc/ld.so.cache (sysdeps/generic/dl-cache.h and elf/dl-cache.c of glibc), read as the loader reads it.
 
-The file is written by ldconfig for this machine's loader, so numbers are in the machine's byte order; offsets are
-checked all the same, a damaged one ends the search.
+ldconfig writes the file for this machine's loader, so numbers are in the machine's byte order. Offsets are checked
+nevertheless; a damaged one ends the search.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EXTENSION_MAGIC = 0xEAA42174
 _EXTENSION_HWCAPS = 1
 _HWCAP_EXTENSION = 1 << 62
 _ISA_LEVELS = (1 << 10) - 1
-# A system with every package installed has some ten thousand entries.
+# A system with every package installed has about ten thousand entries.
 _MAX_CACHE = 64 << 20
 _MAX_STRING = 4096
 
@@ -32,10 +32,10 @@ class LibraryCache:
     """The mapping of sonames to paths.
 
     Args:
-        data: the file's bytes; anything else than a cache is an empty one.
-        flags: what an entry for the loader's architecture has (`RuntimeLinker.cache_id`).
+        data: the file's bytes; anything that is not a cache counts as an empty one.
+        flags: the flags of entries for the loader's architecture (`RuntimeLinker.cache_id`).
         levels: active glibc-hwcaps subdirectories, best first.
-        legacy: names of legacy capabilities of which the loader would take entries (empty since glibc 2.37).
+        legacy: whether the loader accepts entries of legacy capabilities (before glibc 2.37).
     """
 
     def __init__(self, data: bytes, flags: int, levels: Sequence[str], *, legacy: bool) -> None:
@@ -49,7 +49,7 @@ class LibraryCache:
     def read(
         cls, path: str, flags: int, levels: Sequence[str], *, legacy: bool, files: FileSystem = HERE
     ) -> LibraryCache:
-        """Read a file; one that is not there is an empty cache, as for the loader."""
+        """Read a file; a missing one is an empty cache, as for the loader."""
         return cls(files.read(path, _MAX_CACHE) or b"", flags, levels, legacy=legacy)
 
     def _u32(self, at: int) -> int:
@@ -66,7 +66,7 @@ class LibraryCache:
             end = _OLD_HEADER + count * _OLD_ENTRY
             if end > len(data):
                 return empty
-            # Both formats in one file: the new one follows, aligned to its own alignment of 8.
+            # Both formats in one file: the new one follows, aligned to 8.
             start = end + 7 & ~7
             if data[start : start + len(_NEW_MAGIC)] == _NEW_MAGIC:
                 return self._new_layout(start) or empty
@@ -90,7 +90,7 @@ class LibraryCache:
         return None if end < 0 else self._data[at:end]
 
     def _read_priorities(self, levels: Sequence[str]) -> list[int]:
-        """Rank of each hwcaps name that the cache knows, 1 the best; 0 for one that is not active."""
+        """Rank of each hwcaps name of the cache, 1 the best; 0 for an inactive one."""
         at = self._u32(self._base + 32)
         if not at or at + 8 > len(self._data) or self._u32(at) != _EXTENSION_MAGIC:
             return []
@@ -116,7 +116,7 @@ class LibraryCache:
         return self._string(self._u32(self._entries + index * self._entry_size + 4))
 
     def lookup(self, name: str) -> str | None:
-        """The path that the loader takes from the cache for a name, whether or not that file is there."""
+        """The path that the cache has for a name; the file may not exist."""
         raw = name.encode("utf-8", "surrogateescape")
         left, right = 0, self._count - 1
         while left <= right:
@@ -134,7 +134,7 @@ class LibraryCache:
         return None
 
     def _best(self, name: bytes, index: int, right: int) -> str | None:
-        """The best of the entries of one name, which are neighbours."""
+        """The best of the adjacent entries of one name."""
         while index > 0:
             key = self._key(index - 1)
             if key is None or compare_names(name, key) != 0:
@@ -156,7 +156,7 @@ class LibraryCache:
             if self._entry_size == _NEW_ENTRY:
                 hwcap = int.from_bytes(self._data[at + 16 : at + 24], _ORDER)
                 if hwcap >> 32 & ~_ISA_LEVELS == _HWCAP_EXTENSION >> 32:
-                    # An entry of a glibc-hwcaps directory: these come first, and the best active one wins.
+                    # Entries of glibc-hwcaps directories come first; the best active one wins.
                     number = hwcap & 0xFFFFFFFF
                     rank = self._priorities[number] if number < len(self._priorities) else 0
                     if rank and (best is None or rank < best_rank):
@@ -172,7 +172,7 @@ class LibraryCache:
 
 
 def compare_names(first: bytes, second: bytes) -> int:
-    """The order of the cache: by character, but runs of digits by their value (_dl_cache_libcmp)."""
+    """Order of the cache: by character, with runs of digits compared by value (_dl_cache_libcmp)."""
     i = j = 0
     while i < len(first):
         a = first[i]

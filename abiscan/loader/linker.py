@@ -1,4 +1,4 @@
-"""The dynamic loader of a system, read from its own file: which one, how old, and what is compiled into it."""
+"""The dynamic loader of a system, read from its own file: implementation, version and compiled-in directories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.filesystem import HERE, FileSystem
 PT_INTERP = 3
 
 # SYSTEM_DIRS: directories, each with a slash at both ends and a zero byte behind it (elf/dl-load.c, trusted-dirs.h).
-# Both patterns begin with fixed bytes: one that begins with a choice is tried at each byte of the file.
+# Both patterns begin with fixed bytes: a pattern that begins with a choice is tried at each byte of the file.
 _SYSTEM_DIRS = rb"/[A-Za-z0-9_.+/-]*/\0(?:/[A-Za-z0-9_.+/-]*/\0)+"
 _VERSION = rb" release version (\d{1,4})\.(\d{1,4})"
 _MAX_LOADER = 16 << 20
@@ -39,15 +39,15 @@ class Flavour(enum.Enum):
 
 
 class RuntimeLinker(Struct, frozen=True):
-    """Facts of the dynamic loader that an executable names (PT_INTERP).
+    """The dynamic loader that an executable names (PT_INTERP).
 
     Attributes:
-        path: as PT_INTERP has it.
-        version: of glibc, (2, 36); (0, 0) if it is not known.
+        path: content of PT_INTERP.
+        version: of glibc, such as (2, 36); (0, 0) if unknown.
         system_dirs: the default directories, in order, each ending in a slash.
-        lib: what $LIB stands for.
-        machine_number, bits, little_endian: of the files it accepts.
-        cache_id: the flags that its entries in ld.so.cache have; None if this port's are not known.
+        lib: value of $LIB.
+        machine_number, bits, little_endian: of the files that it accepts.
+        cache_id: flags of its entries in ld.so.cache; None if unknown for this port.
     """
 
     flavour: Flavour
@@ -63,11 +63,11 @@ class RuntimeLinker(Struct, frozen=True):
 
     @property
     def is_multiarch(self) -> bool:
-        """Whether it is Debian's, or of a distribution that is made from it."""
+        """Whether it is from Debian or a derived distribution."""
         return any("-linux-gnu" in directory for directory in self.system_dirs)
 
     def at_least(self, major: int, minor: int) -> bool:
-        """Whether the loader is of this release or a later one; an unknown one is taken for the newest."""
+        """Whether the loader has at least this version; an unknown version counts as the newest."""
         return self.version == (0, 0) or self.version >= (major, minor)
 
 
@@ -81,9 +81,9 @@ def interpreter_of(elf: ElfFile) -> str | None:
 
 
 def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
-    """Describe the loader of an executable.
+    """Read the loader of an executable.
 
-    Without a readable loader file the answer is `Flavour.OTHER`: nothing is predicted for it.
+    Without a readable loader file the result has `Flavour.OTHER`, and nothing is predicted for it.
     """
     path = interpreter_of(executable) or ""
     image = executable.image
@@ -127,7 +127,7 @@ def _system_dirs(data: bytes) -> tuple[str, ...]:
 
 
 def _musl_dirs(name: str, files: FileSystem) -> tuple[str, ...]:
-    """The path file of musl (ldso/dynlink.c in its sources), or its default."""
+    """Directories of musl's path file (ldso/dynlink.c in its sources), or its default."""
     arch = name.removeprefix("ld-").partition(".")[0]
     text = (files.read(f"/etc/ld-{arch}.path", _MAX_LOADER) or b"").decode("utf-8", "surrogateescape")
     dirs = [part for part in re.split(r"[:\n]", text) if part] or ["/lib", "/usr/local/lib", "/usr/lib"]

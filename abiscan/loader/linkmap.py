@@ -1,4 +1,4 @@
-"""What is loaded: `LinkMap` for an object (struct link_map), `Namespace` for the list of them."""
+"""Loaded objects: `LinkMap` (struct link_map) and `Namespace`, the list of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class LinkMap:
 
     Attributes:
         elf: its file; None for the kernel's vDSO.
-        name: l_name, the path it was found at; empty for the executable. Messages name the object so.
-        loader: the object whose DT_NEEDED brought it; None for what was opened directly.
-        file_id: None where the loader does not know it (the executable).
-        origin: what $ORIGIN stands for in it.
-        index: place in the namespace's list.
+        name: l_name, the path at which it was found; empty for the executable. Messages use this name.
+        loader: the object whose DT_NEEDED loaded it; None for an object that was opened directly.
+        file_id: None if the loader does not know it (the executable).
+        origin: value of $ORIGIN.
+        index: position in the namespace's list.
         needed: its direct dependencies, once they are mapped.
-        search: its search list, breadth first, once it was opened directly.
+        search: its search list, breadth first, if it was opened directly.
     """
 
     __slots__ = (
@@ -68,14 +68,14 @@ class LinkMap:
 
     @property
     def definitions(self) -> Definitions | None:
-        """Its exports, read when first asked for; None for the vDSO."""
+        """Its exports, read at the first use; None for the vDSO."""
         if self._definitions is None and self.elf is not None:
             self._definitions = Definitions(self.elf)
         return self._definitions
 
     @property
     def label(self) -> str:
-        """How it is named to a user: its soname, else its file name."""
+        """Its name in reports: the soname, or the file name."""
         if self.soname:
             return self.soname
         path = self.name or (self.elf.path if self.elf is not None else "")
@@ -88,8 +88,8 @@ class LinkMap:
 class Namespace:
     """The objects of a process (the base namespace), in the order in which they were mapped, and the global scope.
 
-    Objects are found by any name they were asked for, by soname, and by file identity. Where several answer to a name
-    the one that was mapped first does.
+    Objects are found by each name that was requested, by soname, and by file identity. If several match, the one that
+    was mapped first wins.
     """
 
     def __init__(self) -> None:
@@ -100,11 +100,11 @@ class Namespace:
         self._by_file: dict[FileId, LinkMap] = {}
 
     def fork(self, files: Mapping[str, ElfFile] | None = None) -> Namespace:
-        """A copy that can grow by itself; the objects are shared.
+        """A copy that can grow independently; the objects are shared.
 
         Args:
-            files: path to contents of files that replace what is on disk: a request does not find what was mapped from
-                another file of that path.
+            files: path to contents of files that replace those on disk: objects mapped from another file of that path
+                are not found by a request.
         """
         copy = Namespace()
         copy.maps = self.maps[:]
@@ -127,10 +127,10 @@ class Namespace:
         return len(self.maps)
 
     def add(self, item: LinkMap, *names: str) -> LinkMap:
-        """Append an object, with the names it was asked for by."""
+        """Append an object, with the names by which it was requested."""
         item.index = len(self.maps)
         self.maps.append(item)
-        # The executable's name is empty, and an empty DT_NEEDED string finds it by that.
+        # The executable's name is empty, and an empty DT_NEEDED string finds it.
         self.add_name(item, item.name)
         for name in names:
             self.add_name(item, name)
@@ -141,13 +141,13 @@ class Namespace:
         return item
 
     def add_name(self, item: LinkMap, name: str) -> None:
-        """Let an object answer to one more name."""
+        """Add a name under which the object is found."""
         known = self._by_name.get(name)
         if known is None or item.index < known.index:
             self._by_name[name] = item
 
     def find(self, name: str) -> LinkMap | None:
-        """The object that a request for `name` gets without a search, and remember the name where it is a soname."""
+        """The object that a request for `name` gets without a search. If `name` is its soname, the name is recorded."""
         named, sonamed = self._by_name.get(name), self._by_soname.get(name)
         if named is not None and (sonamed is None or named.index <= sonamed.index):
             return named
@@ -156,7 +156,7 @@ class Namespace:
         return sonamed
 
     def find_exact(self, name: str) -> LinkMap | None:
-        """The object that was asked for by this very name; a soname counts once a request has matched it."""
+        """The object that was requested by exactly this name; a soname counts after a request has matched it."""
         return self._by_name.get(name)
 
     def find_file(self, file_id: FileId) -> LinkMap | None:
@@ -164,7 +164,7 @@ class Namespace:
         return self._by_file.get(file_id)
 
 
-# Bytes that are compared at once.
+# Number of bytes that are compared at a time.
 _CHUNK = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""What the loader takes from the process around it, as values."""
+"""Settings that the loader takes from its process."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from abiscan.filesystem import HERE, FileSystem
 
 
 class LoaderSettings(Struct, frozen=True):
-    """The environment of the process whose loader is modelled (ld.so(8)).
+    """The environment of the modelled process (ld.so(8)).
 
     Attributes:
-        cwd: its working directory, absolute; relative search directories start there.
+        cwd: absolute working directory; relative search directories start there.
         library_path: value of LD_LIBRARY_PATH.
         preload: value of LD_PRELOAD.
         tunables: value of GLIBC_TUNABLES.
-        files: the file system in which it runs: every path that it opens is one of that.
+        files: the file system of the process, in which all of its paths are opened.
     """
 
     cwd: str

@@ -1,4 +1,4 @@
-"""Which definition a reference binds to: `do_lookup_x` in elf/dl-lookup.c of glibc."""
+"""The definition that a reference resolves to: `do_lookup_x` in elf/dl-lookup.c of glibc."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ASSERTION = (
 )
 
 Binding = tuple[LinkMap, RawSymbol]
-# References whose answer is kept, at some 300 bytes each; a run over 200 files has 15,000.
+# Maximum number of cached references, about 300 bytes each; a run over 200 files has 15,000.
 _KEPT = 1 << 17
-_UNASKED: Binding = (LinkMap(None, "", None, None, origin=None), RawSymbol(0, 0, 0, 0, 0, 0, 0))
+_NOT_CACHED: Binding = (LinkMap(None, "", None, None, origin=None), RawSymbol(0, 0, 0, 0, 0, 0, 0))
 
 
 def resolve(
     references: Sequence[SymbolReference], hashes: Sequence[int], scope: Iterable[LinkMap]
 ) -> list[Binding | None]:
-    """The definition that each reference binds to, the first in the order of `scope`; None where there is none.
+    """Find the first definition of each reference in the order of `scope`; None if there is none.
 
     Args:
         hashes: `gnu_hash` of each name.
@@ -56,10 +56,10 @@ def resolve(
 
 
 class Scope:
-    """Objects that references are looked up in: the global scope of a process, or the search list of what was opened.
+    """Objects in which references are looked up: the global scope of a process, or the search list of an opened object.
 
-    What a reference finds in it is kept: of the references of a run's files nine in ten are others' too, and so are
-    many of those of the libraries that one file brings.
+    Results are cached: nine in ten references of a run's files, and many of those of the libraries of one file, are
+        shared.
 
     Attributes:
         maps: its objects, in order.
@@ -70,24 +70,24 @@ class Scope:
         self._found: dict[SymbolReference, Binding | None] = {}
 
     def resolve(self, references: Sequence[SymbolReference], hashes: Sequence[int]) -> list[Binding | None]:
-        """`resolve` in this scope."""
+        """As the function `resolve`, in this scope."""
         known = self._found
         if len(known) > _KEPT:
             known.clear()
-        found = [known.get(reference, _UNASKED) for reference in references]
-        new = [i for i, answer in enumerate(found) if answer is _UNASKED]
-        asked = [references[i] for i in new]
-        for i, answer in zip(new, resolve(asked, [hashes[i] for i in new], self.maps), strict=True):
-            found[i] = known[references[i]] = answer
+        found = [known.get(reference, _NOT_CACHED) for reference in references]
+        new = [i for i, binding in enumerate(found) if binding is _NOT_CACHED]
+        new_references = [references[i] for i in new]
+        for i, binding in zip(new, resolve(new_references, [hashes[i] for i in new], self.maps), strict=True):
+            found[i] = known[references[i]] = binding
         return found
 
 
 def check_version_asserted(reference: SymbolReference, item: LinkMap) -> None:
-    """The loader aborts where it finds what a reference names in a library that has no versions, and the reference asks
-    for one of that very library (glibc before 2.41).
+    """Check the assertion of glibc before 2.41: a reference to a version of a library fails if the library has the
+    symbol but no versions.
 
     Raises:
-        LoadFailure: that is so.
+        LoadFailure: the assertion fails.
     """
     version, exports = reference.version, item.definitions
     if version is None or version.library is None or exports is None or exports.versions:

@@ -1,4 +1,4 @@
-"""Files as the search meets them: opened once, verified, remembered for a whole run."""
+"""Files that the search opens: opened once, verified, and cached for the whole run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ FileId = tuple[int, int] | str
 
 
 class Opened(Struct, frozen=True):
-    """A file that the loader accepts at first sight.
+    """A file whose header the loader accepts.
 
     Attributes:
-        path: as the loader composed it.
-        file_id: device and inode, by which the loader knows a file that it has loaded under another name; the path for
-            a file that is not on disk.
-        elf: its contents; None where they could not be read, then `damage` says why and `complaint` is what the loader
-            says of it (None where it says nothing before it maps the file).
-        definitions: what it exports, the same for every process that it is mapped into.
+        path: as composed by the loader.
+        file_id: device and inode, by which the loader recognises a file that it has loaded under another name; the path
+            for a file that is not on disk.
+        elf: its contents; None if unreadable: then `damage` is the reason, and `complaint` the loader's error (None if
+            it reports none before it maps the file).
+        definitions: its exports, shared by every process into which it is mapped.
     """
 
     path: str
@@ -43,24 +43,24 @@ class Opened(Struct, frozen=True):
 
 
 class AbsentLibrary(Struct, frozen=True):
-    """A path at which nothing usable is: errno of the attempt, and whether it was a file of the other ELF class."""
+    """A path without a usable file: errno of the attempt, and whether it is a file of the other ELF class."""
 
     errno: int
     other_class: bool = False
 
 
 class Refused(Struct, frozen=True):
-    """A file at which the whole load ends."""
+    """A file at which the whole load fails."""
 
     stop: LoaderStop
 
 
 class Files:
-    """The file system, with a cache of what was opened and of which directories exist.
+    """The file system, with a cache of opened files and existing directories.
 
     Args:
-        disk: what is on disk.
-        cwd: where relative paths start.
+        disk: the file system on disk.
+        cwd: start of relative paths.
     """
 
     def __init__(self, linker: RuntimeLinker, *, disk: FileSystem, cwd: str) -> None:
@@ -73,7 +73,7 @@ class Files:
         self._virtual_directories: frozenset[str] = frozenset()
 
     def overlay(self, files: Mapping[str, ElfFile]) -> Files:
-        """A view in which `files` (path to contents) lie over what is on disk; caches of the disk are shared."""
+        """A view in which `files` (path to contents) hide those on disk; the caches are shared."""
         view = Files(self._linker, disk=self.disk, cwd=self._cwd)
         view._probes = self._probes
         view._directories = self._directories
@@ -91,7 +91,7 @@ class Files:
         return os.path.normpath(os.path.join(self._cwd, path))
 
     def is_directory(self, path: str) -> bool:
-        """`path` may end in a slash; empty is the working directory."""
+        """Whether a directory exists; `path` may end in a slash, and empty is the working directory."""
         if path not in self._directories:
             self._directories[path] = self.disk.is_directory(os.path.join(self._cwd, path))
         if self._directories[path]:
@@ -99,10 +99,10 @@ class Files:
         return bool(self._virtual_directories) and self._full(path) in self._virtual_directories
 
     def probe(self, path: str) -> Opened | AbsentLibrary | Refused:
-        """Open and verify, as `open_verify` does.
+        """Open and verify a file as `open_verify` does.
 
         Raises:
-            Undecidable: opening it could block (a FIFO), which the loader would do.
+            Undecidable: opening it could block (a FIFO); the loader would block.
         """
         if self._virtual:
             found = self._virtual.get(self._full(path))
@@ -123,8 +123,8 @@ class Files:
     def _probe(self, path: str) -> Opened | AbsentLibrary | Refused:
         normal, identity = os.path.normpath(path), self._identity(path)
         if normal != path and not isinstance(identity, str):
-            # The files of a package come to its libraries by many ways (`$ORIGIN/../../x.libs`): what is known of one
-            # serves all.
+            # A package's libraries are reached by many spellings of one path (`$ORIGIN/../../x.libs`): the result for
+            # one serves all.
             same = self._probes.get(normal)
             if same is None:
                 same = self._probes[normal] = self._probe(normal)
@@ -143,16 +143,16 @@ class Files:
         verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)
         if verdict is None:
             return Opened(path, file_id, elf, definitions=Definitions(elf))
-        return self._turned_down(path, verdict)
+        return self._rejected(path, verdict)
 
     @staticmethod
-    def _turned_down(path: str, verdict: str | Skip) -> AbsentLibrary | Refused:
+    def _rejected(path: str, verdict: str | Skip) -> AbsentLibrary | Refused:
         if isinstance(verdict, str):
             return Refused(LoaderStop(StopKind.INVALID_FILE, path, detail=verdict))
         return AbsentLibrary(errno.ENOENT, other_class=verdict is Skip.OTHER_CLASS)
 
     def _probe_bytes(self, path: str, host: str, reason: str) -> Opened | AbsentLibrary | Refused:
-        """A file that is no ELF file that can be read: what does the loader say of it?"""
+        """Probe a file that `open_elf` cannot read: find the loader's error for it."""
         try:
             status = os.stat(host)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
@@ -164,14 +164,14 @@ class Files:
             head = os.read(descriptor, 64)
             verdict = verify_header(head, self._linker)
             if verdict is not None:
-                return self._turned_down(path, verdict)
+                return self._rejected(path, verdict)
             with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as buffer:
                 number = headers_unread(buffer, self._linker)
                 if number is not None:
                     return Refused(_unread(path, number))
                 complaint = verify_damaged(buffer, path, self._linker)
         except OSError as error:
-            # A directory opens, but cannot be read.
+            # A directory opens but cannot be read.
             return Refused(_unread(path, error.errno or 0))
         finally:
             os.close(descriptor)

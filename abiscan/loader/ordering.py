@@ -1,4 +1,4 @@
-"""The order in which objects are relocated: `_dl_sort_maps` in elf/dl-sort-maps.c of glibc."""
+"""The order of relocation: `_dl_sort_maps` in elf/dl-sort-maps.c of glibc."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from abiscan.loader.linkmap import LinkMap
 
 
 def sort_by_dependency(maps: Sequence[LinkMap], *, original: bool) -> list[LinkMap]:
-    """A search list sorted so that dependents come before what they depend on. Relocation goes through it backwards.
+    """Sort a search list so that dependents precede their dependencies. Relocation goes through it backwards.
 
     Args:
-        maps: breadth first, the object that is opened at the head; its own dependencies are not followed.
-        original: the algorithm that was the default before glibc 2.36 (`glibc.rtld.dynamic_sort=1`).
+        maps: breadth first, the opened object at the head; its own dependencies are not followed.
+        original: whether to use the default algorithm before glibc 2.36 (`glibc.rtld.dynamic_sort=1`).
     """
     return _original(maps) if original else _depth_first(maps)
 
 
 def _depth_first(maps: Sequence[LinkMap]) -> list[LinkMap]:
     root = maps[0]
-    # What was loaded before is marked as visited (`l_visited`), and so not gone through again.
+    # Objects loaded before are marked as visited (`l_visited`) and not traversed again.
     unvisited = set(maps)
     order: list[LinkMap] = []
     for start in reversed(maps):
@@ -39,14 +39,14 @@ def _depth_first(maps: Sequence[LinkMap]) -> list[LinkMap]:
                 order.append(item)
     order.reverse()
     if order[0] is not root:
-        # A cycle that the root is part of. It is put first all the same (since 2.36, bug 28937).
+        # The root is part of a cycle. It is put first nevertheless (since 2.36, bug 28937).
         order.remove(root)
         order.insert(0, root)
     return order
 
 
 def _edges(item: LinkMap, root: LinkMap) -> tuple[LinkMap, ...]:
-    # The root's list is not yet stored when the sort runs.
+    # The root's list is not stored yet when the sort runs.
     return () if item is root else item.needed or ()
 
 

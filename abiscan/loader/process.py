@@ -1,7 +1,7 @@
-"""The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
+"""The process in which a file is opened: an interpreter that has run `import torch`, modelled from files.
 
-What `import torch` loads, and in which order, is in `environment.preloads`. Modules that an interpreter has built
-in are simply not there as files.
+`environment.preloads` lists what `import torch` loads, and in which order. Built-in modules of an interpreter are not
+there as files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.lookup import Scope
 from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
-from abiscan.loader.search import Search, origin_of
+from abiscan.loader.search import Search, resolve_origin
 from abiscan.loader.tls import StaticTls
 from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
 
@@ -37,14 +37,14 @@ class Process(Struct):
 
     Attributes:
         caller: the object that calls dlopen.
-        torch_failure: why `import torch` does not come to its end in the model, if it does not; a sentence.
-        torch_stop: where the loader stops `import torch`, where that is sure.
-        torch: the objects that importing torch brought, without those of extension modules.
-        stack_is_executable: whether some object has asked for that.
-        started: how many objects were there before main.
-        lookups: what the relocations of libraries look up that several files of a run may bring.
-        passed: the checks of files that these have passed.
-        kept_scope: `scope`, once it was asked for.
+        torch_failure: why `import torch` fails in the model, as a sentence; None if it does not.
+        torch_stop: the loader's stop in `import torch`, if it is certain.
+        torch: the objects loaded by importing torch, without those of extension modules.
+        stack_is_executable: whether some object requires an executable stack.
+        started: number of objects before main.
+        lookups: lookups of the relocations of libraries that several files of a run may load.
+        passed: checks that these libraries have passed.
+        kept_scope: `scope`, once it was used.
     """
 
     linker: RuntimeLinker
@@ -64,13 +64,13 @@ class Process(Struct):
 
     @property
     def scope(self) -> Scope:
-        """The global scope, as importing everything has left it."""
+        """The global scope after all imports."""
         if self.kept_scope is None:
             self.kept_scope = Scope(self.namespace.scope)
         return self.kept_scope
 
     def static_tls(self) -> StaticTls:
-        """The room for static TLS that importing everything has left."""
+        """The room for static TLS after all imports."""
         maps = self.namespace.maps
         return StaticTls(self.linker.machine, maps[: self.started], maps[self.started :])
 
@@ -81,7 +81,7 @@ class Process(Struct):
         files: Files | None = None,
         siblings: dict[str, str] | None = None,
     ) -> Mapper:
-        """A mapper into a namespace that continues this process's."""
+        """A mapper into a namespace that continues that of this process."""
         search = self.search if files is None else self.search.over(files)
         return Mapper(
             self.linker,
@@ -113,11 +113,11 @@ class ProcessBuilder:
         self.files = Files(self.linker, disk=settings.files, cwd=settings.cwd)
 
     def build(self, *, modules: bool) -> Process:
-        """The process after `import torch`, or after start-up where there is no torch.
+        """Build the process after `import torch`, or after start-up without torch.
 
         Args:
-            modules: load the extension modules too. Without them the process is right for a file whose needed libraries
-                it already answers for, at half the cost.
+            modules: whether to load extension modules too. Without them, at half the cost, the process is right for a
+                file whose dependencies are all loaded already.
         """
         namespace = Namespace()
         search = Search(self.linker, self._settings, self.files)
@@ -130,7 +130,7 @@ class ProcessBuilder:
         process.started = len(namespace)
         if self.linker.flavour is Flavour.OTHER:
             return process
-        # torch's own libraries are found by path, so it makes no difference to them that modules come first.
+        # torch's own libraries are found by path, so it does not matter that modules come first.
         if modules:
             self._import_modules(process, preloads.CTYPES)
             process.caller = self._module_map(process, "_ctypes") or main
@@ -144,7 +144,7 @@ class ProcessBuilder:
                 process.torch_failure = self._explain(self._torch, reason)
                 if isinstance(reason, LoadFailure) and not preloads.has_rocm_init(self._torch):
                     process.torch_stop = reason.stop
-                self._map_what_is_there(process, self._torch)
+                self._map_available_libraries(process, self._torch)
             process.torch = process.namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
@@ -160,14 +160,14 @@ class ProcessBuilder:
     # --- start-up -----------------------------------------------------------------------------------------------
 
     def _start(self, process: Process) -> None:
-        """What the kernel and the loader do before main: executable, preloads, and what they need (elf/rtld.c)."""
+        """Load what is loaded before main: executable, preloads and their dependencies (elf/rtld.c)."""
         namespace = process.namespace
         namespace.add(LinkMap(None, "linux-vdso.so.1", None, None, origin=None, soname="linux-vdso.so.1"))
         mapper = process.mapper(namespace)
         linker = self.files.probe(self.linker.path) if self.linker.path else None
         if isinstance(linker, Opened) and linker.elf is not None:
             soname = linker.elf.soname
-            origin = origin_of(self.linker.path, self._settings.cwd)
+            origin = resolve_origin(self.linker.path, self._settings.cwd)
             item = LinkMap(linker.elf, self.linker.path, None, None, origin=origin)
             namespace.add(item, *([soname] if soname else []))
         preloads = []
@@ -175,7 +175,7 @@ class ProcessBuilder:
             try:
                 preloads.append(mapper.map(name, process.main, process.main))
             except (LoadFailure, Undecidable):
-                continue  # ld.so says so and goes on
+                continue  # ld.so prints a warning and goes on
         closure = mapper.close_over(process.main, preloads=tuple(dict.fromkeys(preloads)))
         process.main.needed = closure.direct
         namespace.scope = closure.maps[:]
@@ -190,8 +190,8 @@ class ProcessBuilder:
     # --- imports ------------------------------------------------------------------------------------------------
 
     def _dlopen(self, process: Process, path: str, *, to_global: bool = False) -> Closure:
-        """Open a library that is known to load. Raises LoadFailure or Undecidable where it cannot even be mapped; what
-        was mapped until then stays."""
+        """Open a library that is known to load. Raises LoadFailure or Undecidable if it cannot be mapped; what was
+        mapped until then stays."""
         mapper = process.mapper(process.namespace)
         item = mapper.map(path, process.main, None)
         closure = mapper.close_over(item)
@@ -206,7 +206,7 @@ class ProcessBuilder:
         return closure
 
     def _import_torch(self, process: Process, torch: InstalledTorch) -> None:
-        """`preloads.global_dependencies` into the global scope, then torch._C; for a libtorch folder, its libraries."""
+        """Load `preloads.global_dependencies` globally, then torch._C; for a libtorch folder, its libraries."""
         if torch.extension is None:
             for path in torch.libraries:
                 self._dlopen(process, path)
@@ -215,15 +215,16 @@ class ProcessBuilder:
             self._load_global_dependencies(process, torch)
         self._dlopen(process, torch.extension)
 
-    def _map_what_is_there(self, process: Process, torch: InstalledTorch) -> None:
-        """The libraries of a torch that cannot be imported, without what they lack: imports from them resolve."""
+    def _map_available_libraries(self, process: Process, torch: InstalledTorch) -> None:
+        """Map the libraries of a torch that cannot be imported, without their missing dependencies: imports from them
+        resolve."""
         mapper = process.mapper(process.namespace)
         for path in torch.libraries if torch.extension is None else (*torch.libraries, torch.extension):
             with suppress(LoadFailure, Undecidable):
                 mapper.close_over(mapper.map(path, process.main, None), tolerant=True)
 
     def _load_global_dependencies(self, process: Process, torch: InstalledTorch) -> None:
-        """`_load_global_deps` of torch/__init__.py, as this torch has it."""
+        """`_load_global_deps` of torch/__init__.py, in the version of this torch."""
         path = preloads.global_dependencies(torch)
         sequence = preloads.preloads_of(torch)
         before = process.namespace.fork()
@@ -253,7 +254,7 @@ class ProcessBuilder:
         return f"{TORCH_FAILS}{reason}"
 
     def _is_mapped(self, process: Process, part: str) -> bool:
-        """Whether a text is in /proc/self/maps, which has paths with all symbolic links resolved."""
+        """Whether a text is in /proc/self/maps, whose paths have all symbolic links resolved."""
         return any(
             part in self._disk.real(os.path.join(self._settings.cwd, item.name))
             for item in process.namespace
@@ -261,16 +262,16 @@ class ProcessBuilder:
         )
 
     def _preload(self, process: Process, preload: Preload, torch: InstalledTorch) -> None:
-        """Raises LoadFailure or Undecidable where that would end the import."""
+        """Open a preloaded library. Raises LoadFailure or Undecidable if that ends the import."""
         path = preloads.find_preload(preload, self._environment.site_packages, torch.cuda, self._disk)
         if path is not None:
             self._dlopen(process, path)
         elif preload.required:
-            why = "no package has installed it, and torch opens it by its path"
+            why = "it is not installed, and torch opens it by its path"
             raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, preload.patterns[0], detail=why))
 
     def _suffixes(self) -> tuple[str, ...]:
-        """Endings of extension modules of this interpreter, best first."""
+        """File name suffixes of this interpreter's extension modules, best first."""
         libc = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
         platform = f"{self.linker.machine}-linux-{libc}"
         tags = self._environment.module_tags
@@ -291,7 +292,7 @@ class ProcessBuilder:
         try:
             self._dlopen(process, path)
         except (LoadFailure, Undecidable):
-            process.namespace = before  # the import fails, and whoever imports it can do without
+            process.namespace = before  # the import fails, and its importer catches the error
 
     def _module_map(self, process: Process, name: str) -> LinkMap | None:
         return next((m for m in process.namespace if os.path.basename(m.name).startswith(name + ".")), None)
@@ -306,7 +307,7 @@ class ProcessBuilder:
         return next((directory for directory in found if self._disk.is_directory(directory)), None)
 
     def _import_package(self, process: Process, package: str, modules: Iterable[str]) -> None:
-        """Import extension modules of a package, those that are there."""
+        """Import those extension modules of a package that exist."""
         directory = self._find_package(package)
         if directory is not None:
             self._import_from(process, directory, modules)
@@ -321,7 +322,7 @@ class ProcessBuilder:
 def build_process(
     settings: LoaderSettings, environment: PythonEnvironment, torch: InstalledTorch | None
 ) -> ProcessBuilder | None:
-    """The builder for an environment, None where it has no interpreter that can be read."""
+    """The builder for an environment; None if it has no readable interpreter."""
     if environment.executable is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an object's relocations look up, and the first that finds nothing: elf/dl-reloc.c, do-rel.h and each machine's
+"""Lookups of an object's relocations, and the first that fails: elf/dl-reloc.c, do-rel.h and each machine's
 dl-machine.h of glibc."""
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
 
 
 def type_class(machine: str, kind: int) -> int:
-    """The class of a relocation type, by which a lookup leaves out some definitions."""
+    """The class of a relocation type, which excludes some definitions from a lookup."""
     return _TYPE_CLASSES.get(machine, {}).get(kind, 0)
 
 
 class Lookup(Struct, frozen=True, gc=False):
-    """One lookup of an object's relocation.
+    """The symbol lookup of a relocation.
 
     Attributes:
-        symbol: the entry of its .dynsym.
-        weak: it may find nothing.
+        symbol: the entry in .dynsym.
+        weak: whether the lookup may fail.
     """
 
     symbol: RawSymbol
@@ -43,11 +43,11 @@ class Lookup(Struct, frozen=True, gc=False):
     weak: bool
 
 
-def lookups_of(item: LinkMap) -> list[Lookup]:
-    """What the relocations of an object look up by name, each entry and class once, in their order.
+def find_lookups(item: LinkMap) -> list[Lookup]:
+    """Lookups of an object's relocations, each entry and class once, in their order.
 
-    Entries that bind to the object itself without a lookup are left out, and those whose lookup cannot fail, because
-    the object exports what they name and is in its own scope.
+    Entries that resolve to the object itself without a lookup are left out, and those whose lookup cannot fail because
+    the object exports them and is in its own scope.
     """
     elf = item.elf
     if elf is None:
@@ -66,7 +66,7 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
 
 
 def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Lookup]:
-    """Lookups of (entry, type class) pairs of an object, with the versions that the object asks for."""
+    """Lookups of (entry, type class) pairs of an object, with the versions that the object requires."""
     if item.elf is None:
         return []
     exports = item.definitions
@@ -74,22 +74,24 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
     table = item.elf.symbols
     numbers = [symbol.number for symbol, _ in symbols]
     names = table.names_at(numbers)
-    asked = table.version_indices(numbers)
+    version_indices = table.version_indices(numbers)
     found = []
-    for (symbol, type_class), name, hashed, number in zip(symbols, names, gnu_hashes(names), asked, strict=True):
+    for (symbol, type_class), name, hashed, number in zip(
+        symbols, names, gnu_hashes(names), version_indices, strict=True
+    ):
         version = versions.get(number & 0x7FFF)
-        # A version without a hash is none (resolve_map).
+        # A version without a hash counts as none (resolve_map).
         wanted = version if version is not None and version.hash else None
         found.append(Lookup(symbol, SymbolReference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
     return found
 
 
 def bind(item: LinkMap, lookups: list[Lookup], process_scope: Scope, search_list: Scope) -> list[Binding | None]:
-    """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then
-    in the search list of what was opened.
+    """Resolve the lookups of an object: in itself first with DT_SYMBOLIC, then in the global scope, then in the search
+    list of the opened object.
 
     Args:
-        search_list: without what is in the global scope.
+        search_list: without the objects of the global scope.
     """
     references = [lookup.reference for lookup in lookups]
     hashes = [lookup.hash for lookup in lookups]
@@ -105,7 +107,7 @@ def bind(item: LinkMap, lookups: list[Lookup], process_scope: Scope, search_list
 
 
 def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | None]) -> LoaderStop | None:
-    """The stop at the first strong reference that nothing satisfies."""
+    """The stop at the first strong reference without a definition."""
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is None and not lookup.weak:
             name = lookup.reference.name.decode("utf-8", "surrogateescape")

@@ -1,5 +1,5 @@
-"""Whether glibc's loader comes through the relocations of a file that it has mapped: what it writes to must be the
-file's own, and what it reads must be there. `integrity` has what comes before, `called_functions` what comes after.
+"""Whether glibc's loader can apply the relocations of a mapped file: it must write only to the file's own memory and
+read only what is there. `integrity` has the earlier stages, `called_functions` the later ones.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _RELATIVE_TYPE = (
     "`ELFW(R_TYPE) (reloc->r_info) == R_X86_64_RELATIVE' failed!"
 )
 _NO_SYMBOL = RawSymbol(0, 0, 0, 0, 0, 0, 0)
-# Below it a process maps nothing (vm.mmap_min_addr).
+# Nothing is mapped below it (vm.mmap_min_addr).
 _LOWEST_ADDRESS = 1 << 16
 
 
 # --- _dl_relocate_object (elf/dl-reloc.c, do-rel.h) ---------------------------------------------------------------
 
 
-# Types that x86-64's loader knows; any other ends the load (_dl_reloc_bad_type).
+# Relocation types known to the x86-64 loader; any other ends the load (_dl_reloc_bad_type).
 _KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
 
 
@@ -59,10 +59,11 @@ def unknown_relocation(elf: ElfFile, path: str) -> LoaderStop | None:
 
 
 def check_relocated(elf: ElfFile, path: str) -> None:
-    """Every place that the loader writes to is the file's own and writable, and none is a table that it still reads.
+    """Check that every address that the loader writes to is the file's own, writable, and not in a table still to be
+    read.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     image = elf.image
     writable = mapped_runs(image.areas) if elf.dynamic.has_text_relocations else writable_runs(image.areas)
@@ -88,15 +89,15 @@ def check_relocated(elf: ElfFile, path: str) -> None:
 
 
 def check_names(elf: ElfFile, path: str) -> None:
-    """The symbols that relocations refer to, their versions and their names lie in their tables.
+    """Check that the symbols of relocations, their versions and their names lie in their tables.
 
     Raises:
-        Undecidable: one does not, and the loader reads it elsewhere in memory.
+        Undecidable: one does not, and the loader reads other memory instead.
         UnreadableFile: the same.
     """
     if elf.relocations and elf.symbols.raw(0) != _NO_SYMBOL:
         raise Undecidable(f"{path}: its symbol table begins with a symbol, where the loader expects none")
-    # The loader reads the version of each, also where it then looks nothing up.
+    # The loader reads the version of each symbol, even if it then looks nothing up.
     highest = [max((info >> table.shift for info in table.others), default=0) for table in elf.relocations]
     elf.symbols.version_numbers(highest)
     if elf.symbols.has_lost_name(elf.referred):
@@ -104,7 +105,7 @@ def check_names(elf: ElfFile, path: str) -> None:
 
 
 def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
-    """The places that a table's relocations write to."""
+    """The addresses that a table's relocations write to."""
     relative = RELATIVE.get(elf.machine)
     if table.relative and relative is not None:
         odd = any(info & table.mask != relative for info in table.leading)
@@ -115,7 +116,7 @@ def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
     places = table.places()
     kinds = table.types
     maybe = _optional(elf, table)
-    # Those that write nothing, and those that write more than a word.
+    # Types that write nothing, and types that write more than a word.
     nothing, copies, descriptors = (
         types_with(elf.machine, effect) & kinds
         for effect in (WordEffect.NOTHING, WordEffect.COPY, WordEffect.TLS_DESCRIPTOR)
@@ -131,8 +132,8 @@ def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
 
 
 def _optional(elf: ElfFile, table: RelocationTable) -> frozenset[int]:
-    """`r_info` of relocations that write nothing where a weak symbol finds no definition: those for offsets of
-    thread-local variables."""
+    """`r_info` of relocations for offsets of thread-local variables: they write nothing if a weak symbol has no
+    definition."""
     kinds = types_with(elf.machine, WordEffect.TLS_MODULE, WordEffect.TLS_OFFSET, WordEffect.STATIC_TLS) & table.types
     if not kinds:
         return frozenset()
@@ -141,8 +142,8 @@ def _optional(elf: ElfFile, table: RelocationTable) -> frozenset[int]:
 
 
 def _copied(elf: ElfFile, copies: list[RelocatedWord]) -> Iterator[int]:
-    """The first and the last word that each copy relocation writes: as many bytes as the file has for it, or fewer
-    where its definition has. Those that it may have no room for are `check_read`'s."""
+    """The first and last word that each copy relocation writes: the symbol's size in this file, or in its definition if
+    that is smaller. Copies that may exceed the room are left to `check_read`."""
     writable = writable_runs(elf.image.areas)
     for copy in copies:
         size = elf.symbols.raw(copy.symbol).size
@@ -151,11 +152,11 @@ def _copied(elf: ElfFile, copies: list[RelocatedWord]) -> Iterator[int]:
 
 
 def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
-    """What depends on the definitions of symbols: the bytes that are copied and the size of a symbol are there, and
-    what is written for a weak symbol that has a definition has its place.
+    """Check what depends on symbol definitions: copied bytes and symbol sizes exist, and values of defined weak symbols
+    are written inside the file.
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     sizes = types_with(elf.machine, WordEffect.SIZE, WordEffect.HALF_SIZE)
     copies = types_with(elf.machine, WordEffect.COPY)
@@ -166,7 +167,7 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
             is_optional = each.symbol << table.shift | each.type in optional
             if is_optional and not covers(writable, each.place, 8) and not bind(each.symbol, each.type).is_absent:
                 raise Undecidable(
-                    f"{path}: a relocation writes to {each.place:#x}, which is not the file's to write to"
+                    f"{path}: a relocation writes to {each.place:#x}, which is not writable memory of the file"
                 )
         for index, kind in dict.fromkeys((each.symbol, each.type) for each in table.of_types(sizes | copies)):
             found = bind(index, kind)
@@ -185,7 +186,7 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
 
 
 def _check_destination(elf: ElfFile, path: str, copy: RelocatedWord, found: Definition) -> None:
-    """The place of a copy relocation for whose bytes the file may have no room."""
+    """Check that the file has room for the bytes of a copy relocation."""
     size = elf.symbols.raw(copy.symbol).size
     if found.symbol is not None:
         size = min(size, found.symbol.size)
@@ -196,11 +197,11 @@ def _check_destination(elf: ElfFile, path: str, copy: RelocatedWord, found: Defi
         if is_protected or is_unmapped(elf.image.loads, outside):
             raise crash(path, f"{size} bytes are copied to {copy.place:#x}, and {outside:#x} cannot be written to")
     if not found.is_absent:
-        raise Undecidable(f"{path} has {size} bytes copied to {copy.place:#x}, which is more than it has room for")
+        raise Undecidable(f"{path} has {size} bytes copied to {copy.place:#x}, where it has less room")
 
 
 def _check_source(path: str, found: Definition, size: int) -> None:
-    """The bytes that a copy relocation reads."""
+    """Check the bytes that a copy relocation reads."""
     symbol, other = found.symbol, found.elf
     if not size or symbol is None or other is None:
         return
@@ -229,16 +230,16 @@ def _refuse_place(elf: ElfFile, places: list[int], writable: list[tuple[int, int
             raise crash(path, f"a relocation writes to {place:#x}, which is mapped without write permission")
         if is_unmapped(elf.image.loads, place):
             raise crash(path, f"a relocation writes to {place:#x}, where nothing is mapped")
-        raise Undecidable(f"{path}: a relocation writes to {place:#x}, which is no place of the file")
+        raise Undecidable(f"{path}: a relocation writes to {place:#x}, which is outside of the file")
     raise Undecidable(f"{path}: a relocation writes over a table that the loader still reads")
 
 
 def _check_relro(elf: ElfFile, path: str) -> None:
-    """`_dl_protect_relro`: whole pages that are mapped can be protected, others cannot."""
+    """`_dl_protect_relro`: only whole mapped pages can be protected."""
     start, end = read_only_pages(elf.image.segments)
     if start == end:
         return
-    # What lies between segments is mapped too, without permissions.
+    # The gaps between segments are mapped too, without permissions.
     loads = elf.image.loads
     first, last = page_start(loads[0].address), page_end(loads[-1].address + loads[-1].memory_size)
     if start > end or start < first or end > last:
@@ -249,7 +250,7 @@ def _check_relro(elf: ElfFile, path: str) -> None:
 
 
 def loader_tables(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """(start, end) of the tables that the loader goes on reading while it writes, those that lie in writable memory."""
+    """(start, end) of tables in writable memory that the loader reads while it writes."""
     values, wide = elf.dynamic.values, elf.image.is64
     count = elf.symbol_count
     yield elf.dynamic.address, elf.dynamic.address + (16 if wide else 8) * (len(values) + len(elf.dynamic.needed) + 1)
@@ -269,20 +270,20 @@ def loader_tables(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tup
 
 
 def check_own_names(elf: ElfFile, path: str) -> None:
-    """Names that its relocations refer to and that its symbol table defines are found in its own hash table; a lookup
-    of others ends in other libraries, or nowhere.
+    """Check that symbols that the file defines and its relocations refer to are found in its own hash table. A lookup
+    of others ends in other libraries or fails.
 
     Raises:
-        Undecidable: one is not.
+        Undecidable: one is not found.
     """
     for symbol in elf.open_references:
         if symbol.section and symbol.binding != STB_WEAK:
             name = elf.symbols.name_of(symbol).decode("utf-8", "surrogateescape")
-            raise Undecidable(f"{path} defines {name} where no lookup finds it: its hash table does not lead there")
+            raise Undecidable(f"{path} defines {name}, but its hash table does not lead to it: no lookup finds it")
 
 
 def _without(runs: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The runs with the sorted `holes` cut out."""
+    """The runs without the sorted `holes`."""
     for start, end in runs:
         at = start
         for first, last in holes:

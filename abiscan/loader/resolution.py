@@ -1,4 +1,4 @@
-"""The imports of one file while they are resolved: each step settles what the steps before it left missing."""
+"""Imports of one file during resolution: each step settles imports that earlier steps left missing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PythonExports = Callable[[str], bool]
 
 
 class ResolvingImport(Struct, gc=False):
-    """An import with the status that the steps so far give it.
+    """An import with its current status.
 
     Attributes:
-        provider: as that of `CheckedImport`.
+        provider: as in `CheckedImport`.
     """
 
     symbol: Import
@@ -42,9 +42,9 @@ class Resolution(Struct):
     Attributes:
         imports: in the order of the symbol table.
         needed: the file's own DT_NEEDED entries.
-        missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
-        missing_torch_libraries: those of them that are torch's own of another variant.
-        unfit_libraries: those of CUDA and ROCm that the release ships in another version, or not at all.
+        missing_libraries: libraries of the closure that were not found, in the loader's order.
+        missing_torch_libraries: torch libraries of another variant among them.
+        unfit_libraries: CUDA and ROCm libraries that the release ships in another version or not at all.
     """
 
     imports: list[ResolvingImport]

@@ -1,8 +1,8 @@
-"""The status of each import of a file in the process of the installed torch (docs/architecture.md has the statuses).
+"""Resolves the imports of a file in the process of the installed torch (docs/architecture.md explains the statuses).
 
-The scope is the loader's, with two differences that make the answer one about the file and torch and not about this
-machine: a library that is missing here does not end it, and a library of the same wheel or package stands in where the
-loader would not have found it (Python code often loads it first).
+The scope is that of the loader, with two differences that make the result one about the file and torch, not about this
+machine: a library missing here does not end the resolution, and a library of the same wheel or package replaces one
+that the loader would not find (Python code often loads it first).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from abiscan.model.loading import NeededLibrary
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.ownership.torch_names import is_torch_library
 
-# (status, provider) of each import, by its place in .dynsym.
+# (status, provider) of each import, by its index in .dynsym.
 _Answers = dict[int, tuple[Status, str | None]]
 
 
@@ -36,11 +36,11 @@ def resolve_in_process(
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
 ) -> Resolution:
-    """Resolve every import of `elf` in the scope that the modelled process gives it.
+    """Resolve every import of `elf` in its scope in the modelled process.
 
     Args:
         examination: the file opened in that process.
-        torch_libraries: paths of the installed target's libraries.
+        torch_libraries: paths of the libraries of the installed torch.
     """
     answers = _in_scope(elf, examination, siblings, torch_libraries)
     missing = [name for _item, name in examination.closure.missing]
@@ -62,11 +62,11 @@ def resolve_in_process(
 
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
-    """The status of an import that nothing in reach exports."""
+    """The status of an import that no library in reach exports."""
     if symbol.may_stay_unbound:
         return Status.WEAK
     if owner in (Owner.PYTHON, Owner.TORCH):
-        # The interpreter and all libraries of the target are known: no other library has it.
+        # All libraries of Python and of the target torch were read: no other library has it.
         return Status.MISSING
     if symbol.version is not None and symbol.version.library:
         return Status.UNDECIDED if symbol.version.library in missing else Status.MISSING
@@ -98,7 +98,7 @@ def _in_scope(
             answers[lookup.symbol.number] = (Status.RESOLVED, binding[0].label)
         else:
             open_ones.append(lookup)
-    # A weak one may stay unbound, so it does not matter where else it is exported.
+    # A weak one may stay unresolved: it does not matter where else it is exported.
     referred = {symbol.index for symbol in elf.imports if symbol.relocated}
     open_ones = [lookup for lookup in open_ones if not lookup.weak and lookup.symbol.number in referred]
     if open_ones:
@@ -107,7 +107,7 @@ def _in_scope(
 
 
 def _bound_imports(elf: ElfFile, examination: Examination, root: LinkMap) -> list[tuple[Lookup, Binding | None]]:
-    """What one lookup for every import finds, those that no relocation refers to included."""
+    """Look up every import, including those that no relocation refers to."""
     by_number: dict[int, tuple[Lookup, Binding | None]] = {}
     for lookup, binding in zip(examination.lookups(root), examination.bound(root), strict=True):
         by_number.setdefault(lookup.symbol.number, (lookup, binding))
@@ -126,7 +126,7 @@ def _out_of_scope(
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
 ) -> None:
-    """Mark what another library of this torch, this process or this package exports, though not one in scope."""
+    """Mark imports that another library of this torch, process or package exports, outside the scope."""
     known = {item.elf.path for item in examination.namespace if item.elf is not None}
     others = list(examination.namespace)
     others += [_as_map(path, opened) for path, opened in siblings.items() if path not in known]
@@ -149,7 +149,7 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
 
 
 def needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:
-    """The siblings that a file needs, directly or through others, and the names of what is no sibling."""
+    """Siblings that a file needs, directly or indirectly, and the names of needed libraries that are not siblings."""
     names = {path.rpartition("/")[2]: path for path in siblings}
     names |= {each.soname: path for path, each in siblings.items() if each.soname}
     needed: dict[str, Binary] = {}

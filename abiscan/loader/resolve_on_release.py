@@ -1,8 +1,8 @@
-"""The status of each import of a file on a released build: a function of the file, its package and the index.
+"""Resolves the imports of a file on a released build, from the file, its package and the release index alone.
 
-Nothing of this machine is looked at, so that the answer is the same on every host: the interpreter's names are those of
-the table of CPython's exports, the C library's and the C++ runtime's are what the platform tag promises, and the GPU
-driver is the machine's that will load the file.
+Nothing is read from this machine, so the result is the same on every host. Python symbols come from the table of
+CPython exports, C and C++ library symbols from the guarantees of the platform tag, and the GPU driver is that of the
+machine that will load the file.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.exports import TargetExports
 
-# Whose libraries every system has, or the torch build brings: their absence from a package says nothing.
+# Owners whose libraries the system or the torch build provides: they may be absent from the package.
 _PROVIDED = frozenset({Owner.TORCH, Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
 
-# What became of a name, and whose it is.
+# (status, provider) of a symbol.
 _Answer = tuple[Status, str | None]
 
 
@@ -40,13 +40,13 @@ def resolve_on_release(
 ) -> Resolution:
     """Resolve every import of a file.
 
-    The scope's order is not asked for: nothing that is looked at here exports what another part of it does.
+    The order of the scope does not matter: no two of the libraries that are looked at here export the same symbol.
 
     Args:
         siblings: path to contents of the other shared objects of the file's package.
-        exports: the build's; None where no build for the file's architecture is known.
-        pythons: the CPythons that the file is for: a name must be exported by every one; none where nothing is known.
-        one_of: nobody says for which of them: a name that some export and some do not is open.
+        exports: exports of the build; None if no build for the file's architecture is known.
+        pythons: target CPythons of the file; a symbol must be exported by all of them. Empty if unknown.
+        one_of: the file is for one unknown CPython among them: a symbol that only some export is undecided.
     """
     needed, others = needed_of_package(binary, siblings)
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
@@ -80,7 +80,7 @@ def resolve_on_release(
     found = {path.rpartition("/")[2]: path for path in needed}
     return Resolution(
         imports=resolved,
-        needed=tuple(_served(name, found, provided) for name in binary.needed),
+        needed=tuple(_needed_library(name, found, provided) for name in binary.needed),
         missing_libraries=(*unfit, *foreign),
         missing_torch_libraries=tuple(
             name for name in others if is_torch_library(name) and (exports is None or name not in exports.sonames)
@@ -90,7 +90,7 @@ def resolve_on_release(
 
 
 def _first_exporters(names: tuple[str, ...], needed: Mapping[str, Binary]) -> dict[str, str]:
-    """Name -> file name of the first file that exports it."""
+    """Symbol -> file name of the first file that exports it."""
     found: dict[str, str] = {}
     for path, each in needed.items():
         for name in each.exported_among(names):
@@ -99,32 +99,32 @@ def _first_exporters(names: tuple[str, ...], needed: Mapping[str, Binary]) -> di
 
 
 def _may_have_anything(soname: str) -> bool:
-    """Whether a name of unknown home may be a library's: of the known ones each name tells whose it is."""
+    """Whether a library may export a symbol of unknown owner. The symbols of known libraries have known owners."""
     owner = owner_of_library(soname)
     if owner in (Owner.CUDA, Owner.HIP):
         return vendor_of_library(soname) is None and not is_driver(soname)
     return owner not in _PROVIDED
 
 
-def _served(name: str, members: Mapping[str, str], provided: frozenset[str]) -> NeededLibrary:
-    """A needed library with who serves it: a package member, the system, the driver, or what the build brings."""
+def _needed_library(name: str, members: Mapping[str, str], provided: frozenset[str]) -> NeededLibrary:
+    """A needed library with its provider: a package member, the system, the driver, or the torch build."""
     base = name.rpartition("/")[2]
     system = owner_of_library(base) in (Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.PYTHON)
     return NeededLibrary(name, members.get(base) or (base if system or base in provided or is_driver(base) else None))
 
 
 def settle_python_names(resolution: Resolution, pythons: Sequence[PythonExports]) -> None:
-    """Resolve CPython's names by other interpreters than that of the process."""
+    """Resolve CPython symbols with other interpreters than that of the process."""
     for each in resolution.imports:
         if each.owner is Owner.PYTHON and each.status is not Status.WEAK:
             each.settle(*_resolve_in_python(each.name, pythons, one_of=False))
 
 
 def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> None:
-    """Resolve missing names by other files of the package.
+    """Resolve missing symbols with other files of the package.
 
     Args:
-        providers: name -> name of the file that exports it.
+        providers: symbol -> name of the file that exports it.
     """
     for each in resolution.imports:
         if each.status is Status.MISSING and each.name in providers:
@@ -134,12 +134,12 @@ def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> N
 def settle_by_dependents(
     resolution: Resolution, needed: Sequence[str], exports: TargetExports, absent: Sequence[str] = ()
 ) -> None:
-    """Resolve names that libraries of torch export which dependents load into the file's scope, and leave names of
-    unknown owner undecided that an absent library of theirs may export.
+    """Resolve symbols exported by torch libraries that dependents load into the file's scope. Symbols of unknown owner
+    that one of the absent libraries may export become undecided.
 
     Args:
         needed: sonames that the dependents need.
-        absent: those of them that are not here (`unknown_libraries`).
+        absent: those of them that were not found (`unknown_libraries`).
     """
     scope = exports.in_scope(name.rpartition("/")[2] for name in needed)
     for each in resolution.imports:
@@ -151,7 +151,7 @@ def settle_by_dependents(
 
 
 def unknown_libraries(sonames: Iterable[str]) -> tuple[str, ...]:
-    """Those of absent libraries that may have names of unknown home."""
+    """Absent libraries that may export symbols of unknown owner."""
     return tuple(filter(_may_have_anything, sonames))
 
 
@@ -165,12 +165,12 @@ def _resolve_in_python(name: str, pythons: Sequence[PythonExports], *, one_of: b
 def _resolve_elsewhere(
     symbol: Import, owner: Owner, python: Callable[[str], _Answer], *, torch_known: bool, unknown: bool
 ) -> _Answer:
-    """(status, provider) of a name that neither the package nor the build exports.
+    """(status, provider) of a symbol that neither the package nor the build exports.
 
     Args:
-        python: the same of a name of CPython's.
-        torch_known: whether a build was looked at that would have the name, if it exported it.
-        unknown: whether a library that was not looked at may have a name of unknown home.
+        python: resolves a CPython symbol.
+        torch_known: whether a build was checked that would export the symbol if any does.
+        unknown: whether a library that was not read may export a symbol of unknown owner.
     """
     library = symbol.version.library if symbol.version is not None else None
     match owner:
@@ -179,12 +179,12 @@ def _resolve_elsewhere(
         case Owner.TORCH:
             return (Status.MISSING if torch_known else Status.UNDECIDED), None
         case Owner.LIBC | Owner.CXX | Owner.OPENMP:
-            # A versioned name is that library's own promise; of another one only the library itself can tell.
+            # The library guarantees a versioned symbol; for others it would have to be read.
             return (Status.RESOLVED, library) if library else (Status.UNDECIDED, None)
         case Owner.CUDA | Owner.HIP:
             return Status.UNDECIDED, None
         case _:
             if is_glibc_name(symbol.name):
-                # Every process has the C library, whether or not the file needs it itself.
+                # Every process loads the C library, whether or not the file needs it itself.
                 return Status.RESOLVED, "libc.so.6"
             return (Status.UNDECIDED if unknown else Status.MISSING), None

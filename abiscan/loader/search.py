@@ -1,5 +1,4 @@
-"""Where the loader looks for a library: `_dl_map_object` and `open_path` in elf/dl-load.c of glibc; the order is that
-of ld.so(8)."""
+"""The library search: `_dl_map_object` and `open_path` in elf/dl-load.c of glibc, in the order of ld.so(8)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from abiscan.model.loading import LoaderStop, StopKind
 
 
 class Search:
-    """The search of one process: what is fixed when it starts."""
+    """The library search of one process, with the settings fixed at its start."""
 
     def __init__(self, linker: RuntimeLinker, settings: LoaderSettings, files: Files) -> None:
         self._linker = linker
@@ -39,7 +38,7 @@ class Search:
         self._other_class = False
 
     def over(self, files: Files) -> Search:
-        """The same search over another view of the file system."""
+        """The same search in another view of the file system."""
         copy = Search(self._linker, self._settings, files)
         copy._main, copy._environment_dirs = self._main, self._environment_dirs
         copy._hardware, copy._cache = self._hardware, self._cache
@@ -69,27 +68,27 @@ class Search:
         return self._cache
 
     def start(self, main: LinkMap) -> None:
-        """Take over the executable: its RPATH is searched for every object, and $ORIGIN in LD_LIBRARY_PATH is its."""
+        """Set the executable: its RPATH is searched for every object, and $ORIGIN in LD_LIBRARY_PATH is that of it."""
         self._main = main
         text = self._settings.library_path
         if text:
             self._environment_dirs = self._directories(text.replace(";", ":").split(":"), main)
 
     def forget_errno(self) -> None:
-        """Set errno to 0, as the loader does before it maps a closure. From then on a failed search reports the errno
-        of the last attempt to open anything."""
+        """Set errno to 0, as the loader does before it maps a closure. A failed search reports the errno of the last
+        attempt to open a file."""
         self._errno = 0
 
     # --- lists of directories -----------------------------------------------------------------------------------
 
     def expand(self, text: str, item: LinkMap) -> str:
-        """Replace the dynamic string tokens of a path in `item`."""
+        """Replace the dynamic string tokens in a path of `item`."""
         if "$" not in text:
             return text
         return expand_tokens(text, origin=item.origin, lib=self._linker.lib, platform=self.hardware.platform)
 
     def _directories(self, parts: list[str], item: LinkMap) -> tuple[str, ...]:
-        """Directories, each ending in a slash or empty for the working directory, each once (fillin_rpath)."""
+        """Distinct directories, each ending in a slash, or empty for the working directory (fillin_rpath)."""
         found: dict[str, None] = {}
         for part in parts:
             if part:
@@ -115,7 +114,7 @@ class Search:
         return item.runpath_dirs
 
     def _subdirectories(self, directory: str) -> tuple[str, ...]:
-        """What is tried below a directory: its existing hardware subdirectories, then itself (an empty string)."""
+        """Existing hardware subdirectories of a directory, then the directory itself (an empty string)."""
         known = self._capabilities.get(directory)
         if known is None:
             files = self.files
@@ -134,17 +133,17 @@ class Search:
     # --- the search ---------------------------------------------------------------------------------------------
 
     def find(self, name: str, loader: LinkMap | None) -> Opened:
-        """The file that serves a request for `name` by `loader`.
+        """Find the file for a request for `name` by `loader`.
 
         Raises:
-            LoadFailure: none does, or the first that is there is refused.
+            LoadFailure: no file is found, or the first one is refused.
             Undecidable: see `Files.probe`.
         """
         self._other_class = False
         found = self._find_path(name, loader) if "/" in name else self._find_name(name, loader)
         if found is None:
             if self._other_class:
-                # The class that was found, not the one that is wanted.
+                # The message names the class of the file that was found.
                 found_class = f"ELFCLASS{32 if self._linker.bits == 64 else 64}"
                 raise LoadFailure(LoaderStop(StopKind.WRONG_CLASS, name, detail=found_class))
             raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, name, errno=self._errno))
@@ -198,8 +197,8 @@ class Search:
         return None if no_default else self._open_in(self._linker.system_dirs, name)
 
     def _find_musl(self, name: str, loader: LinkMap | None) -> Opened | None:
-        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of those
-        above it."""
+        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of its
+        loaders."""
         found = self._open_in(self._environment_dirs, name)
         item = loader
         while found is None and item is not None:
@@ -219,13 +218,13 @@ class Search:
                 found = self._open(directory + sub + name)
                 if found is not None:
                     return found
-            # Something is there but cannot be used: the rest of this list is not tried.
+            # A file exists but cannot be used: the rest of this list is not tried.
             if self._errno not in tolerated:
                 return None
         return None
 
 
-def origin_of(path: str, cwd: str) -> str:
-    """What $ORIGIN stands for in an object with this l_name (elf/dl-object.c)."""
+def resolve_origin(path: str, cwd: str) -> str:
+    """Value of $ORIGIN in an object with this l_name (elf/dl-object.c)."""
     full = path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}"
     return os.path.dirname(full.rstrip("/")) if "/" in full.lstrip("/") else "/"

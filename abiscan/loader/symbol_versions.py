@@ -7,21 +7,21 @@ from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.model.loading import LoaderStop, StopKind
 
-# DT_RELR is read since 2.36; before, the tag is not known to the loader.
+# The loader reads DT_RELR since 2.36 and ignores the tag before.
 _RELR_MARK = "GLIBC_ABI_DT_RELR"
 _RELR_UNMARKED = "DT_RELR without GLIBC_ABI_DT_RELR dependency"
 _ASSERTION = "dl-version.c: 205: _dl_check_map_versions: Assertion `needed != NULL' failed!"
 
 
 def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap], *, knows_relr: bool) -> None:
-    """Check what one newly mapped object asks for, in the order of its .gnu.version_r.
+    """Check the versions that a newly mapped object requires, in the order of its .gnu.version_r.
 
     Args:
-        searched: the search list of the object that is being opened.
-        knows_relr: the loader is glibc 2.36 or later.
+        searched: the search list of the opened object.
+        knows_relr: whether the loader is glibc 2.36 or later.
 
     Raises:
-        LoadFailure: a version that a library lacks, or the loader's assertion where the library itself is not there.
+        LoadFailure: a library lacks a version, or the library itself is missing (an assertion of the loader).
     """
     elf = item.elf
     if elf is None:
@@ -49,7 +49,7 @@ def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap],
 
 
 def _defined(item: LinkMap) -> set[tuple[int, str]] | None:
-    """(hash, name) of the versions that an object defines; None for one without versions, which passes everything."""
+    """(hash, name) of the versions that an object defines; None for one without versions, which passes every check."""
     if item.elf is None:
         return None
     definitions = item.elf.symbols.version_records.definitions

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-# The longest name counts, so $ORIGINAL is no token; braces must close.
+# The longest name counts, so $ORIGINAL is not a token; braces must close.
 _TOKEN = r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))"
 
 
 def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | None) -> str:
-    """Replace the tokens of one path; empty if one of them has no value, for the loader then drops the path.
+    """Replace the tokens of one path; empty if a token has no value: the loader then drops the path.
 
     Args:
-        origin: directory of the object whose text it is.
+        origin: directory of the object that contains the text.
         lib: `lib64`, or `lib/x86_64-linux-gnu` on a multiarch system.
-        platform: AT_PLATFORM, or what the loader made of the CPU.
+        platform: AT_PLATFORM, or the loader's value for the CPU.
     """
     if "$" not in text:
         return text

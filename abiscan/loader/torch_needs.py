@@ -1,4 +1,4 @@
-"""What a file imports of torch, so that every release can be checked: the question of `resolve_on_release`, for all."""
+"""Imports that only torch can provide, collected so that every release can be checked as in `resolve_on_release`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 from abiscan.releases.omission import recorded
 
-# Where the build does not export a name of one of these, the interpreter, the system or a library beside torch does.
-_SERVED_ELSEWHERE = frozenset({Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
+# Owners of symbols that the interpreter, the system or a library beside torch exports if the build does not.
+_PROVIDED_ELSEWHERE = frozenset({Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
 
 
 def torch_needs(
@@ -27,17 +27,17 @@ def torch_needs(
     dependents: Sequence[str] = (),
     newer: Collection[str] = (),
 ) -> TorchNeeds:
-    """Everything that only a build of torch can provide, for the file and for what it needs of its package.
+    """Collect what only a torch build can provide, for the file and for the libraries of its package that it needs.
 
     Args:
-        imports: the file's, bound.
-        siblings: path to contents of the other shared objects of the package that it may need.
-        absent: sonames of libraries of others that were not found: a name of unknown home may be theirs.
-        dependents: sonames that others of the package need which load the file into their scope.
-        newer: names of the C++ library that the oldest system of the wheel's tags does not have.
+        imports: the file's imports, resolved.
+        siblings: path to contents of the other shared objects of the package.
+        absent: sonames of libraries that were not found and may export symbols of unknown owner.
+        dependents: sonames that files of the package need which load the file into their scope.
+        newer: C++ library symbols that the oldest system of the wheel's tags does not have.
     """
     needed, others = needed_of_package(binary, dict(siblings))
-    # A library of the package that needs none of torch's binds whatever the release is.
+    # A library of the package that needs no torch library resolves alike on every release.
     with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
     everything = [*binary.needed, *dependents, *(name for each in with_torch.values() for name in each.needed)]
     return TorchNeeds(
@@ -54,13 +54,13 @@ def torch_needs(
 
 
 def _torch_names(imports: Iterable[CheckedImport]) -> Iterator[str]:
-    """Torch's names, but for those that another library in scope exports."""
+    """Torch symbols, except those that another library in scope exports."""
     for bound in imports:
         if bound.owner is not Owner.TORCH or bound.status is Status.WEAK:
             continue
         if bound.provider is not None and not is_torch_library(bound.provider):
             continue
-        # One of another home by its spelling is torch's where torch exports it: `_unowned_names` has those.
+        # A symbol spelled like another owner's but exported by torch is in `_unowned_names`.
         if owner_of(bound.name, bound.symbol.version) is Owner.TORCH:
             yield bound.name
 
@@ -68,7 +68,7 @@ def _torch_names(imports: Iterable[CheckedImport]) -> Iterator[str]:
 def _unowned_names(
     binary: Binary, imports: Iterable[CheckedImport], absent: bool, newer: Collection[str]
 ) -> Iterator[str]:
-    """Names of no home that is known: torch exports them, or nothing does."""
+    """Symbols of unknown owner: torch exports them, or nothing does."""
     scopes: OwnScopes | None = None
     for bound in imports:
         if bound.name in newer and bound.symbol.version is None and bound.status is Status.UNDECIDED and not absent:
@@ -80,7 +80,7 @@ def _unowned_names(
         scopes = scopes or OwnScopes(binary.names_with_prefix)
         owner = owner_of(bound.name, bound.symbol.version, None, scopes)
         if bound.name not in newer and (
-            owner is Owner.TORCH or owner in _SERVED_ELSEWHERE or is_glibc_name(bound.name)
+            owner is Owner.TORCH or owner in _PROVIDED_ELSEWHERE or is_glibc_name(bound.name)
         ):
             continue
         if bound.status is Status.MISSING or not (absent or not recorded(bound.name)):

@@ -22,20 +22,20 @@ _MAGIC = b"\x7fELF"
 _HEADER = {32: 52, 64: 64}
 _PHENTSIZE = {32: 32, 64: 56}
 _OSABI_SYSV, _OSABI_GNU = 0, 3
-# LIBC_ABI_MAX: ABI versions of ELFOSABI_GNU files that are known (libc-abis). At least this many since glibc 2.26.
+# LIBC_ABI_MAX: number of known ABI versions of ELFOSABI_GNU files (libc-abis). At least this many since glibc 2.26.
 _LIBC_ABI_MAX = 5
 _PAGE = 4096
 
 
 class Skip(enum.Enum):
-    """Files that a search passes over: of the other ELF class, or for another machine."""
+    """Files that the search skips: of the other ELF class, or for another machine."""
 
     OTHER_CLASS = "class"
     OTHER_MACHINE = "machine"
 
 
 def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
-    """The loader's complaint about a file's first bytes, or why it passes it over, or None.
+    """The loader's error for a file's first bytes, or why it skips the file; None if it accepts them.
 
     Args:
         head: the first 64 bytes, fewer if the file has fewer.
@@ -49,8 +49,8 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
     other_machine = _number(head, 18, 2, linker) != linker.machine_number
     complaint = _verify_ident(head, linker)
     if complaint is not None:
-        # Debian's loader passes over files for other machines and of the other byte order, once something is wrong with
-        # their first 16 bytes (tried: 2.36).
+        # Debian's loader skips files for other machines and of the other byte order if their first 16 bytes have an
+        # error (observed with 2.36).
         other_order = head[5] == (2 if linker.little_endian else 1)
         return Skip.OTHER_MACHINE if linker.is_multiarch and (other_machine or other_order) else complaint
     if _number(head, 20, 4, linker) != 1:
@@ -65,7 +65,7 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
 
 
 def _verify_ident(head: bytes, linker: RuntimeLinker) -> str | None:
-    """The complaint about e_ident behind its class."""
+    """The loader's error for e_ident after its class."""
     if head[5] != (1 if linker.little_endian else 2):
         return f"ELF file data encoding not {'little' if linker.little_endian else 'big'}-endian"
     if head[6] != 1:
@@ -80,14 +80,15 @@ def _verify_ident(head: bytes, linker: RuntimeLinker) -> str | None:
 
 
 def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_executable: bool) -> None:
-    """What is checked of a file whose header is accepted, while it is mapped.
+    """Check a file with an accepted header as the loader does while it maps the file.
 
     Args:
-        path: by which the loader names it.
-        stack_is_executable: whether the process's stack already is.
+        path: the loader's name of it.
+        stack_is_executable: whether the stack of the process is executable already.
+
 
     Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
+        LoadFailure, Undecidable: the load fails here, or may fail.
     """
     problem = _verify_segments(elf.image.segments, elf.image.type, linker)
     if problem is not None:
@@ -125,8 +126,8 @@ def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLi
 
 
 def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | None:
-    """errno (0 for a short read) where the loader cannot read the program headers of a file whose header is accepted:
-    it reads them with one read, at an offset that the system takes for a signed number; None where it can."""
+    """errno (0 for a short read) if the loader cannot read the program headers of a file with an accepted header: it
+    uses one read, and the system takes the offset as signed. None if it can."""
     at, size, count_at = (32, 8, 56) if linker.bits == 64 else (28, 4, 44)
     offset, count = _number(buffer, at, size, linker), _number(buffer, count_at, 2, linker)
     length = count * _PHENTSIZE[linker.bits]
@@ -136,8 +137,8 @@ def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | No
 
 
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
-    """As `verify_object`, for a file whose header is accepted but that `ElfFile` refuses: the loader's complaint, or
-    None if it has none before it maps the file (what then happens depends on which pages it touches)."""
+    """As `verify_object`, for a file with an accepted header that `ElfFile` refuses: the loader's error, or None if it
+    reports none before it maps the file (the rest depends on which pages it touches)."""
     try:
         image = Image(buffer, path)
     except UnreadableFile:

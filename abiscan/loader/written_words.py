@@ -1,8 +1,7 @@
-"""What words of a file's memory hold once the loader has relocated it: `_dl_relocate_object` in elf/dl-reloc.c of
-glibc.
+"""Contents of words in a file's memory after relocation: `_dl_relocate_object` in elf/dl-reloc.c of glibc.
 
-The order is the loader's: the bytes of the file, DT_RELR, then each table; in a table, indirect functions last. Only
-the words that are asked for are followed.
+The order is that of the loader: the bytes of the file, DT_RELR, then each table; within a table, indirect functions
+last. Only the requested words are followed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from abiscan.model.limits import MAX_WRITTEN_WORDS
 
 
 class WordEffect(enum.Enum):
-    """What a relocation type writes."""
+    """The value that a relocation type writes."""
 
     NOTHING = enum.auto()
     RELATIVE = enum.auto()
@@ -78,28 +77,28 @@ EFFECTS: dict[str, dict[int, WordEffect]] = {
         1031: WordEffect.TLS_DESCRIPTOR,
         1032: WordEffect.RESOLVER,
     },
-    # What static TLS asks, and nothing else.
+    # Only the types that need static TLS.
     "i386": {14: WordEffect.STATIC_TLS, 37: WordEffect.STATIC_TLS, 41: WordEffect.TLS_DESCRIPTOR},
     "riscv64": {11: WordEffect.STATIC_TLS},
     "loongarch64": {11: WordEffect.STATIC_TLS},
     "ppc64le": {73: WordEffect.STATIC_TLS},
     "s390x": {56: WordEffect.STATIC_TLS},
 }
-# A TLS offset this near to 0 cannot be an address: no static TLS block is larger.
+# A TLS offset below this cannot be an address: no static TLS block is larger.
 _SMALL = 1 << 16
 _WRAP = 1 << 64
-# An address that is added to a load address without a carry into its 48th bit, in all layouts of address spaces.
+# Addresses below this can be added to a load address without a carry into bit 48, in all address space layouts.
 _SMALL_FILE = 1 << 40
 
 
 class Word(Struct, frozen=True):
-    """What a word holds.
+    """The contents of a word.
 
     Attributes:
         number: modulo 2**64.
         elf: the file whose load address is added to it; None for a plain number.
         times: how often the load address is added.
-        unknown: why it is unknown, in words that follow "the word"; empty where it is known.
+        unknown: why it is unknown, as a predicate of "the word"; empty if it is known.
     """
 
     number: int = 0
@@ -114,17 +113,17 @@ def is_followed(machine: str) -> bool:
 
 
 def types_with(machine: str, *effects: WordEffect) -> frozenset[int]:
-    """The relocation types of a machine that have one of these effects."""
+    """The relocation types of a machine with one of these effects."""
     return frozenset(kind for kind, effect in EFFECTS.get(machine, {}).items() if effect in effects)
 
 
 def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, Word]:
-    """The words from `start` on, up to `end`, that relocations write to, by address; what a machine's table does not
-    have is unknown.
+    """Words from `start` up to `end` that relocations write, by address. Types that are not in the machine's table make
+    a word unknown.
 
     Raises:
         UnreadableFile: a table of relocations lies outside of the file.
-        Undecidable: they are written to too often.
+        Undecidable: they are written too often.
     """
     width = 8 if elf.image.is64 else 4
     written = _Words(elf, start, end, width)
@@ -134,7 +133,7 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
     effects = EFFECTS.get(elf.machine, {})
     copies = types_with(elf.machine, WordEffect.COPY)
     for table in elf.relocations:
-        # A descriptor takes two words; what is copied, any number.
+        # A descriptor takes two words, a copy any number.
         found = table.within(start - 2 * width + 1, end, copies)
         found = [each for each in found if each.type not in copies or _may_write_into(elf, each, start, end)]
         resolved = [each for each in found if effects.get(each.type) is WordEffect.RESOLVER]
@@ -144,20 +143,20 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
 
 
 def _may_write_into(elf: ElfFile, copy: RelocatedWord, start: int, end: int) -> bool:
-    """Whether a copy relocation may write into an address range; how many bytes it writes is looked up later."""
+    """Whether a copy relocation may write into an address range; its exact size is looked up later."""
     return copy.place < end and copy.place + elf.symbols.raw(copy.symbol).size > start
 
 
 def initial_word(elf: ElfFile, place: int) -> Word:
-    """What stands in the file for a word, before any relocation."""
+    """The contents of a word in the file, before any relocation."""
     width = 8 if elf.image.is64 else 4
     data = memory_bytes(elf, elf.image.areas, place, width)
     return Word(int.from_bytes(data, "little" if elf.image.little_endian else "big"))
 
 
 def memory_bytes(elf: ElfFile, areas: tuple[Area, ...], address: int, size: int) -> bytes:
-    """Up to `size` bytes of memory from an address on, as the file and the loader's zeros fill it; fewer where the
-    memory of the file ends."""
+    """Up to `size` bytes of memory from an address, as filled from the file and with zeros; fewer if the memory of the
+    file ends before."""
     found = bytearray()
     area = area_at(areas, address)
     while area is not None and len(found) < size:
@@ -171,7 +170,7 @@ def memory_bytes(elf: ElfFile, areas: tuple[Area, ...], address: int, size: int)
 
 
 class WrittenPlaces:
-    """Where the relocations of a file write to."""
+    """The addresses to which the relocations of a file write."""
 
     def __init__(self, elf: ElfFile) -> None:
         nothing, copies, descriptors = (
@@ -207,15 +206,15 @@ _PLACES: WeakKeyDictionary[ElfFile, WrittenPlaces] = WeakKeyDictionary()
 
 
 def written_places(elf: ElfFile) -> WrittenPlaces:
-    """Where the relocations of a file write to; sorted once for all questions about the file."""
+    """The addresses to which the relocations of a file write, sorted once for all calls."""
     if elf not in _PLACES:
         _PLACES[elf] = WrittenPlaces(elf)
     return _PLACES[elf]
 
 
 class _Words:
-    """What is written so far: whole words, and the bytes of those that were written to in part, each as the value that
-    it is of and which byte of that."""
+    """The words written so far: whole words, and partly written words as (value, index of the byte in it) for each
+    byte."""
 
     def __init__(self, elf: ElfFile, start: int, end: int, width: int) -> None:
         self.elf, self.start, self.end, self.width = elf, start, end, width
@@ -246,7 +245,7 @@ class _Words:
                 parts[at - slot] = (word, at - place)
 
     def add_base(self, place: int) -> None:
-        """Add the load address to what stands there."""
+        """Add the load address to the present value."""
         if (place - self.start) % self.width == 0:
             old = self._at(place)
             self.write(place, self.width, Word(old.number, self.elf, old.times + 1, old.unknown))
@@ -254,7 +253,7 @@ class _Words:
             self.write(place, self.width, Word(unknown="is relocated in part"))
 
     def words(self) -> dict[int, Word]:
-        """The words of which some byte is written."""
+        """The words of which at least one byte was written."""
         return self._whole | {place: self._at(place) for place in self._parts}
 
     def _at(self, place: int) -> Word:
@@ -268,7 +267,7 @@ class _Words:
         unsure = {id(word): word for (word, _), byte in zip(parts, known, strict=True) if byte is None}
         whole = next(iter(unsure.values()))
         for at, ((word, index), byte) in enumerate(zip(parts, known, strict=True)):
-            # A byte that is the same whoever wrote it does no harm.
+            # A byte with the same value in both words does not matter.
             if (word is not whole or index != at) and (byte is None or byte != _byte(whole, at, is_little, self.width)):
                 unknown = next((word.unknown for word in unsure.values() if word.unknown), "")
                 return Word(unknown=unknown or "is overwritten in part by another relocation")
@@ -276,13 +275,13 @@ class _Words:
 
 
 def _byte(word: Word, index: int, little_endian: bool, width: int) -> int | None:
-    """One byte of a value; None where it depends on the load address, or is unknown."""
+    """One byte of a value; None if it is unknown or depends on the load address."""
     if word.unknown or index >= width:
         return None
     place = index if little_endian else width - 1 - index
     if word.times == 0 or place == 0:
         return word.number >> 8 * place & 0xFF
-    # A load address is that of a page, and has 47 bits.
+    # A load address is page-aligned and has 47 bits.
     return 0 if word.times == 1 and place >= 6 and word.number < _SMALL_FILE else None
 
 
@@ -325,11 +324,11 @@ def _apply(written: _Words, each: RelocatedWord, effect: WordEffect | None, bind
 
 
 def _copy(written: _Words, place: int, size: int, found: Definition) -> None:
-    """Bytes of a variable: those of this file that no relocation writes to are known."""
+    """Copy a variable. Bytes of this file that no relocation writes are known."""
     elf, width = written.elf, written.width
     source = None if found.symbol is None or found.elf is not elf or found.is_absolute else found.symbol.value
     if source is None or written_places(elf).may_change(source, source + size):
-        written.write(place, size, Word(unknown="is copied from a variable whose value then is unknown"))
+        written.write(place, size, Word(unknown="is copied from a variable with an unknown value"))
         return
     first = max(written.start - place, 0) // width * width
     for at in range(first, min(size, written.end - place), width):
@@ -351,5 +350,5 @@ def _offset(found: Definition, addend: int) -> Word:
     if found.symbol is None:
         return Word(unknown="is a TLS offset")
     number = (found.symbol.value + addend) % _WRAP
-    # What static TLS subtracts is small.
+    # The amount that static TLS subtracts is small.
     return Word(number) if number < _SMALL else Word(unknown="is a TLS offset")

@@ -141,7 +141,7 @@ def test_after_a_failure_that_it_has_no_answer_to_the_import_fails(tmp_path: Pat
     assert failure is not None
     assert failure.startswith("`import torch` itself fails: ")
     assert ("libdep.so: cannot open shared object file" in failure) is installed
-    assert ("nvidia/cublas/lib/libdep.so*: no package has installed it" in failure) is not installed
+    assert ("nvidia/cublas/lib/libdep.so*: it is not installed" in failure) is not installed
 
 
 def test_a_source_that_cannot_be_read_counts_as_its_release(current: Environment) -> None:

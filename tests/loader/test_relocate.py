@@ -14,7 +14,7 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.process import Process
-from abiscan.loader.relocate import lookups_of
+from abiscan.loader.relocate import find_lookups
 from abiscan.loader.relocation_checks import unknown_relocation
 from abiscan.model.loading import LoaderStop, StopKind
 from tests.loader import kit
@@ -75,7 +75,7 @@ def _assert_asks_as_readelf_says(path: Path) -> int:
     undefined = {name: kind for kind, name in _UNDEFINED.findall(_output("nm", "-D", path))}
     plain = {name.partition("@")[0] for name in undefined}
     theirs = dict.fromkeys(name for _type, name in _RELOCATION.findall(_output("readelf", "-rW", path)))
-    lookups = lookups_of(_as_map(path))
+    lookups = find_lookups(_as_map(path))
     ours: dict[str, None] = {}
     for lookup in lookups:
         name = lookup.reference.name.decode()
