@@ -144,7 +144,8 @@ def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: s
 
 
 def _end_of_zeros(called: CalledFile, address: int) -> int | None:
-    """The end of the code if it is zero from an address on; None if other bytes, or code of another file, may follow."""
+    """The end of the code if it is zero from an address on; None if other bytes, or code of another file, may
+    follow."""
     at = address
     for area in called.areas:
         if area.end <= at:
