@@ -40,15 +40,19 @@ def causes(
     at_link_time: bool = False,
     names_program: bool = False,
     by_torch: bool = False,
+    searched: str | None = None,
 ) -> Candidates:
     """Why a library was not found, by its file name.
 
     Args:
+        searched: the folder of torch's libraries in which a linker looked for it.
         by_torch: torch itself was imported: no extension is in play.
         names_program: the file that needs it was told by the loader, which puts a program's name before its words.
     """
     if name.endswith(".lib"):
         yield from _import_library(name, missing)
+    elif searched is not None and at_link_time and is_torch_library(name):
+        yield _not_in_folder(name, searched)
     elif is_torch_library(name):
         yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.file.base_name))
     elif name.startswith("ld-linux") and missing.file.facts is None:
@@ -64,6 +68,21 @@ def causes(
         yield from _named_for_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing, by_torch=by_torch)
+
+
+def _not_in_folder(name: str, folder: str) -> Candidate:
+    """The command names the folder of torch's libraries, and the library is not there."""
+    evidence = [f"The link editor looked for {name} in {folder} too, which -L names: it is not there."]
+    if name.startswith("libtorch_python"):
+        evidence.append("The archives of libtorch (for C++) have no libtorch_python: only torch for Python has it.")
+    else:
+        evidence.append("A torch of another release or variant is there, or the folder does not exist.")
+    fix = (
+        'python -c \'import torch, os; p = os.path.join(os.path.dirname(torch.__file__), "lib"); '
+        "print(torch.__version__, p, sorted(os.listdir(p)))'  # put this folder behind -L\n"
+        f"ls {fixes.word(folder, 'FOLDER')}  # what is in the other one"
+    )
+    return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
 
 _LIBPATH = (

@@ -9,6 +9,7 @@ from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related
 from abiscan.diagnosis.release_position import Position, position_of
 from abiscan.mangling import CxxName, NameKind, classify, parse
+from abiscan.mangling.macos_integers import linux_names
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
 from abiscan.model.python_version import PythonVersion
@@ -76,7 +77,15 @@ class MissingName:
     @functools.cached_property
     def target_library(self) -> str | None:
         """The library of the target that exports the name; None where none does or nobody knows."""
-        return None if self.knowledge.exports is None else self.knowledge.exports.library_of(self.name)
+        exports = self.knowledge.exports
+        if exports is None:
+            return None
+        return next((found for name in self._linux_names if (found := exports.library_of(name)) is not None), None)
+
+    @functools.cached_property
+    def _linux_names(self) -> tuple[str, ...]:
+        """The names under which the index, which has no builds of macOS, has it."""
+        return (self.name, *linux_names(self.name)) if self.macho else (self.name,)
 
     # --- the history ------------------------------------------------------------------------------------------------
 
@@ -84,7 +93,10 @@ class MissingName:
     def history(self) -> SymbolHistory | None:
         """The name over all known builds."""
         releases = self.knowledge.releases
-        return None if releases is None else releases.history(self.name, self.knowledge.machine)
+        if releases is None:
+            return None
+        found = (releases.history(name, self.knowledge.machine) for name in self._linux_names)
+        return next((history for history in found if history is not None), None)
 
     @functools.cached_property
     def exported_in(self) -> ReleaseRanges | None:

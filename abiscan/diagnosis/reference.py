@@ -65,6 +65,11 @@ class ReferringFile(Struct, frozen=True, dict=True):
         return re.split(r"[/\\]", self.path)[-1]
 
     @property
+    def file_name(self) -> str:
+        """The name without directories; empty where it is not known."""
+        return self._last_part
+
+    @property
     def base_name(self) -> str:
         """The name without directories, in lower case; empty where it is not known."""
         return self._last_part.lower()

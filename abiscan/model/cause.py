@@ -49,6 +49,9 @@ class CauseId(enum.StrEnum):
     GPU_ARCHITECTURE_MISMATCH = "gpu-architecture-mismatch"
     DRIVER_MISMATCH = "driver-mismatch"
     UNUSABLE_FILE = "unusable-file"
+    LIBRARY_VERSION_MISMATCH = "library-version-mismatch"
+    DUPLICATE_DEFINITION = "duplicate-definition"
+    BUILD_OUT_OF_MEMORY = "build-out-of-memory"
 
 
 class Cause(Struct, frozen=True):

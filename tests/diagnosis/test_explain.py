@@ -103,7 +103,7 @@ def test_scatter_that_refuses_the_cuda_of_torch(nothing: Knowledge) -> None:
     (subject,) = explain(text, nothing)
     assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
     assert "torch has CUDA 11.8, torch_scatter was built for CUDA 12.1." in subject.causes[0].evidence
-    assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+    assert "torch-scatter -f https://data.pyg.org/whl/torch-" in subject.causes[0].fix
 
 
 def test_scatter_on_hip(nothing: Knowledge) -> None:

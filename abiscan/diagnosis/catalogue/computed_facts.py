@@ -10,11 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis import fixes
+from msgspec.structs import replace
+
+from abiscan.diagnosis import fixes, install_commands
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
 
 Values = Mapping[str, str]
@@ -23,6 +26,24 @@ Values = Mapping[str, str]
 def _rebuild(values: Values, missing: MissingName) -> str | None:
     """The command that builds the extension (value `project`, where the message names it) from source."""
     return fixes.rebuild(missing, project=values.get("project"))
+
+
+def _reinstall_package(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the package (value `project` or `needed_by`) for the target's torch; None where it is
+    not in the catalogue of packages."""
+    package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    ways = () if package is None else install_commands.install(package, missing)
+    return "\n".join(ways) or None
+
+
+def _install_built_torch(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the torch that an extension was built for (value `built`, with its label)."""
+    version, _, label = values.get("built", "").partition("+")
+    if not versions.is_release(version):
+        return None
+    target = TorchBuild(TorchKind.RELEASE, version, label, None, None, None, None, None)
+    there = MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
+    return install_commands.install_torch(version, there) or f"pip install torch=={version}"
 
 
 def _capability(values: Values, _missing: MissingName) -> str | None:
@@ -119,6 +140,8 @@ def _number(name: str | None) -> int:
 
 FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "rebuild": _rebuild,
+    "reinstall_package": _reinstall_package,
+    "install_built_torch": _install_built_torch,
     "capability": _capability,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,

@@ -202,7 +202,7 @@ def _name(text: str, *, after_colon: bool) -> NameToken | None:
     token = read_name(text)
     if token is None or token.name in _PLACEHOLDERS:
         return None
-    if token.quoted or not is_plain_word(token.name):
+    if token.quoted or token.version is not None or not is_plain_word(token.name):
         return token
     return token if after_colon and ends_clause(text, token.end) else None
 

@@ -17,6 +17,7 @@ MODULES: Final = (
     "built_for",
     "stated_release",
     "distribution_variant",
+    "library_versions",
     "vendor_libraries",
     "extension_source",
     "inlined_calls",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import fixes, install_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import NameKind
+from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchKind
 from abiscan.ownership.torch_names import accelerator_of
+
+_CLEAN = "python setup.py clean; rm -rf build torch/lib; then build it again"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -22,20 +25,21 @@ def causes(missing: MissingName) -> Candidates:
 def _mixed(missing: MissingName) -> Candidates:
     """A library of torch that misses a name of torch: its libraries are always built together."""
     evidence = [
-        f"{missing.file.base_name} is a library of torch and misses {missing.shown}, a name of torch: the process "
+        f"{missing.file.file_name} is a library of torch and misses {missing.shown}, a name of torch: the process "
         f"mixes libraries of two torch builds.",
         missing.exported_text,
     ]
     evidence += _several_torches(missing)
+    name = fixes.word(missing.file.file_name, "FILE")
     fix = (
-        "unset LD_LIBRARY_PATH; pip uninstall -y torch; pip uninstall -y torch  # until none is left, then "
-        "install one\n"
-        f"ldd {fixes.word(missing.file.base_name, 'FILE')} | grep -E 'libtorch|libc10'"
-        "  # shows where another copy is found"
+        f"ldd {name} | grep -E 'libtorch|libc10'  # in its folder: libraries of another folder are of another torch\n"
+        "unset LD_LIBRARY_PATH LD_PRELOAD  # where they name that folder\n"
+        f"or install torch again, whole: {_torch_again(missing)}\n"
+        f"or, where torch is built from source: {_CLEAN}"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
     stale = (
-        f"{missing.file.base_name} misses {missing.shown}, a name of torch.",
+        f"{missing.file.file_name} misses {missing.shown}, a name of torch.",
         "An older torch may have left a library behind when this one was installed over it.",
     )
     # No build hides a C name.
@@ -43,10 +47,10 @@ def _mixed(missing: MissingName) -> Candidates:
         CauseId.BUILT_FOR_OLDER_TORCH,
         0.55 if missing.name_kind is NameKind.C else 0.45,
         stale,
-        "pip uninstall -y torch; in a source tree: python setup.py clean, and remove build and torch/lib/build",
+        f"{_torch_again(missing)}\nor, in a source tree: {_CLEAN}",
     )
     hidden = (
-        f"{missing.file.base_name} misses {missing.shown}, a name of torch.",
+        f"{missing.file.file_name} misses {missing.shown}, a name of torch.",
         "In a torch built from source, the library that defines it may not export it (no TORCH_API at its "
         "declaration).",
     )
@@ -56,6 +60,15 @@ def _mixed(missing: MissingName) -> Candidates:
         hidden,
         "Build torch again from a clean tree (python setup.py clean), or install a release.",
     )
+
+
+def _torch_again(missing: MissingName) -> str:
+    """The command that installs all libraries of torch anew."""
+    target = missing.target
+    if target is not None and versions.is_release(target.version):
+        known = install_commands.install_torch(target.version, missing)
+        return (known or f"pip install torch=={target.version}").replace("pip install", "pip install --force-reinstall")
+    return "pip install --force-reinstall torch  # with the --index-url of its variant"
 
 
 def _other_build(missing: MissingName) -> Candidates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -84,7 +85,8 @@ def _cxx_name(missing: MissingName) -> Candidates:
     evidence = [f"{missing.shown} is not a symbol of torch, Python, CUDA or the C++ library."]
     words = _words(missing.file.base_name)
     scopes = "_".join(cxx.scope).lower()
-    own = missing.namespace is None or bool(words & _words(scopes))
+    of_package = _words_of_package(missing) & _words(scopes)
+    own = missing.namespace is None or bool(words & _words(scopes)) or bool(of_package)
     if missing.namespace is None:
         evidence.append("It has no namespace, like many functions that extensions define.")
         score = 0.88 if missing.reference.owner is Owner.SELF else 0.78
@@ -99,9 +101,11 @@ def _cxx_name(missing: MissingName) -> Candidates:
         else:
             evidence.append("The file exports other symbols of the same namespace.")
     elif own:
-        evidence.append(
-            f"Its namespace {'::'.join(cxx.scope)} shares a word with the file's name, {missing.file.base_name}."
-        )
+        scope = "::".join(cxx.scope)
+        shared = f"the file's name, {missing.file.base_name}"
+        if not words & _words(scopes):
+            shared = f"the package of {missing.file.file_name}"
+        evidence.append(f"Its namespace {scope} shares a word with {shared}.")
         score = 0.86
     else:
         evidence.append(f"It is unknown whether {_scope(missing)} is part of the extension or of another library.")
@@ -120,6 +124,14 @@ def _cxx_name(missing: MissingName) -> Candidates:
             f"Link, and install in the version that its headers are of, the library of "
             f"{fixes.word(missing.namespace or '', 'NAME')}.",
         )
+
+
+def _words_of_package(missing: MissingName) -> set[str]:
+    """The words of the folders that the file is in, and of what the catalogue of packages has of its package."""
+    path = missing.file.path
+    known = package_of_file(path) if path else None
+    names = () if known is None else (known.name, *known.modules, *known.namespaces)
+    return _words("_".join((*re.split(r"[/\\]", path)[-3:-1], *names)).lower())
 
 
 def _scope(missing: MissingName) -> str:

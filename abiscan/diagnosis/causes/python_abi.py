@@ -40,6 +40,12 @@ def causes(missing: MissingName) -> Candidates:
         if here not in found:
             score = 0.95 if found else 0.7
             evidence.append(f"This interpreter is CPython {here}.")
+            if here.major == 2 and found:
+                score = 0.72
+                evidence.append(
+                    "Either the file is built for Python 3, or with headers of a debug build of Python 2 (Py_DEBUG), "
+                    "whose macros call functions that the release build does not have."
+                )
         else:
             score = 0.45
             evidence.append(
@@ -80,6 +86,12 @@ def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_
         if in_every_python3:
             return "Load it from Python, or link libpython: -lpythonX.Y (`python3-config --embed --ldflags`)."
         return f"Use CPython {ranges(found)}, or install the wheel tagged for the interpreter that loads it."
+    if here.major == 2:
+        return (
+            f"Run it with CPython {ranges(found)}: python3 -c 'import MODULE'; torch 1.4 is the last one for Python 2\n"
+            "or build it with the headers of the release build of CPython 2: python -c "
+            '\'import sysconfig; print(sysconfig.get_config_var("Py_DEBUG"), sysconfig.get_paths()["include"])\''
+        )
     tag = "cp" + str(here).replace(".", "")
     return f"Install the wheel of the extension for {tag}, or build it with CPython {here}'s headers."
 

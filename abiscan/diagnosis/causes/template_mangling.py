@@ -156,8 +156,10 @@ def _darwin_integers(missing: MissingName) -> Candidates:
     ]
     score = 0.62
     if missing.exported_in:
-        evidence.append(f"On Linux the same name is exported by torch {missing.exported_in.text()}.")
-        score = 0.7 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
+        evidence.append(
+            f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
+        )
+        score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
     fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
 

@@ -59,7 +59,7 @@ def causes(missing: MissingName) -> Candidates:
         return
     if vendor.cuda:
         yield from _cuda(missing, vendor)
-    else:
+    elif missing.reference.version is None or missing.file.facts is not None:
         if missing.name.startswith(_OF_MKL) and (missing.file.is_torch_itself or not missing.file.path):
             yield _conda_mkl(missing, vendor)
             return

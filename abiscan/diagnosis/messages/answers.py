@@ -103,6 +103,7 @@ def _library(found: LibrarySubject, question: _Question) -> Subject:
         at_link_time=found.by_linker,
         names_program=found.needed_by is not None,
         by_torch=found.by_torch,
+        searched=found.searched,
     )
     return _subject(found, ranked(causes), owner_of_library(found.text), missing)
 

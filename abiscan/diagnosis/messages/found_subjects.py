@@ -70,10 +70,12 @@ class LibrarySubject(FoundSubject, frozen=True, kw_only=True):
     Attributes:
         by_ldd: `ldd` reports it, which looks for torch's libraries where no Python has loaded them.
         by_torch: torch itself was imported, nothing of an extension.
+        searched: the folder of torch's libraries that the command of a linker names with -L.
     """
 
     by_ldd: bool = False
     by_torch: bool = False
+    searched: str | None = None
 
     kind: ClassVar[SubjectKind] = SubjectKind.LIBRARY
 

@@ -15,9 +15,10 @@ _BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff
 def path_before(before: str) -> str | None:
     """The file that stands right before a colon: `ImportError: /x/_C.so: `."""
     line = before.rstrip(" \t:\uff1a'\"`)\u2019\u201d")
-    error = line.rfind("Error: ")
-    if error >= 0 and is_file(line[error + 7 :]) and line[error + 7 :].startswith(("/", "~")):
-        return line[error + 7 :]  # its folders may have blanks in their names
+    # Its folders may have blanks in their names, where it begins the line or stands behind a colon.
+    whole = line[line.rfind(": ") + 2 :] if ": " in line else line.lstrip()
+    if _begins_path(whole) and is_file(whole) and len(whole) <= _PATH_MAX and whole.count(" /") == 0:
+        return whole
     start = max(line.rfind(" "), line.rfind("\t")) + 1
     for opening in _BEFORE_PATH:
         start = max(start, line.rfind(opening) + 1)
@@ -27,6 +28,10 @@ def path_before(before: str) -> str | None:
     if len(path) > _PATH_MAX:
         return None
     return path if is_file(path) or (path.startswith("/") and len(path) > 1) else None
+
+
+def _begins_path(text: str) -> bool:
+    return text.startswith(("/", "~")) or (text[:1].isalpha() and text[1:3] in (":\\", ":/"))
 
 
 def is_file(path: str) -> bool:

@@ -1,0 +1,55 @@
+"""library-version-mismatch: a symbol is missing in the version that one release of a library gives it."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+from abiscan.model.imports import Status
+from abiscan.ownership.vendors import vendor_of_library
+from abiscan.ownership.version_nodes import library_of_version
+
+
+def causes(missing: MissingName) -> Candidates:
+    """For a versioned reference that is no library's of the system, of CUDA's or of torch's.
+
+    The link editor takes the version from the library that it is given: the file was linked with it.
+    """
+    version = missing.reference.version
+    if version is None or is_symbol_version(version) or missing.reference.link_time or missing.is_torch_name:
+        return
+    if missing.file.facts is not None and missing.reference.status is not Status.MISSING:
+        return
+    named = missing.reference.library
+    vendor = None if named is None else vendor_of_library(named)
+    if vendor is not None and vendor.cuda:
+        return
+    library = library_of_version(version)
+    file = library.file if library is not None else (named or "").partition(".so")[0]
+    product = library.product if library is not None else named or "the library that defines it"
+    evidence = (
+        f"{missing.name} is wanted in version {version}, of {product}: the file was linked with it.",
+        f"The {file or 'library'} that is loaded is another release, or another build, and does not define the symbol "
+        "in that version.",
+    )
+    stem = fixes.word(file, "LIBRARY")
+    module = fixes.word(missing.file.module, "MODULE")
+    command = module if missing.file.python is not None or "-packages" in missing.file.path else "MODULE"
+    ways = [
+        f'LD_DEBUG=libs python -c "import {command}" 2>&1 | grep "calling init.*{stem}"  # which copy is loaded',
+        "unset LD_LIBRARY_PATH LD_PRELOAD  # where they name the folder of that copy",
+    ]
+    if library is not None and library.conda:
+        ways.append(
+            f"or install the release that the file was linked with: conda install -c conda-forge {library.conda}"
+        )
+    elif library is not None and "ROCm" in library.product:
+        ways.append(
+            "or install the ROCm release that the file was built for: torch's wheels for ROCm bundle these libraries, "
+            "and need no others (ls /opt/rocm*/lib shows those of the system)"
+        )
+    else:
+        ways.append("or install the release of it that the file was linked with")
+    yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.86, evidence, "\n".join(ways))
