@@ -1,5 +1,5 @@
-"""Oracle: Clang, with `--target=x86_64-apple-macos` and `--target=x86_64-linux-gnu`, of functions that take `__INT64_TYPE__`
-and `__UINT64_TYPE__`."""
+"""Oracle: Clang for x86_64-apple-macos and for x86_64-linux-gnu, of functions that take `__INT64_TYPE__` and
+`__UINT64_TYPE__`."""
 
 from __future__ import annotations
 
