@@ -3,13 +3,13 @@
 torch's own headers overload `__ldg` for c10::BFloat16 under CUDA and HIP, and for c10::Half under CUDA alone
 (c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another
 type, where no instantiation has Half (in the file, or in one that includes it), where the file or a header of its
-project brings an overload, and where HIP skips it.
+project brings an overload, where HIP skips it, and where a condition or a specialisation leaves Half out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
@@ -34,7 +34,7 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
     if any(_overloads(each, places[0].text) for each in files):
         return in_order
     aliases: dict[str, str | None] = {}
-    reads = [_read(place, code, unit, aliases) for place in places]
+    reads = [None if _excludes_half(place, code) else _read(place, code, unit, aliases) for place in places]
     where: str | None = None
     if any(each.has_name(_HALF) for each in files):
         where = "in a file that handles c10::Half"
@@ -71,6 +71,56 @@ def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[s
             aliases[read.name] = next((target for target in targets if target is not None), None)
         read = Pointee(aliases[read.name] or read.name, DeclaredIn.NAMED)
     return read
+
+
+def _excludes_half(place: FlaggedPlace, code: Code) -> bool:
+    """Whether no instance for Half reaches a place: it is in a branch of an `if constexpr` that names Half, or in a
+    function template that is specialised for Half."""
+    index, tokens = code.index_at(place.at), code.tokens
+    function = ""
+    for brace in _enclosing_braces(code, -1 if index is None else index):
+        before = brace - 1
+        if tokens[before].text == "else" and tokens[before - 1].text == "}" and code.partner[before - 1] > 0:
+            before = code.partner[before - 1] - 1
+        opening = code.partner[before] if tokens[before].text == ")" else -1
+        if opening > 0:
+            code.spend(before - opening)
+            if tokens[opening - 1].text == "constexpr" and _names_half(code, opening, before):
+                return True
+            if tokens[opening - 1].kind == "name":
+                function = tokens[opening - 1].text  # the last one is around all others
+    return bool(function) and any(_specialises_for_half(code, at) for at in code.places_of(function))
+
+
+def _enclosing_braces(code: Code, index: int) -> Iterator[int]:
+    """The opening braces around a token, the nearest first."""
+    tokens = code.tokens
+    at = index - 1
+    while at > 0:
+        code.spend(1)
+        if tokens[at].text in ("}", ")", "]") and 0 <= code.partner[at] < at:
+            at = code.partner[at]
+        elif tokens[at].text == "{":
+            yield at
+        at -= 1
+
+
+def _names_half(code: Code, first: int, last: int) -> bool:
+    return any(code.tokens[each].text == "Half" for each in range(first, last))
+
+
+def _specialises_for_half(code: Code, at: int) -> bool:
+    """Whether `template <> T f<Half>(...)` or `template <> Half f(...)` declares the function named at `at`."""
+    tokens = code.tokens
+    first = at
+    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
+        first -= 1
+    end = at
+    while end < len(tokens) and tokens[end].text not in (";", "{"):
+        end += 1
+    code.spend(end - first)
+    begins = [tokens[each].text for each in range(first, min(first + 3, len(tokens)))] == ["template", "<", ">"]
+    return begins and _names_half(code, first, end)
 
 
 def _is_open(read: Pointee) -> bool:

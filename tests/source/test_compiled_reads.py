@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.releases import open_index
+
 SOURCES = Path(__file__).parent / "compiled"
 NVCC, CLANG = shutil.which("nvcc"), shutil.which("clang++-19")
 HIP = Path("/usr/include/hip/hip_runtime.h")
@@ -23,14 +27,19 @@ TYPES = (
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
-def failure(source: Path, read: str, *types: str, hip: bool) -> str:
+@pytest.fixture
+def nothing() -> Knowledge:
+    return Knowledge(releases=open_index())
+
+
+def failure(source: Path, read: str, *types: str, hip: bool, more: tuple[str, ...] = ()) -> str:
     """The compiler's output; empty where it compiles."""
     spec = importlib.util.find_spec("torch")
     assert spec is not None
     assert spec.origin is not None
     launches = "\n".join(f"template void launch<{each}>();" for each in types)
     source.write_text(f"{(SOURCES / 'read.cu').read_text()}{launches}\n")
-    options = ["-std=c++20", "-w", f"-DREAD={read}", f"-I{Path(spec.origin).parent}/include"]
+    options = ["-std=c++20", "-w", f"-DREAD={read}", f"-I{Path(spec.origin).parent}/include", *more]
     if hip:
         command = [str(CLANG), "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-nogpulib", "-fsyntax-only"]
         options += [f"-I{SOURCES}/hip_headers", "-DUSE_ROCM", "-D__HIP_PLATFORM_AMD__", "-DTORCH_HIP_VERSION=502"]
@@ -41,7 +50,7 @@ def failure(source: Path, read: str, *types: str, hip: bool) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
+compilers = pytest.mark.parametrize(
     "hip",
     [
         pytest.param(False, marks=pytest.mark.skipif(NVCC is None, reason="no nvcc here"), id="nvcc"),
@@ -52,6 +61,9 @@ def failure(source: Path, read: str, *types: str, hip: bool) -> str:
         ),
     ],
 )
+
+
+@compilers
 def test_reads(tmp_path: Path, *, hip: bool) -> None:
     source = tmp_path / "read.cu"
     assert failure(source, "*", *TYPES, hip=hip) == ""
@@ -60,3 +72,41 @@ def test_reads(tmp_path: Path, *, hip: bool) -> None:
     # Of torch's own overloads HIP sees the one for BFloat16 alone.
     assert (failure(source, "__ldg", "c10::Half", hip=hip) == "") is not hip
     assert failure(source, "__ldg", "c10::BFloat16", hip=hip) == ""
+    assert failure(source, "__ldg", "__half", hip=hip) == ""
+
+
+@compilers
+def test_other_reads(tmp_path: Path, *, hip: bool) -> None:
+    """torch's function, and an overload for HIP alone: for the types that CUDA's own `__ldg` takes."""
+    source = tmp_path / "read.cu"
+    of_cuda = [each for each in TYPES if each != "bool" and "complex" not in each]
+    header = ("-include", "ATen/cuda/DeviceUtils.cuh")
+    assert failure(source, "doLdg", *of_cuda, hip=hip, more=header) == ""
+    assert (failure(source, "doLdg", "bool", "c10::complex<float>", hip=hip, more=header) == "") is hip
+    overload = ("-include", str(SOURCES / "overload.h"), "-DOVERLOADED=Half")
+    assert failure(source, "__ldg", *of_cuda, hip=hip, more=overload) == ""
+
+
+@compilers
+@pytest.mark.parametrize("overloaded", ["Half", "BFloat16"])
+def test_a_second_overload_is_explained(tmp_path: Path, nothing: Knowledge, overloaded: str, *, hip: bool) -> None:
+    """What the compiler prints where a project and torch overload `__ldg` for one class."""
+    more = ("-include", str(SOURCES / "overload.h"), f"-DOVERLOADED={overloaded}", "-DOVERLOADED_ALWAYS")
+    reported = failure(tmp_path / "read.cu", "__ldg", f"c10::{overloaded}", hip=hip, more=more)
+    if hip and overloaded == "Half":
+        assert reported == ""
+        return
+    (subject,) = explain(reported, nothing)
+    assert subject.message == "ambiguous-load"
+    assert subject.causes[0].confidence is Confidence.HIGH
+
+
+@compilers
+def test_a_missing_overload_is_explained(tmp_path: Path, nothing: Knowledge, *, hip: bool) -> None:
+    """The compiler's own message names the type, and notes of candidates name others."""
+    kind = "c10::Half" if hip else "c10::complex<float>"
+    (subject,) = explain(failure(tmp_path / "read.cu", "__ldg", kind, hip=hip), nothing)
+    cause = subject.causes[0]
+    assert (subject.message, cause.cause) == ("no-overload-of-intrinsic", CauseId.HALF_INTRINSIC)
+    assert kind in " ".join(cause.evidence)
+    assert ("wheel of the extension for ROCm" in cause.fix) is hip
