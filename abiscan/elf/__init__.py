@@ -1,7 +1,7 @@
-"""Bytes to facts about one ELF file. Nothing here knows torch, Python or the machine it runs on.
+"""Reads facts from the bytes of one ELF file. Nothing here knows torch, Python or the machine.
 
-The structures are those of the System V gABI (https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html), symbol
-versions those of the Linux Standard Base (LSB core generic, chapter 10.7), DT_GNU_HASH as its author described it
+Structures follow the System V gABI (https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html), symbol versions the
+Linux Standard Base (LSB core generic, chapter 10.7), DT_GNU_HASH the description by its author
 (https://sourceware.org/legacy-ml/binutils/2006-10/msg00377.html).
 """
 

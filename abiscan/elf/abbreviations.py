@@ -1,4 +1,4 @@
-"""Abbreviations of debug information: what an entry has, and how to come over it (DWARF 5, sections 7.5.3 and 7.5.6;
+"""Abbreviations of debug information: the attributes of an entry and how to skip it (DWARF 5, sections 7.5.3 and 7.5.6;
 versions 2 to 5)."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LOCATION, TYPE = 0x38, 0x49
 # Attributes whose values are read.
 READ: Final = frozenset({SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE, TYPE})
 
-# DW_FORM_* (section 7.5.6) by their size: of so many bytes, of an offset's, a number of many bytes (LEB128) ...
+# DW_FORM_* (section 7.5.6) by size: a fixed number of bytes, the size of an offset, a LEB128 number ...
 _FIXED = {
     0x05: 2,
     0x06: 4,
@@ -42,23 +42,23 @@ _FIXED = {
 }
 _OFFSETS = frozenset({0x0E, 0x17, 0x1D, 0x1F, 0x1F20, 0x1F21})
 NUMBERS = frozenset({0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F02})
-# ... or with a length before them: of so many bytes, 0 for a number of many.
+# ... or prefixed with a length: size of the length in bytes, 0 for a LEB128 number.
 BLOCKS = {0x03: 2, 0x04: 4, 0x09: 0, 0x0A: 1, 0x18: 0}
 _ADDRESS, _REF_ADDR, STRING, STRP, LINE_STRP, IMPLICIT = 0x01, 0x10, 0x08, 0x0E, 0x1F, 0x21
 STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
 
 
-class DamagedEntries(Exception):  # noqa: N818 - of the section, and the way out of it
-    """It does not hold what it says, or has more than is read."""
+class DamagedEntries(Exception):  # noqa: N818 - describes the section, and ends the walk
+    """The debug entries are damaged, or more than the limit."""
 
 
 class Fixed(Struct):
-    """Values of fixed sizes.
+    """Values of fixed size.
 
     Attributes:
-        numbers: those of `READ` that have bytes.
+        numbers: the attributes of `READ` that have bytes.
         given: (attribute, form) of each of them.
-        constant: the others, by attribute: form and number.
+        constant: attributes without bytes: attribute to form and number.
     """
 
     numbers: struct.Struct
@@ -70,12 +70,13 @@ class DebugEntry(Struct):
     """An abbreviation.
 
     Attributes:
-        is_looked_at: its tag is one of `EntryWalk.looked_at`.
-        forms: (attribute, form, constant) in their order.
-        steps: how to come over each value: bytes, or a form.
-        leap: the same over all of it, with bytes that follow each other together.
-        sibling_at: bytes before DW_AT_sibling, where that has four bytes and all before it are of fixed sizes; else -1.
-        fixed: its values, where all are of fixed sizes.
+        is_looked_at: whether its tag is in `EntryWalk.looked_at`.
+        forms: (attribute, form, constant) in order.
+        steps: how to skip each value: (bytes, 0) or (0, form).
+        leap: `steps` with adjacent byte counts added up.
+        sibling_at: offset of DW_AT_sibling in bytes if it has four bytes and all attributes before it are of fixed
+            size; otherwise -1.
+        fixed: its values if all are of fixed size.
     """
 
     tag: int
@@ -90,8 +91,8 @@ class DebugEntry(Struct):
 
     @property
     def quick(self) -> int:
-        """How an entry of this abbreviation is passed whose code is one byte, where nothing in it is looked at: how
-        many bytes it has, negative the bytes before DW_AT_sibling, 0 where it takes more."""
+        """How to skip an entry of this abbreviation with a one-byte code that is not looked at: its size in bytes, or
+        minus the offset of DW_AT_sibling, or 0 if neither is known."""
         if self.is_looked_at:
             return 0
         if self.children:
@@ -106,10 +107,10 @@ class Abbreviations(Struct):
     """The abbreviations of a unit (section 7.5.3).
 
     Attributes:
-        declared: tag, DW_CHILDREN and forms by code.
-        entries: those that were met, by code.
-        quick: `Entry.quick` by the first byte of an entry; 0 for what was not met, and for a code of several bytes.
-        sizes: bytes of an offset, of an address, of DW_FORM_ref_addr.
+        declared: code to tag, DW_CHILDREN and forms.
+        entries: code to abbreviation, for those already used.
+        quick: `DebugEntry.quick` by the first byte of an entry; 0 for unused codes and for codes of several bytes.
+        sizes: sizes of an offset, an address and DW_FORM_ref_addr, in bytes.
     """
 
     declared: dict[int, tuple[int, bool, tuple[tuple[int, int, int], ...]]]
@@ -119,10 +120,10 @@ class Abbreviations(Struct):
 
 
 def uleb(data: memoryview, at: int) -> tuple[int, int]:
-    """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6).
+    """(value, offset after it) of a LEB128 number of at most ten bytes (section 7.6).
 
     Raises:
-        DamagedEntries: it has more.
+        DamagedEntries: it is longer.
     """
     value = 0
     for shift in range(0, 70, 7):
@@ -135,10 +136,10 @@ def uleb(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bool, tuple[tuple[int, int, int], ...]]]:
-    """Code, tag, DW_CHILDREN and forms (see `Entry`) of each abbreviation of the table at an offset of .debug_abbrev.
+    """Code, tag, DW_CHILDREN and forms (see `DebugEntry`) of each abbreviation of a table in .debug_abbrev.
 
     Raises:
-        DamagedEntries, IndexError: the table has no end, or a number in it is no number.
+        DamagedEntries, IndexError: the table does not end, or a number in it is invalid.
     """
     while True:
         code, at = uleb(data, at)
@@ -149,7 +150,7 @@ def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bo
         forms = []
         while True:
             attribute, form = data[at], data[at + 1]
-            # Nearly all are below.
+            # Nearly all are smaller.
             if attribute >= 0x80 or form >= 0x80:
                 attribute, at = uleb(data, at)
                 form, at = uleb(data, at)
@@ -165,11 +166,12 @@ def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bo
 
 
 def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], order: str) -> DebugEntry:
-    """What is known of the entries of a code that `table` declares.
+    """Build the abbreviation of a code that `table` declares.
 
     Args:
         looked_at: tags of entries that are looked at.
-        order: of bytes, for `struct`.
+        order: byte order, as a `struct` prefix.
+
 
     Raises:
         DamagedEntries: a form is unknown.
@@ -201,11 +203,11 @@ _CODES: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def _fixed(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]], order: str) -> Fixed | None:
-    """How to read the values of an abbreviation at once; None where one is of no fixed size, or a number of three
+    """The layout of an abbreviation whose values are all of fixed size; None if one is not, or is a number of three
     bytes.
 
     Args:
-        order: of bytes, for `struct`.
+        order: byte order, as a `struct` prefix.
     """
     codes, given, constant = [order], [], {}
     for (attribute, form, number), (size, kind) in zip(forms, steps, strict=True):

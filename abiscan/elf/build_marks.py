@@ -1,4 +1,4 @@
-"""Marks of how a file was built that the loader and the compiler leave in headers: the stack, the CPU, producers."""
+"""Build properties in the headers and debug information: executable stack, required CPU, compilers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from abiscan.elf.sections import section
 from abiscan.model.facts import BuildMarks
 
 PT_GNU_STACK = 0x6474E551
-# Architectures where a file without PT_GNU_STACK asks for an executable stack (DEFAULT_STACK_PERMS).
+# Architectures where a file without PT_GNU_STACK requires an executable stack (DEFAULT_STACK_PERMS).
 _EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
-# How GCC and Clang begin DW_AT_producer, what follows where a source was compiled (not GNU AS, GNU GIMPLE), and what
-# each leaves in .comment; of .debug_str so much is looked at.
+# Start of DW_AT_producer of GCC and Clang, the language after it (excludes GNU AS and GNU GIMPLE), and the compiler's
+# text in .comment; then the number of bytes of .debug_str that are searched.
 _PRODUCERS = ((b"GNU ", (b"C", b"Fortran"), "GCC: "), (b"clang version ", (b"",), "clang version "))
 _MAX_STRINGS = 1 << 22
 _MAX_PRODUCER = 4096
-# Of each compiler; compilation units with the same options have one text.
+# Limit for each compiler; compilation units with the same options share one text.
 _MAX_PRODUCERS = 8
 
 
 def build_marks(image: Image) -> BuildMarks:
-    """What the headers and the debug information tell."""
+    """Read the build properties from headers and debug information."""
     return BuildMarks(
         executable_stack=wants_executable_stack(image),
         x86_isa_needed=x86_isa_needed(image),
@@ -32,7 +32,7 @@ def build_marks(image: Image) -> BuildMarks:
 
 
 def wants_executable_stack(image: Image) -> bool:
-    """PT_GNU_STACK with execute permission, or none of it where that means the same."""
+    """Whether PT_GNU_STACK has execute permission, or is absent on an architecture where that means the same."""
     for segment in image.segments:
         if segment.type == PT_GNU_STACK:
             return bool(segment.flags & PF_X)
@@ -46,12 +46,12 @@ def _producers(image: Image) -> Iterator[str]:
     start, end = place[0], place[0] + min(place[1], _MAX_STRINGS)
     comments = "\n".join(compilers(image))
     for word, languages, comment in _PRODUCERS:
-        # 4 MiB are searched in 1 to 3 ms: a compiler that .comment does not know made no part of the file.
+        # Searching 4 MiB takes 1 to 3 ms: a compiler that is not in .comment is not searched for.
         if comments and comment not in comments:
             continue
         at = start
         for _ in range(_MAX_PRODUCERS):
-            # A text, not the end or the middle of another.
+            # The start of a text, not the end or middle of another.
             if at != start or image.buffer[at : at + len(word)] != word:
                 at = image.buffer.find(b"\0" + word, at, end) + 1
             text = image.terminated(at, min(end, at + _MAX_PRODUCER)) if at > 0 else None

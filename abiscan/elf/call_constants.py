@@ -1,9 +1,9 @@
-"""Which constants code passes to an import in an integer register, where the code right before the call tells.
+"""Constants that code passes to an import in an integer register, as far as the code before the call shows them.
 
-The instructions of the calling function are walked once, in the order of addresses, with the bytes that are known of
-each register and of each place on the stack: constants, and copies of them. What any other instruction may write is not
-known, and nothing is where a jump leads to. A place on the stack is taken to have one name: what is written relative to
-another register is another object. Calling conventions: System V ABI for x86-64, section 3.2.3; AAPCS64, section 6.8.
+The instructions of the calling function are followed once, in address order, with the known bytes of each register and
+stack slot: constants and copies of them. Whatever another instruction may write becomes unknown, and everything becomes
+unknown at a jump target. A stack slot is assumed to have one name: writes relative to another register go to another
+object. Calling conventions: System V ABI for x86-64, section 3.2.3; AAPCS64, section 6.8.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from typing import Final
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.x86_instructions import LATER_MAP, SHIFTS, Instruction, instructions
 
-# The four low bytes of a value; None for one that is not known.
+# The four low bytes of a value; None for an unknown byte.
 Word = tuple[int | None, ...]
 _UNKNOWN: Final[Word] = (None,) * 4
-# Code that is walked, in bytes: of all functions together; a microsecond each.
+# Limit for the code of all functions together, in bytes; one microsecond each.
 _MAX_WALKED: Final = 1 << 18
-# An instruction of x86-64.
+# Longest instruction of x86-64, in bytes.
 _LONGEST: Final = 15
 
 
 def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> dict[str, tuple[Word, ...]]:
-    """For each import the low four bytes of an argument at each place where it is called, in address order.
+    """For each import, the low four bytes of an argument at each call, in address order.
 
-    One more, of which nothing is known, follows where there may be more places than are looked at.
+    If there may be more calls than are looked at, one unknown value follows.
 
     Args:
         names: mangled names of imports of the file.
-        position: of the argument among those in integer registers, from 0 on.
+        position: index of the argument among those in integer registers, from 0.
+
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -66,7 +67,7 @@ def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> d
 
 
 class _State:
-    """What is known before an instruction: registers, and bytes by (register, displacement)."""
+    """Known values before an instruction: registers, and bytes by (register, displacement)."""
 
     def __init__(self) -> None:
         self.registers: dict[int, Word] = {}
@@ -80,7 +81,7 @@ class _State:
         self.registers.pop(register, None)
 
     def forget_stack(self, base: int | None = None) -> None:
-        """All that is relative to a register, or all."""
+        """Forget what is not relative to the register, or everything."""
         self.stack = {place: byte for place, byte in self.stack.items() if base is not None and place[0] != base}
 
     def store(self, base: int, displacement: int, word: Iterable[int | None]) -> None:
@@ -101,7 +102,7 @@ _RAX, _RCX, _RDX, _RBX, _RSP, _RBP, _RSI, _RDI = range(8)
 _ARGUMENTS = (_RDI, _RSI, _RDX, _RCX, 8, 9)
 _CLOBBERED = (_RAX, _RCX, _RDX, _RSI, _RDI, 8, 9, 10, 11)
 _FRAME = (_RSP, _RBP)
-# A vector register of AVX-512; nothing writes more at once.
+# Size of an AVX-512 vector register in bytes, the widest store.
 _WIDEST = 64
 
 
@@ -114,7 +115,7 @@ def _x86_64(code: bytes, calls: Set[int], position: int) -> dict[int, Word]:
         if each.start in targets:
             state.forget()
         if each.opcode in (0xE8, 0xE9, 0xFF):
-            # `bnd` and the like stand before the opcode, which is the address of a site.
+            # The site's address is that of the opcode, after prefixes such as `bnd`.
             for at in calls & set(range(each.start, each.end)):
                 found[at] = state.registers.get(_ARGUMENTS[position], _UNKNOWN)
         _follow(each, state)
@@ -129,10 +130,10 @@ _JUMPS = frozenset((0xE9, 0xEB, *range(0xE0, 0xE4), *range(0x70, 0x80), *range(0
 
 
 def _follow(each: Instruction, state: _State) -> None:
-    """What holds behind an instruction of what held before it."""
+    """Update the state for an instruction."""
     opcode, in_register, on_stack = each.opcode, each.mod == 3, each.base in _FRAME
     if opcode in (0xE9, 0xEB, 0xC2, 0xC3, 0xCC) or (opcode == 0xFF and each.reg in (4, 5)):
-        state.forget()  # What follows is reached from elsewhere.
+        state.forget()  # the next instruction is reached from elsewhere
     elif opcode == 0xE8 or (opcode == 0xFF and each.reg in (2, 3)):
         for register in _CLOBBERED:
             state.forget_register(register)
@@ -159,14 +160,14 @@ def _follow(each: Instruction, state: _State) -> None:
         _lose(each, state)
 
 
-# What only reads: comparisons, tests, jumps on a condition, NOP and ENDBR64.
+# Instructions that only read: comparisons, tests, conditional jumps, NOP and ENDBR64.
 _READING = frozenset(
     (*range(0x38, 0x3E), 0x84, 0x85, 0x90, 0xA8, 0xA9, *range(0x70, 0x80), 0xF1E, 0xF1F, *range(0xF80, 0xF90))
 )
 
 
 def _lose(each: Instruction, state: _State) -> None:
-    """Forget all that an instruction may write."""
+    """Forget everything that an instruction may write."""
     if each.opcode in _READING:
         return
     if each.mod < 0 or each.opcode in (0xF6, 0xF7):
@@ -178,7 +179,7 @@ def _lose(each: Instruction, state: _State) -> None:
             state.forget_register(register + 8)
     if each.opcode == SHIFTS:
         state.registers.clear()
-    # LEA takes an address and leaves what is there.
+    # LEA computes an address and does not write to it.
     if each.base in _FRAME and each.opcode != 0x8D:
         for at in range(each.displacement, each.displacement + _WIDEST):
             state.stack.pop((each.base, at), None)
@@ -211,7 +212,7 @@ def _aarch64(code: bytes, calls: Set[int], position: int) -> dict[int, Word]:
 
 
 def _branch(word: int) -> int | None:
-    """Distance of B, B.cond, CBZ, CBNZ, TBZ, TBNZ; None for all else (Arm ARM, C4.1)."""
+    """Distance of B, B.cond, CBZ, CBNZ, TBZ or TBNZ; None for other instructions (Arm ARM, C4.1)."""
     for mask, bits, low, width in (
         (0xFC000000, 0x14000000, 0, 26),
         (0xFF000010, 0x54000000, 5, 19),
@@ -260,6 +261,6 @@ def _follow_word(word: int, state: _State) -> None:
                 state.stack.pop((_SP, at), None)
     else:
         state.forget_register(to)
-        # Another store relative to SP, or SP itself moves.
+        # Another store relative to SP, or a change of SP itself.
         if of == _SP if word & 0x0A000000 == 0x08000000 else to == _SP:
             state.forget_stack()

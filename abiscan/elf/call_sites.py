@@ -1,15 +1,14 @@
-"""Where the code calls an import, without a disassembler.
+"""Finds where code calls an import, without a disassembler.
 
-A call reaches an import in one of three ways, and each leaves bytes that can be searched for and then checked by
-arithmetic:
+A call reaches an import in one of three ways. Each leaves bytes that can be searched for and checked by arithmetic:
 
-- through a stub of the procedure linkage table, which jumps to what the loader wrote into the import's GOT slot;
+- through a stub of the procedure linkage table, which jumps to the address in the import's GOT slot;
 - through the GOT slot itself (`-fno-plt`);
 - by its address, loaded from the GOT slot and called later.
 
-A hit needs 32 bits of displacement to agree with one of a few addresses, so that bytes which only look like a call are
-one in billions; nothing else is decoded. x86-64: Intel SDM volume 2, CALL, JMP, MOV; AArch64: Arm ARM, B, BL, ADRP,
-LDR. Other machines yield nothing.
+A hit needs 32 bits of displacement that match one of a few addresses, so false hits are one in billions; nothing else
+is decoded. x86-64: Intel SDM volume 2, CALL, JMP, MOV; AArch64: Arm ARM, B, BL, ADRP, LDR. Other machines have no
+results.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
 from abiscan.model.limits import MAX_CODE
 
-# Sites kept for each import, the first ones in address order.
+# Maximum number of sites of each import, the first in address order.
 MAX_SITES: Final = 100
-# Entries of .symtab read for the names of functions; some 0.4 s.
+# Maximum number of .symtab entries read for function names; about 0.4 s.
 _MAX_SYMBOLS: Final = 1 << 20
 PT_GNU_EH_FRAME: Final = 0x6474E550
 
 
 def find_call_sites(elf: DynamicFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
-    """Where the code uses each import, in address order; names without a site are left out.
+    """Find where the code uses each import, in address order; names without a site are left out.
 
     Args:
         names: mangled names of imports of the file.
-        lines: whether to look for source lines in DWARF, where the file has any.
+        lines: whether to look up source lines in DWARF, if the file has it.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -100,20 +99,20 @@ def _text(elf: DynamicFile, segment: Segment) -> memoryview:
 # --- x86-64 -----------------------------------------------------------------------------------------------------
 
 # Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
-# Each begins with one fixed byte: the regular expression engine searches for that one ten times as fast as for a set.
+# Each begins with one fixed byte: the regular expression engine searches for one byte ten times as fast as for a set.
 _BY_SLOT = (
     rb"\xff[\x15\x25]",
     rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
     rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
 )
 _DIRECT = (rb"\xe8", rb"\xe9")
-# Bytes searched with one pattern: the smaller, the fewer upper halves a displacement can have, and the more patterns.
+# Bytes searched with one pattern. Smaller pieces leave fewer upper halves for a displacement, but need more patterns.
 _CHUNK: Final = 1 << 20
-# The same where it is the second byte that is looked at, of which a few targets leave a few values: where most calls
-# are calls of stubs, all upper halves are alike. 53 MiB with a million of those take a third of the time so.
+# The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
+# upper halves are alike. 53 MiB with a million of those take a third of the time.
 _PIECE: Final = 1 << 12
 _FEW: Final = 6
-# Bytes of code after which what was searched is let go of: of a library of 250 MB more than half is code.
+# Bytes of code after which searched pages are released: more than half of a library of 250 MB is code.
 _RELEASED: Final = 1 << 24
 
 
@@ -126,14 +125,14 @@ def _displacements(
     *,
     release: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[int, int, int]]:
-    """(start of the opcode, end of it, target) of what looks like one of the opcodes and a disp32 with a target among
-    `targets`, at the offsets in `part` of the text (default: all), in the order of addresses.
+    """(start of the opcode, end of it, target) of matches of an opcode and a disp32 with a target in `targets`, at the
+    offsets in `part` of the text (default: all), in address order.
 
-    Within a piece of code some bytes of the displacement to these targets can only have one of a few values, so that
-    the regular expression itself passes over nearly all other calls.
+    Within a piece of code some bytes of the displacement to these targets have only a few possible values, so the
+    regular expression itself skips nearly all other calls.
 
     Args:
-        release: called now and then with the offsets between which the search is over.
+        release: called from time to time with the range of offsets that was searched.
     """
     if not targets or not text:
         return
@@ -168,9 +167,9 @@ def _group_by_upper_half(targets: Sequence[int], part: range) -> Iterator[tuple[
 
 
 def _group_by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
-    """The same; the patterns come again every 64 KiB."""
+    """As `_group_by_upper_half`, by the second byte; the patterns repeat every 64 KiB."""
     first, last = targets[0] - part.stop - 16 >> 24, targets[-1] - part.start >> 24
-    # Addresses of a hostile file lie anywhere in 64 bits; 256 numbers in a row have every last byte.
+    # Addresses of a hostile file can be any 64-bit value; 256 consecutive numbers have every last byte.
     tops = _class(range(first, min(last, first + 255) + 1))
     patterns = []
     for start in range(0, 1 << 16, _PIECE):
@@ -181,12 +180,12 @@ def _group_by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple
 
 
 def _class(values: Iterable[int]) -> bytes:
-    """A pattern for a byte that is one of the values, modulo 256."""
+    """A pattern for a byte with one of the values, modulo 256."""
     return b"[" + b"".join(re.escape(bytes([value])) for value in sorted({each & 0xFF for each in values})) + b"]"
 
 
 def _upper_halves(first: int, last: int) -> bytes:
-    """A pattern for the upper two bytes of displacements whose upper half lies in a range."""
+    """A pattern for the upper two bytes of displacements whose upper half is in a range."""
     if last - first > 1024:
         return rb".."
     by_top: dict[int, list[int]] = {}
@@ -207,7 +206,7 @@ def _x86_64(
     for text, base, start, slot in _slot_reads(elf, code, slots, lazy, plt):
         name = slots[slot]
         if text[start] == 0xFF and text[start + 1] == 0x25:
-            # A stub, or a tail call of -fno-plt: the same bytes; a stub is where direct calls lead.
+            # A stub and a tail call of -fno-plt have the same bytes; direct calls lead only to a stub.
             stubs[base + _stub_start(text, start)] = name
             stubs[base + start] = name
         direct.append((name, base + start, text[start] == 0xFF))
@@ -230,9 +229,9 @@ def _x86_64(
 def _slot_reads(
     elf: DynamicFile, code: list[Segment], slots: Collection[int], lazy: Collection[int], plt: list[tuple[int, int]]
 ) -> list[tuple[memoryview, int, int, int]]:
-    """(text, its address, offset in it, slot) of what reads one of the slots."""
+    """(text, its address, offset in it, slot) of each instruction that reads one of the slots."""
     texts = [(_text(elf, segment), segment.address) for segment in code]
-    # A slot that is bound lazily is read by its stub alone: linkers give what loads the address a slot of its own.
+    # Only the stub reads a lazily bound slot: linkers give code that loads the address a slot of its own.
     found = [
         (text, base, start, slot)
         for text, base in texts
@@ -250,7 +249,7 @@ def _slot_reads(
 
 
 def _stub_start(text: memoryview, jump: int) -> int:
-    """The first byte of the stub: `endbr64` and the `bnd` prefix stand before the jump where CET is on."""
+    """The first byte of the stub: with CET, `endbr64` and a `bnd` prefix precede the jump."""
     if jump and text[jump - 1] == 0xF2:
         jump -= 1
     if jump >= 4 and bytes(text[jump - 4 : jump]) == b"\xf3\x0f\x1e\xfa":
@@ -271,7 +270,7 @@ def _plt_ranges(elf: DynamicFile) -> list[tuple[int, int]]:
 
 _BRANCH_TOP = re.compile(rb"[\x14-\x17\x94-\x97]")
 _ADRP_TOP = re.compile(rb"[\x90\xb0\xd0\xf0]")
-# Instructions between an ADRP and the LDR that uses it; compilers schedule others in between.
+# Maximum number of instructions between an ADRP and its LDR; compilers schedule others in between.
 _PAIR_DISTANCE = 8
 
 
@@ -350,7 +349,7 @@ class _Functions:
                     self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))
 
     def around(self, address: int) -> tuple[str | None, int | None]:
-        """The name and the start of the function around an address."""
+        """The name and start of the function around an address."""
         named = self._named.get(address)
         if named is not None:
             return named
@@ -359,7 +358,7 @@ class _Functions:
 
 
 def _addresses_within(addresses: list[int], start: int, length: int) -> list[int]:
-    """Those of the sorted `addresses` that lie in a range."""
+    """The sorted `addresses` that are in a range."""
     at = bisect_left(addresses, start)
     if at == len(addresses) or addresses[at] >= start + length:
         return []
@@ -368,7 +367,7 @@ def _addresses_within(addresses: list[int], start: int, length: int) -> list[int
 
 def _frame_starts(elf: DynamicFile) -> list[int]:
     """First addresses of all functions with unwind information, sorted: the table of .eh_frame_hdr (LSB core generic,
-    chapter 10.6), in the one encoding that linkers write."""
+    chapter 10.6), in the only encoding that linkers write."""
     image = elf.image
     for segment in image.segments:
         if segment.type != PT_GNU_EH_FRAME or segment.offset + segment.file_size > image.size or segment.file_size < 12:

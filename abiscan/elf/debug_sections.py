@@ -1,4 +1,4 @@
-"""Sections of debug information, unpacked where they are compressed (gABI, "Section Compression": SHF_COMPRESSED)."""
+"""Debug sections, decompressed if needed (gABI, "Section Compression": SHF_COMPRESSED)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _ZLIB, _ZSTD = 1, 2
 
 
 def debug_sections(elf: DynamicFile, names: tuple[bytes, ...], most: int) -> list[memoryview] | None:
-    """The contents of these sections, in place where they are not compressed, empty where one is not there; None where
-    they have more than `most` bytes together, or one cannot be unpacked: damaged, or of a kind that this Python cannot
-    read."""
+    """Contents of these sections: in place if uncompressed, empty if absent. None if they exceed `most` bytes together,
+    or one cannot be decompressed: it is damaged, or this Python does not support its method."""
     found = {name: each for name, each in named_sections(elf.image) if name in names}
     contents = []
     for name in names:
@@ -37,7 +36,7 @@ def _contents(image: Image, each: Section, most: int) -> memoryview | None:
     size = min(each.size, image.size - each.offset)
     if not each.flags & _SHF_COMPRESSED:
         return memoryview(image.buffer)[each.offset : each.offset + size] if size <= most else None
-    # Elf64_Chdr has a reserved word behind the type.
+    # Elf64_Chdr has a reserved word after the type.
     header = struct.Struct(image.endian + ("I4xQQ" if image.is64 else "III"))
     if size < header.size:
         return None

@@ -1,5 +1,5 @@
-"""Which device code a file carries, from the headers of its embedded images; of what is compressed no more than a table
-of contents is unpacked.
+"""Device code of a file, from the headers of its embedded images; of compressed ones only the table of contents is
+decompressed.
 
 Sections: .nv_fatbin and __nv_relfatbin of nvcc and of clang's CUDA mode, .hip_fatbin of HIP.
 """
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _CUDA = {b".nv_fatbin": False, b"__nv_relfatbin": True}
 _HIP = b".hip_fatbin"
-# Of what these hold, nothing is read but here.
+# Sections that are read only here.
 SECTIONS = frozenset((*_CUDA, _HIP))
 
-# (architecture, code, relocatable) -> (images, compressed, newest version of the code).
+# (architecture, code, relocatable), by which images, compressed ones and the newest code version are recorded.
 _Key = tuple[str, DeviceCode, bool]
 
 
 class _Found:
-    """What was read so far."""
+    """The images read so far."""
 
     def __init__(self) -> None:
         self.images: Counter[_Key] = Counter()
@@ -46,10 +46,10 @@ class _Found:
 
 
 def device_images(image: Image, path: str | os.PathLike[str] | None = None) -> DeviceImages:
-    """All device code of a file; where something stops the reading, what was read and why.
+    """Read all device code of a file; after an error, what was read and the reason.
 
     Args:
-        path: of the file that is mapped, where it is one.
+        path: path of the mapped file, if there is one.
     """
     found = _Found()
     if not read_sections(image):
@@ -93,21 +93,21 @@ def _dotted(version: tuple[int, int]) -> str:
 
 
 def _order(name: str) -> tuple[str, int, str]:
-    """`sm_90` before `sm_100`."""
+    """Sort key: `sm_90` before `sm_100`."""
     return name.rstrip("0123456789abcdef"), len(name.rstrip("af")), name
 
 
 def _cuda(read: Read, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
-    from abiscan.elf.fatbin import Head, entry_of, read_containers
+    from abiscan.elf.fatbin import Head, read_containers, read_entry
 
     containers: Counter[tuple[Head, ...]] = Counter()
     try:
-        # What an image is, is told once for each kind of container and not for each container.
+        # Entries are decoded once for each distinct container, not for each container.
         containers.update(read_containers(read, start, end))
     finally:
         for heads, count in containers.items():
             names, ptx = [], None
-            for entry in map(entry_of, heads):
+            for entry in map(read_entry, heads):
                 if entry.code is None:
                     found.unread.append(f"an image of an unknown kind ({entry.architecture})")
                     continue

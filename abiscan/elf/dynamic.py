@@ -1,4 +1,4 @@
-"""The dynamic section: what the file tells the loader (gABI, "Dynamic Section")."""
+"""The dynamic section (gABI, "Dynamic Section")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
 DF_SYMBOLIC, DF_TEXTREL, DF_BIND_NOW, DF_STATIC_TLS = 0x2, 0x4, 0x8, 0x10
 DF_1_NOW, DF_1_NOOPEN, DF_1_NODEFLIB, DF_1_PIE = 0x1, 0x40, 0x800, 0x08000000
 
-# Entries that are taken out of the file at once.
+# Number of entries that are read at a time.
 _CHUNK = 256
 
 
@@ -39,13 +39,13 @@ class Dynamic(Struct, frozen=True):
     """The decoded dynamic section.
 
     Attributes:
-        values: tag to value, the last one where a tag repeats, as the loader reads them.
+        values: tag to value; of repeated tags the last, as the loader reads them.
         needed: DT_NEEDED strings in order.
         filters: (number of DT_NEEDED entries before it, tag, string) of each DT_AUXILIARY and DT_FILTER.
-        lost_names: some DT_NEEDED string lies outside of the string table.
-        strtab, strtab_end: file offsets of .dynstr, and of the end of what is mapped behind it.
-        strings_end: file offset of its end by DT_STRSZ, which the loader does not look at.
-        address, is_writable: of the section itself, by its program header.
+        lost_names: whether a DT_NEEDED string lies outside of the string table.
+        strtab, strtab_end: file offsets of .dynstr, and of the end of the mapping that contains it.
+        strings_end: file offset of its end by DT_STRSZ, which the loader ignores.
+        address, is_writable: of the section itself, from its program header.
     """
 
     values: dict[int, int]
@@ -63,17 +63,17 @@ class Dynamic(Struct, frozen=True):
 
     @property
     def symbolic(self) -> bool:
-        """The object looks into itself before the global scope."""
+        """Whether the object is searched before the global scope (DT_SYMBOLIC)."""
         return DT_SYMBOLIC in self.values or bool(self.values.get(DT_FLAGS, 0) & DF_SYMBOLIC)
 
     @property
     def has_text_relocations(self) -> bool:
-        """Relocations may write to segments that are not writable: the loader makes them so meanwhile."""
+        """Whether relocations may write to read-only segments, which the loader makes writable meanwhile."""
         return DT_TEXTREL in self.values or bool(self.values.get(DT_FLAGS, 0) & DF_TEXTREL)
 
     @property
     def binds_now(self) -> bool:
-        """Functions are looked up when the object is opened, however it is opened (-z now)."""
+        """Whether functions are always resolved when the object is opened (-z now)."""
         return (
             DT_BIND_NOW in self.values
             or bool(self.values.get(DT_FLAGS, 0) & DF_BIND_NOW)
@@ -90,7 +90,7 @@ def _entries(image: Image, offset: int, count: int, layout: struct.Struct) -> It
     """(tag, value) up to DT_NULL.
 
     Raises:
-        UnreadableFile: there is none among the first `count` entries.
+        UnreadableFile: the first `count` entries have no DT_NULL.
     """
     for start in range(0, count, _CHUNK):
         size = min(_CHUNK, count - start) * layout.size
@@ -108,19 +108,19 @@ def _entries(image: Image, offset: int, count: int, layout: struct.Struct) -> It
 
 
 def read_dynamic(image: Image) -> Dynamic:
-    """Read the dynamic section through PT_DYNAMIC, as the loader does; section headers are not consulted.
+    """Read the dynamic section through PT_DYNAMIC, as the loader does; section headers are ignored.
 
     Raises:
-        UnreadableFile: there is none, or it or its string table lies outside of the file.
+        UnreadableFile: it is absent, or it or its string table lies outside of the file.
     """
-    # The last one that has bytes is the loader's (_dl_map_object_from_fd in elf/dl-load.c of glibc).
+    # The loader uses the last one that has bytes (_dl_map_object_from_fd in elf/dl-load.c of glibc).
     segment = next((s for s in reversed(image.segments) if s.type == PT_DYNAMIC and s.file_size), None)
     if segment is None:
         raise UnreadableFile(image.path, "ELF file without a dynamic section: a static executable or a debug file")
-    # The loader goes by p_vaddr. In debug files (objcopy --only-keep-debug) nothing stands behind it.
+    # The loader uses p_vaddr. In debug files (objcopy --only-keep-debug) it leads nowhere.
     offset, limit = image.extent_of(segment.address, "the dynamic section")
     layout = struct.Struct(image.endian + ("qQ" if image.is64 else "iI"))
-    # It reads up to DT_NULL, whatever size the program header gives; what comes at once is enough for most files.
+    # The loader reads up to DT_NULL and ignores the size in the program header.
     count = min((limit - offset) // layout.size, MAX_DYNAMIC_ENTRIES)
     values: dict[int, int] = {}
     needed: list[int] = []
@@ -139,8 +139,8 @@ def read_dynamic(image: Image) -> Dynamic:
     if not values:
         raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section is empty")
     if DT_STRTAB not in values or DT_SYMTAB not in values:
-        raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section names no symbol or string table")
-    # Names are read up to their zero byte: the loader does not look at DT_STRSZ.
+        raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section lacks a symbol or string table")
+    # Names are read up to their zero byte: the loader ignores DT_STRSZ.
     strtab, end = image.extent_of(values[DT_STRTAB], "the dynamic string table")
 
     def text(at: int | None, what: str) -> bytes | None:

@@ -1,7 +1,7 @@
-"""One open ELF file with its dynamic section: names looked up in it, and the facts of it as a value.
+"""An open ELF file with its dynamic section: name lookup, and its facts as a value.
 
-It imports nothing that takes it: analyses (call sites, vtables, debug information) are modules of their own, and
-`file.ElfFile` has them as methods.
+Analyses (call sites, vtables, debug information) are separate modules that import this one; `ElfFile` has them as
+methods.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class DynamicFile:
     """An ELF file with a dynamic section: shared object or dynamically linked executable.
 
     Attributes:
-        path: as the user would write it; used in messages.
-        mapped: path of the file on disk that `buffer` is a map of.
-        image, dynamic, symbols: the layers below, for stages that need the raw tables.
+        path: as given by the user; used in messages.
+        mapped: path of the file on disk that `buffer` maps.
+        image, dynamic, symbols: the layers below, for code that needs the raw tables.
 
     Raises:
-        UnreadableFile: it is no such file; the message says what it is.
+        UnreadableFile: it is another kind of file; the message names it.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class DynamicFile:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return self.image.size
 
     @property
@@ -122,7 +122,7 @@ class DynamicFile:
         return self.image.buffer
 
     def sha256(self) -> str:
-        """Of the whole file, in hexadecimal digits; what was left out is not unpacked for it."""
+        """SHA-256 of the whole file in hexadecimal. A partly unpacked file has it already and is not unpacked again."""
         if self._sha256 is None:
             from hashlib import sha256
 
@@ -171,25 +171,25 @@ class DynamicFile:
 
     @cached_property
     def referred(self) -> tuple[int, ...]:
-        """The symbols that relocations look up, each once, in the order in which the loader first meets them."""
+        """Symbols that relocations look up, each once, in the loader's order."""
         shift = self._info_shift
         return tuple(dict.fromkeys([info >> shift for info in self._looked_up]))
 
     def relocated(self, symbols: Container[int] | None = None) -> list[tuple[int, int]]:
-        """(symbol index, relocation type), each pair once, in the same order, of these symbols (default: of all)."""
+        """Distinct (symbol index, relocation type) in the same order, for these symbols (default: all)."""
         shift = self._info_shift
         mask = (1 << shift) - 1
         return [(info >> shift, info & mask) for info in self._looked_up if symbols is None or info >> shift in symbols]
 
     def is_bound_when_called(self, symbols: Container[int]) -> bool:
-        """Whether a lazy loader leaves these symbols (indices of .dynsym) open until they are called: the relocations
-        that refer to them are all those of calls, and the file does not ask to be bound at once."""
+        """Whether a lazy loader resolves these symbols (indices of .dynsym) only when they are called: only calls refer
+        to them, and the file does not request immediate binding."""
         slot = JUMP_SLOT.get(self.machine)
         return not self.dynamic.binds_now and all(kind == slot for _index, kind in self.relocated(symbols))
 
     @cached_property
     def open_references(self) -> list[RawSymbol]:
-        """Those of them that may be found nowhere; see `SymbolTable.open_references`."""
+        """Symbols of `referred` that may be defined nowhere; see `SymbolTable.open_references`."""
         return self.symbols.open_references(self.referred, defines=True)
 
     @cached_property
@@ -198,7 +198,7 @@ class DynamicFile:
 
     @cached_property
     def symbol_count(self) -> int:
-        """How many entries of the symbol table count: those that are referred to, and those that can be found."""
+        """Number of symbol table entries that are referred to or can be found."""
         return self.symbols.count(self._at_least)
 
     def undefined(self) -> list[RawSymbol]:
@@ -207,7 +207,7 @@ class DynamicFile:
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """Every undefined entry of .dynsym that has a name, in table order."""
+        """Every named undefined entry of .dynsym, in table order."""
         relocated = set(self.referred)
         table = self.symbols
         versions = {
@@ -235,14 +235,14 @@ class DynamicFile:
         return tuple(found)
 
     def exports_name(self, name: str | bytes) -> bool:
-        """Whether some entry of this name can satisfy an unversioned reference's name test: defined, not local, not
-        hidden. Versions are not weighed; `loader` does that."""
+        """Whether an entry of this name is defined, neither local nor hidden. Versions are ignored; `loader` checks
+        them."""
         raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
         table = self.symbols.hash_table
         return table is not None and any(self._is_export(self.symbols.raw(index)) for index in table.find(raw))
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those for which `exports_name` is true."""
+        """The names for which `exports_name` is true."""
         table = self.symbols.hash_table
         if table is None:
             return frozenset()
@@ -262,7 +262,7 @@ class DynamicFile:
         )
 
     def export(self, name: str) -> Export | None:
-        """The export of this name (the default version first), looked up through the hash table."""
+        """The export of this name (the default version first), through the hash table."""
         raw = name.encode("utf-8", "surrogateescape")
         table = self.symbols.hash_table
         numbers = () if table is None else table.find(raw)
@@ -271,7 +271,7 @@ class DynamicFile:
         return min(exports, key=lambda e: e.hidden_version, default=None)
 
     def exports(self) -> Iterator[Export]:
-        """Every export, in table order. This enumerates: 0.3 s for libtorch_cpu; a plain scan never calls it."""
+        """Every export, in table order. Slow: 0.3 s for libtorch_cpu; a plain scan never calls it."""
         for symbol in self.symbols.table():
             if self._is_export(symbol):
                 name = _text(self.symbols.name_of(symbol))
@@ -295,9 +295,8 @@ class DynamicFile:
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exports whose mangled name starts with `prefix`, sorted, at most `limit`.
 
-        Found by searching .dynstr for the bytes, which takes milliseconds where enumerating takes a third of a second;
-        each hit is then confirmed through the hash table. A name whose string is shared as the tail of a longer one
-        is found too.
+        .dynstr is searched for the bytes, in milliseconds instead of a third of a second for all exports; each hit is
+        confirmed through the hash table. A name whose string is the tail of a longer one is found too.
         """
         wanted = prefix.encode("utf-8", "surrogateescape")
         if not wanted:
@@ -325,11 +324,11 @@ class DynamicFile:
 
     @property
     def version_definitions(self) -> tuple[str, ...]:
-        """Names of .gnu.version_d, the file's own included."""
+        """Names of .gnu.version_d, including the name of the file itself."""
         return tuple(version.name for version, _index, _flags in self.symbols.version_records.definitions)
 
     def facts(self) -> SharedObject:
-        """Everything that later stages read of the file, as a value."""
+        """All facts about the file that later stages use."""
         needs = tuple(
             VersionNeed(library, version.name, version.weak)
             for library, entries in self.symbols.version_records.needs
@@ -359,7 +358,7 @@ class DynamicFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The map is released with its last view; closing it here would break views that callers still hold.
+        # The map is released with its last view; closing it here would break views that callers still have.
         return None
 
 
@@ -367,7 +366,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-# The files of a package are asked for the names of one of them, one file after the other.
+# All files of a package are searched for the names of one file, one after the other.
 @lru_cache(maxsize=2)
 def _hashed(names: tuple[str, ...]) -> tuple[list[bytes], list[int]]:
     raws = [name.encode("utf-8", "surrogateescape") for name in names]

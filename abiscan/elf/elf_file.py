@@ -1,6 +1,6 @@
-"""An open ELF file with all that is read of it: the facade of this room.
+"""An open ELF file with all of its analyses: the facade of this room.
 
-Few files are asked for these, and each is a module of its own, imported then.
+Few files need them, so each is a module of its own that is imported on use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ElfFile(DynamicFile):
-    """A `binary.Binary`: `DynamicFile`, and the analyses of its code, data and debug information."""
+    """A `binary.Binary`: `DynamicFile` with analyses of code, data and debug information."""
 
     def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
         """See `vtables.read_vtables`."""

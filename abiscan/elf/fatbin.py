@@ -1,6 +1,6 @@
-"""NVIDIA's fat binaries: containers of device code, of which only the headers are read.
+"""NVIDIA fat binaries: containers of device code, of which only the headers are read.
 
-The format is undocumented. What stands here agrees with cuobjdump 13.5 on files of nvcc 11.8 to 13.2. A container is a
+The format is undocumented. This description agrees with cuobjdump 13.5 on files of nvcc 11.8 to 13.2. A container is a
 header (magic, version, size of the header, size of the payload) and a payload of entries; an entry is a header and an
 image::
 
@@ -8,7 +8,7 @@ image::
     4  u32 size of the header                                     28  u32 architecture: X * 10 + Y
                                                                   40  u64 flags
 
-Containers of .nv_fatbin are what the runtime loads; those of __nv_relfatbin (`nvcc -rdc=true`) were linked into one.
+The runtime loads the containers of .nv_fatbin; those of __nv_relfatbin (`nvcc -rdc=true`) were linked into one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MAGIC = 0xBA55ED50
 _MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 _CONTAINER = struct.Struct("<IHHQ")
 _ENTRY = struct.Struct("<HHIQ8xHHI8xQ")
-# What a container, and an entry, takes at least; of its header this much must be there.
+# Minimum size of a container header and of an entry header.
 CONTAINER_HEADER, LEAST_HEADER = _CONTAINER.size, _ENTRY.size
-# A container mostly begins where the one before ends, and its first image behind a header of this size.
+# A container usually begins where the previous one ends, with its first image after a header of this size.
 _BEGINS = CONTAINER_HEADER + LEAST_HEADER
-# How the containers of all known compilers begin: magic, version 1, a header of 16 bytes.
+# Start of the containers of all known compilers: magic, version 1, a header of 16 bytes.
 BEGINNING = _CONTAINER.pack(MAGIC, 1, _CONTAINER.size, 0)[:8]
 _PTX, _ELF, _LTO_IR = 1, 2, 8
 _KINDS = {
@@ -44,11 +44,11 @@ _KINDS = {
 # LZ4 (nvcc up to 12.x, and -compress-mode=speed) and zstd.
 _COMPRESSED = 0x2000 | 0x8000
 _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 1 << 20, 1 << 21
-# What tells an image, as it stands in its header: a file has thousands of images and some dozens of these.
+# The fields of an entry header that describe the image: a file has thousands of images but few distinct descriptions.
 _APART = struct.Struct("<4sIQ8x24s")
 _HEAD = struct.Struct("<H2xHHI8xQ")
 Head = bytes
-# No alignment puts more than this between two containers; mostly it is less than the first.
+# Larger than any alignment gap between two containers; usually the first is enough.
 _GAPS = (16, 4096)
 
 
@@ -56,7 +56,7 @@ class FatbinEntry(Struct, frozen=True):
     """The header of one image.
 
     Attributes:
-        code: None where nobody has told what images of its kind are.
+        code: None for an unknown kind.
         version: of the PTX ISA, or of the format of machine code.
     """
 
@@ -67,17 +67,17 @@ class FatbinEntry(Struct, frozen=True):
 
 
 class ContainerError(ValueError):
-    """What follows in a section cannot be read; the text says why."""
+    """The rest of a section cannot be read; the text is the reason."""
 
 
 def read_containers(read: Read, start: int, end: int) -> Iterator[tuple[Head, ...]]:
-    """The images of each container in these bytes of a section, in their order; `entry_of` says what each is.
+    """The images of each container in a range of a section, in order; decode them with `read_entry`.
 
     Args:
-        read: of the file, up to `end` at least.
+        read: reads the file, at least up to `end`.
 
     Raises:
-        ContainerError: something else stands there. What came before is whole.
+        ContainerError: there is something else. Containers before it are complete.
     """
     at, budget = start, MAX_DEVICE_IMAGES
     while at < end:
@@ -99,8 +99,8 @@ def read_containers(read: Read, start: int, end: int) -> Iterator[tuple[Head, ..
         yield heads
 
 
-def entry_of(head: Head) -> FatbinEntry:
-    """What the header of an image says."""
+def read_entry(head: Head) -> FatbinEntry:
+    """Decode the header of an image."""
     kind, minor, major, number, flags = _HEAD.unpack(head)
     prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
     suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
@@ -108,12 +108,12 @@ def entry_of(head: Head) -> FatbinEntry:
 
 
 def _next(read: Read, at: int, end: int) -> int:
-    """Where the next container begins, behind zeros; `end` where none does."""
+    """The start of the next container after zeros; `end` if there is none."""
     for gap in _GAPS:
         window = read(min(end - at, gap), at)
         found = window.find(_MAGIC_BYTES)
         if window[: len(window) if found < 0 else found].strip(b"\0"):
-            continue  # in the shorter window a part of the next one's magic may stand
+            continue  # the shorter window may end inside the next magic
         if found >= 0:
             return at + found
         if at + gap >= end:
@@ -122,8 +122,8 @@ def _next(read: Read, at: int, end: int) -> int:
 
 
 def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None:
-    """(size of the header, size of what it is of) of a container, or of an image, that begins here; None where
-    neither does, or `data` ends before."""
+    """(header size, payload size) of a container, or of an image, at an offset; None if there is none, or `data` ends
+    before."""
     if container:
         if at + CONTAINER_HEADER > len(data):
             return None
@@ -136,11 +136,11 @@ def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None
 
 
 def _heads(read: Read, at: int, end: int, data: bytes, budget: int) -> tuple[Head, ...]:
-    """The heads of the images between two offsets.
+    """The headers of the images between two offsets.
 
     Args:
-        data: what the first begins with, as far as it was read.
-        budget: images that may yet follow.
+        data: the start of the first header, if it was already read.
+        budget: number of images that may follow.
     """
     found: list[Head] = []
     append, apart, least = found.append, _APART.unpack, LEAST_HEADER

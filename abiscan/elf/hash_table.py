@@ -1,4 +1,4 @@
-"""The hash tables by which a loader finds an export, DT_GNU_HASH and DT_HASH, read straight from the map."""
+"""The hash tables through which a loader finds an export, DT_GNU_HASH and DT_HASH, read from the mapped file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_CHAIN_STEPS
 
-# Bytes of one chain after which it is counted.
+# Chains of more bytes count towards MAX_CHAIN_STEPS.
 _LONG_CHAIN = 4096
 
 
 class _Table:
-    """What both kinds need of the symbol table that they lead into.
+    """Common part: the symbol table that both kinds refer to.
 
     Args:
-        start, end: file offsets of .dynsym, and of the end of what is mapped behind it.
-        entry: bytes of one of its entries.
+        start, end: file offsets of .dynsym, and of the end of the mapping that contains it.
+        entry: size of an entry in bytes.
     """
 
     def __init__(self, image: Image, dynamic: Dynamic, start: int, end: int, entry: int) -> None:
@@ -31,10 +31,10 @@ class _Table:
         self._walked = 0
 
     def _note_walk(self, steps: int) -> None:
-        """Chains of a real table have two or three entries; one that a linker did not make must not cost hours.
+        """Count steps: real chains have two or three entries, and a crafted one must not cost hours.
 
         Raises:
-            UnreadableFile: the lookups so far have gone through more of them than any real file needs.
+            UnreadableFile: the lookups so far took more steps than any real file needs.
         """
         self._walked += steps
         if self._walked > MAX_CHAIN_STEPS:
@@ -45,7 +45,7 @@ class GnuHashTable(_Table):
     """DT_GNU_HASH.
 
     Raises:
-        UnreadableFile: it lies outside of the file.
+        UnreadableFile: the table lies outside of the file.
     """
 
     def __init__(self, image: Image, dynamic: Dynamic, start: int, end: int, entry: int) -> None:
@@ -61,7 +61,7 @@ class GnuHashTable(_Table):
             raise UnreadableFile(image.path, "corrupt ELF file: its GNU hash table ends outside of what is mapped")
         image.need(filter_at, at)
         self._buckets = image.words(at, nbuckets, "I", "the GNU hash table's buckets")
-        # The words of its filter as bytes, the lowest first.
+        # The filter as bytes, the lowest first.
         self._filter: Sequence[int] = memoryview(image.buffer)[filter_at:at]
         if not image.little_endian:
             import array
@@ -76,12 +76,12 @@ class GnuHashTable(_Table):
         return 8 * len(self._filter) // self._bits, self._shift, len(self._buckets)
 
     def find(self, name: bytes) -> list[int]:
-        """Indices of all entries of this name that the table reaches, in chain order."""
+        """Indices of all entries of this name that the table leads to, in chain order."""
         hashed = gnu_hash(name)
         return self.find_screened(name, hashed) if self.screen((hashed,), (0,)) else []
 
     def screen(self, hashes: Sequence[int], positions: Iterable[int]) -> list[int]:
-        """Those of `positions` whose name may be here, by the filter: a few in a hundred of the others pass too.
+        """`positions` whose name passes the filter; a few per cent of absent names pass too.
 
         Args:
             hashes: `gnu_hash` of each name.
@@ -91,8 +91,8 @@ class GnuHashTable(_Table):
         room = 8 * len(data)
         if not data or not self._buckets:
             return []
-        # Bit h % bits of word h / bits is bit h of all words together, and so one of byte h / 8. A name that is not
-        # here takes 0.12 us so; by words, which are integers of more than one digit to Python, 0.19.
+        # Bit h % bits of word h / bits is bit h of all words together, and so a bit of byte h / 8. An absent name takes
+        # 0.12 us this way; with words, which are integers of more than one digit in Python, 0.19.
         return [
             i
             for i in positions
@@ -101,13 +101,13 @@ class GnuHashTable(_Table):
         ]
 
     def find_screened(self, name: bytes, hashed: int) -> list[int]:
-        """As `find`, of a name that `screen` lets through.
+        """As `find`, for a name that has passed `screen`.
 
         Args:
             hashed: `gnu_hash(name)`.
 
         Raises:
-            UnreadableFile: a chain leads out of what is mapped, or chains are endless.
+            UnreadableFile: a chain leaves the mapping, or chains are endless.
         """
         buckets = self._buckets
         index = buckets[hashed % len(buckets)]
@@ -117,7 +117,7 @@ class GnuHashTable(_Table):
         buffer, size = self._image.buffer, self._end
         unpack, entry = self._u32, self._entry
         wanted = name + b"\0"
-        # The loader counts from where the chain of symbol 0 would be, which may be in front of the table.
+        # The loader counts from where the chain of symbol 0 would be, which may precede the table.
         at = self._chains + 4 * (index - self._symoffset)
         first = at
         # st_name is the first field of an entry in either class.
@@ -133,27 +133,27 @@ class GnuHashTable(_Table):
             symbol += entry
             at += 4
         else:
-            raise UnreadableFile(self._image.path, "corrupt ELF file: its GNU hash table leads out of what is mapped")
+            raise UnreadableFile(self._image.path, "corrupt ELF file: its GNU hash table leaves its mapping")
         if at - first > _LONG_CHAIN:
             self._note_walk((at - first) // 4)
         return found
 
     def unreached(self, indices: Sequence[int], names: Sequence[bytes]) -> set[int]:
-        """Those of the entries that a lookup of their own name does not come upon: the table does not lead to them.
+        """Entries that a lookup of their own name does not find: the table does not lead to them.
 
         Args:
-            names: of each entry.
+            names: name of each entry.
         """
         buckets, symoffset = self._buckets, self._symoffset
         if not buckets:
             return set(indices)
         start, count = self._start, len(buckets)
-        # Of the chain's words, that of symbol 0, which may be in front of the table.
+        # Position of the chain word of symbol 0, which may precede the table.
         zero = (self._chains - start) // 4 - symoffset
         room = min((self._end - start) // 4, max(0, zero + max(indices, default=-1) + 1))
         chain = self._image.words(start, room, "I", "the GNU hash table")
         hashes = gnu_hashes(names)
-        # By bucket, up to which symbol its chain goes on: it is gone along once, however many are asked about.
+        # Bucket -> symbol up to which its chain continues: each chain is followed once for all entries.
         reached: dict[int, int] = {}
 
         def leads(at: int, index: int) -> bool:
@@ -175,8 +175,8 @@ class GnuHashTable(_Table):
         )
 
     def count_entries(self) -> tuple[int, bool]:
-        """How many entries the symbol table has at least, and whether that is all: where nothing is exported, this
-        table says nothing of those behind."""
+        """Minimum number of entries of the symbol table, and whether that is all. Without exports this table does not
+        have the number of entries."""
         last = max(self._buckets, default=0)
         if last < self._symoffset:
             return self._symoffset, False
@@ -193,7 +193,7 @@ class SysvHashTable(_Table):
     """DT_HASH, with the methods of `GnuHashTable`.
 
     Raises:
-        UnreadableFile: it lies outside of the file.
+        UnreadableFile: the table lies outside of the file.
     """
 
     def __init__(self, image: Image, dynamic: Dynamic, start: int, end: int, entry: int) -> None:
@@ -206,10 +206,10 @@ class SysvHashTable(_Table):
         self._chains = image.words(at + 8 + 4 * nbucket, nchain, "I", "the hash table's chains")
 
     def find(self, name: bytes) -> list[int]:
-        """Indices of all entries of this name that the table reaches, in chain order.
+        """Indices of all entries of this name that the table leads to, in chain order.
 
         Raises:
-            UnreadableFile: a chain leads out of a table, or chains are endless.
+            UnreadableFile: a chain leaves a table, or chains are endless.
         """
         buckets, chains, image = self._buckets, self._chains, self._image
         if not buckets:
@@ -219,7 +219,7 @@ class SysvHashTable(_Table):
         index = buckets[sysv_hash(name) % len(buckets)]
         steps = 0
         while index:
-            # A cycle in a damaged chain must not hang: no chain is longer than the table.
+            # A cycle in a damaged chain must end: no chain is longer than the table.
             if index >= len(chains) or steps > len(chains):
                 raise UnreadableFile(image.path, "corrupt ELF file: its hash table has endless chains")
             symbol = self._symbols + index * self._entry
@@ -235,7 +235,7 @@ class SysvHashTable(_Table):
         return found
 
     def find_screened(self, name: bytes, hashed: int) -> list[int]:
-        """The same: this table has no use for `gnu_hash`."""
+        """As `find`: this table does not use `gnu_hash`."""
         return self.find(name)
 
     def screen(self, hashes: Sequence[int], positions: Iterable[int]) -> list[int]:
@@ -247,7 +247,7 @@ class SysvHashTable(_Table):
         return {index for index, name in zip(indices, names, strict=True) if index not in self.find(name)}
 
     def count_entries(self) -> tuple[int, bool]:
-        """As `GnuHashTable.count_entries`: there is a chain's word for each entry."""
+        """As `GnuHashTable.count_entries`: there is a chain word for each entry."""
         return len(self._chains), True
 
 
@@ -255,15 +255,15 @@ HashTable = GnuHashTable | SysvHashTable
 
 
 def read_hash_table(image: Image, dynamic: Dynamic, start: int, end: int, entry: int) -> HashTable | None:
-    """The table that glibc looks into: DT_GNU_HASH alone where both are there, even if it has no buckets
-    (_dl_setup_hash); None where the file has neither, and nothing of it can be looked up.
+    """Read the table that glibc uses: DT_GNU_HASH if present, even without buckets (_dl_setup_hash), otherwise DT_HASH.
+    None if the file has neither: then no lookup finds anything.
 
     Args:
-        start, end: file offsets of .dynsym, and of the end of what is mapped behind it.
-        entry: bytes of one of its entries.
+        start, end: file offsets of .dynsym, and of the end of the mapping that contains it.
+        entry: size of an entry in bytes.
 
     Raises:
-        UnreadableFile: it lies outside of the file.
+        UnreadableFile: the table lies outside of the file.
     """
     if DT_GNU_HASH in dynamic.values:
         return GnuHashTable(image, dynamic, start, end, entry)

@@ -1,4 +1,4 @@
-"""The two hash functions by which a loader finds an export."""
+"""The two hash functions of symbol lookup."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from functools import lru_cache
 # The digits of 5381 in base 33: the hash of a name is the polynomial of these and its bytes.
 _SEED = bytes((5381 // 33, 5381 % 33))
 _NARROWEST = 32
-# Bytes of names that are hashed as one integer.
+# Number of bytes of names that are hashed as one integer.
 _BLOCK = 1 << 15
 
 
-# The same name is looked up in one library after the other.
+# The same name is looked up in many libraries.
 @lru_cache(maxsize=64)
 def gnu_hash(name: bytes) -> int:
-    """DT_GNU_HASH's function (djb2, modulo 2**32)."""
+    """The function of DT_GNU_HASH (djb2, modulo 2**32)."""
     h = 5381
     for byte in name:
         h = h * 33 + byte & 0xFFFFFFFF
@@ -26,7 +26,7 @@ def gnu_hash(name: bytes) -> int:
 
 
 def sysv_hash(name: bytes) -> int:
-    """DT_HASH's function (gABI, "Hash Table")."""
+    """The function of DT_HASH (gABI, "Hash Table")."""
     h = 0
     for byte in name:
         h = (h << 4) + byte
@@ -36,11 +36,11 @@ def sysv_hash(name: bytes) -> int:
 
 
 def gnu_hashes(names: Sequence[bytes]) -> list[int]:
-    """`gnu_hash` of each name, all at once: some ten times as fast for the thousands of names that a library imports.
+    """`gnu_hash` of each name, about ten times as fast for the thousands of imports of a library.
 
-    The hash of b1..bn is 5381 * 33**n + b1 * 33**(n-1) + ... + bn, a polynomial in 33, the first digits of which are
-    those of 5381. Names of about the same length are laid into one big integer, so that a few operations on it do the
-    work of one per character.
+    The hash of b1..bn is 5381 * 33**n + b1 * 33**(n-1) + ... + bn, a polynomial in 33 whose first digits are those of
+    5381. Names of similar length are packed into one big integer, so that a few operations on it replace one per
+    character.
     """
     lengths = [len(name) for name in names]
     order = sorted(range(len(names)), key=lengths.__getitem__)
@@ -61,12 +61,13 @@ def gnu_hashes(names: Sequence[bytes]) -> list[int]:
 
 @lru_cache(maxsize=32)
 def _masks(bits: int) -> tuple[int, ...]:
-    """Of integers of 2**bits bytes: the first and the second byte of every two, the second and the fourth pair of bytes
-    of every eight, and four bytes of every eight; what has two bytes or more begins where `_polynomials` has it."""
+    """Masks for integers of 2**bits bytes: the first and second byte of every two, the second and fourth pair of bytes
+    of every eight, and four bytes of every eight; fields of two bytes or more begin where `_polynomials` leaves
+    them."""
     masks = []
     for first, kept, width in ((0, 1, 2), (1, 1, 2), (1, 2, 4), (3, 2, 4), (3, 4, 8)):
         mask = (1 << 8 * kept) - 1 << 8 * first
-        # Doubled until it is long enough: making an integer of as many bytes costs six times as much.
+        # Doubled until long enough: making an integer from that many bytes takes six times as long.
         size = width
         while size < 1 << bits:
             mask |= mask << 8 * size
@@ -76,16 +77,16 @@ def _masks(bits: int) -> tuple[int, ...]:
 
 
 def _polynomials(names: list[bytes], longest: int) -> list[int]:
-    """The hashes of names of at most `longest` bytes."""
+    """Hashes of names of at most `longest` bytes."""
     count, columns = len(names), len(_SEED) + longest + 7 >> 3
     words = array("Q", b"".join([(_SEED + name).rjust(8 * columns, b"\0") for name in names]))
-    # The last eight characters of all names, before them those in front of these, and so on: half of the columns are
-    # then half of the integer.
+    # The last eight characters of all names, preceded by the eight before them, and so on: half of the columns are then
+    # half of the integer.
     data = b"".join([words[at::columns] for at in range(columns - 1, -1, -1)])
     value = int.from_bytes(data, "little")
     even, odd, even_pair, odd_pair, low = _masks(len(data).bit_length())
-    # Digits of one character become digits of two, of four and of eight. Each is left where the higher of its two was,
-    # 24 bits up in the end, which saves the shifts.
+    # Digits of one character become digits of two, four and eight. Each stays at the position of its higher half, 24
+    # bits up in the end, which saves the shifts.
     value = (value & even) * (33 << 8) + (value & odd)
     value = (value & even_pair) * (33**2 << 16) + (value & odd_pair)
     value = (value & low) * 33**4 + (value >> 32 & low)

@@ -1,4 +1,4 @@
-"""A file as a bounded buffer: ELF header, program headers, and addresses turned into offsets."""
+"""A file as a bounded buffer: ELF header, program headers, and translation of addresses to offsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 
-# e_machine (gABI, "ELF Header"); names as `uname -m` has them, where it has one.
+# e_machine (gABI, "ELF Header"); names as printed by `uname -m`, if it has one.
 MACHINES = {
     3: "i386",
     8: "mips",
@@ -40,10 +40,10 @@ class Image(FileBuffer):
     """The mapped file with its headers read.
 
     Args:
-        sparse: where parts of it were left out of `buffer`; whoever asks for one gets the whole file.
+        sparse: ranges that are missing in `buffer`; reading one of them unpacks the whole file.
 
     Raises:
-        UnreadableFile: no ELF file, or its header or program headers lie outside of it.
+        UnreadableFile: it is not an ELF file, or its header or program headers lie outside of it.
     """
 
     format_name: ClassVar = "ELF"
@@ -82,7 +82,7 @@ class Image(FileBuffer):
         self.machine = MACHINES.get(machine, f"EM_{machine}")
         if machine == 21 and not self.little_endian:
             self.machine = "ppc64"
-        # Before the tables: a core dump or an object file is named for what it is, whatever else is wrong with it.
+        # Before the tables: a core dump or an object file is reported as such even if it is damaged.
         if self.type == ET_REL:
             raise UnreadableFile(path, "an object file (.o), not a shared object: link it first (-shared)")
         if self.type == ET_CORE:
@@ -95,7 +95,7 @@ class Image(FileBuffer):
 
     @cached_property
     def areas(self) -> tuple[Area, ...]:
-        """The memory of the file once it is mapped."""
+        """The memory of the file after mapping."""
         return map_segments(self.loads, is_dynamic=self.type == ET_DYN)
 
     def _read_segments(self, offset: int, entry_size: int, count: int) -> tuple[Segment, ...]:
@@ -109,7 +109,7 @@ class Image(FileBuffer):
         return tuple(self.segments_at(offset, count))
 
     def segments_at(self, offset: int, count: int | None = None) -> list[Segment]:
-        """Program headers as they stand at a file offset, as many as the file has or `count`."""
+        """Program headers at a file offset; as many as the file has, or `count`."""
         layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
         number = len(self.segments) if count is None else count
         segments = []
@@ -122,18 +122,18 @@ class Image(FileBuffer):
         return segments
 
     def truncated_segment(self) -> Segment | None:
-        """The first PT_LOAD segment that ends beyond the end of the file, if one does."""
+        """The first PT_LOAD segment that ends beyond the end of the file; None if there is none."""
         for segment in self.loads:
             if segment.file_size and segment.offset + segment.file_size > self.size:
                 return segment
         return None
 
     def extent_of(self, address: int, what: str) -> tuple[int, int]:
-        """(offset, end) of the file's bytes that are mapped at a virtual address, up to where in memory something else
-        follows them or nothing.
+        """(offset, end) of the bytes of the file that are mapped at a virtual address, up to the end of the contiguous
+        mapping.
 
         Raises:
-            UnreadableFile: no byte of the file is mapped there; `what` names the table for the message.
+            UnreadableFile: no byte of the file is mapped there; `what` names the table in the message.
         """
         areas = self.areas
         number = next((n for n, area in enumerate(areas) if area.start <= address < area.end), None)
@@ -154,7 +154,7 @@ class Image(FileBuffer):
         """The file offset of `size` bytes at a virtual address.
 
         Raises:
-            UnreadableFile: they are not all there, as the loader maps the file; `what` names the table for the message.
+            UnreadableFile: not all of them are mapped; `what` names the table in the message.
         """
         offset, end = self.extent_of(address, what)
         if size < 0 or offset + size > end:

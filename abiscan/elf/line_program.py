@@ -1,6 +1,6 @@
-"""A unit's line number program, read straight from .debug_line: versions 2 to 5 (DWARF 5, section 6.2).
+"""A unit's line number program, read from .debug_line: versions 2 to 5 (DWARF 5, section 6.2).
 
-Every count is held against the bytes that stand behind it, so that the time is bounded by the size of the unit.
+Every count is checked against the bytes that follow, so the time is bounded by the size of the unit.
 
 pyelftools is not used for this, since it makes an object for each row: all programs of libpython 3.13 (3.4 MB, 1.85
 million rows) take 1.1 s of CPU time here and 20.7 s with it (pyelftools 0.33, CPython 3.11).
@@ -16,22 +16,22 @@ from msgspec import Struct
 
 # Directory and file entries of version 5: DW_LNCT_* (section 6.2.4.1).
 _PATH, _DIRECTORY = 1, 2
-# DW_FORM_* that they may have (section 7.5.6): those of fixed size, and `data16`, which holds an MD5.
+# Allowed DW_FORM_* (section 7.5.6): those of fixed size, and `data16`, which holds an MD5.
 _NUMBERS = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8}
 _MD5, _STRING, _BLOCK, _UDATA, _STRP, _LINE_STRP = 0x1E, 0x08, 0x09, 0x0F, 0x0E, 0x1F
 
 
-class DamagedLines(Exception):  # noqa: N818 - of the program, and the way out of it
-    """The program or its header does not hold what it says."""
+class DamagedLines(Exception):  # noqa: N818 - describes the program, and ends the search
+    """The line program or its header is damaged."""
 
 
 class LineSections(Struct, frozen=True):
-    """What line programs are read from.
+    """Sections of line programs.
 
     Attributes:
         programs: .debug_line.
         strings, line_strings: .debug_str and .debug_line_str.
-        order: of the file's bytes.
+        order: byte order of the file.
     """
 
     programs: bytes
@@ -43,14 +43,14 @@ class LineSections(Struct, frozen=True):
 def find_lines(
     sections: LineSections, offset: int, addresses: Sequence[int], found: dict[int, tuple[str, int]]
 ) -> None:
-    """Add (file as the compiler was given it, line from 1) of those addresses that the unit at `offset` has rows for
-    and that `found` lacks.
+    """Add (file as given to the compiler, line from 1) for the addresses that the unit at `offset` has rows for and
+    that `found` lacks.
 
     Args:
         addresses: sorted.
 
     Raises:
-        DamagedLines: from there on; what was read until then is in `found`.
+        DamagedLines: the program is damaged; `found` has the addresses before that point.
     """
     try:
         header = _Header(sections, offset)
@@ -60,7 +60,7 @@ def find_lines(
 
 
 def unit_size(sections: LineSections, offset: int) -> int:
-    """Bytes of the unit at `offset`, as it says itself."""
+    """Size of the unit at `offset` in bytes, from its header."""
     data, order = sections.programs, sections.order
     length = int.from_bytes(data[offset : offset + 4], order)
     return 12 + int.from_bytes(data[offset + 4 : offset + 12], order) if length == 0xFFFFFFFF else 4 + length
@@ -106,7 +106,8 @@ class _Header:
         self._files.append((name, directory))
 
     def file_name(self, number: int) -> str:
-        """Version 5 counts files and directories from 0, earlier ones from 1: directory 0 is the compilation's."""
+        """Version 5 counts files and directories from 0, earlier ones from 1; directory 0 is that of the
+        compilation."""
         first = 0 if self.version == 5 else 1
         if not first <= number < len(self._files) + first:
             return "?"
@@ -120,7 +121,7 @@ class _Header:
     def _entries(self) -> list[tuple[bytes, int]]:
         formats = [(self._uleb(), self._uleb()) for _ in range(self._number(1))]
         count = self._uleb()
-        # Each entry has a byte at least, or there is nothing in it.
+        # Each entry has at least one byte, or no content.
         if count > len(self.data) - self._at or (count and not formats):
             raise DamagedLines(f"{count} directories or files")
         found = []
@@ -176,8 +177,8 @@ class _Header:
 
 
 def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, int]]) -> None:
-    """The state machine (section 6.2.5), of its registers those that are asked for. A row holds from its address to
-    that of the next one of its sequence."""
+    """Run the state machine (section 6.2.5) with the registers that are needed. A row applies from its address to that
+    of the next row of its sequence."""
     data, order, wide = header.data, header._sections.order, len(addresses)
     step, line_base, line_range, operands = header.step, header.line_base, header.line_range, header.operands
     opcode_base = len(operands)
@@ -231,7 +232,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
         if not is_row:
             continue
         if in_row and address >= row_address:
-            # An address may grow beyond any that there is.
+            # Addresses may exceed any real one.
             while goal < address and wanted < wide:
                 if goal not in found:
                     found[goal] = (header.file_name(row_file), row_line)
@@ -246,7 +247,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
 
 
 def _uleb(data: bytes, at: int) -> tuple[int, int]:
-    """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6)."""
+    """(value, offset after it) of a LEB128 number of at most ten bytes (section 7.6)."""
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1

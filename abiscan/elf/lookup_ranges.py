@@ -1,6 +1,6 @@
-"""Which parts of a file its symbol lookups read: a few per cent of a large library.
+"""The parts of a file that symbol lookups read: a few per cent of a large library.
 
-A caller that holds many unpacked libraries can keep these parts and let go of the code, the data and the device images.
+A caller with many unpacked libraries can keep only these and release the code, data and device images.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.sections import section
 from abiscan.elf.segment import PT_DYNAMIC, PT_NOTE
 
-# .gnu.version_r and .gnu.version_d are linked lists without a length; libc's, the longest seen, take 1.5 KiB.
+# .gnu.version_r and .gnu.version_d are linked lists without a length; those of libc, the longest seen, have 1.5 KiB.
 _VERSION_LIST = 1 << 18
 _HEADERS = 4096
-# Tags that repeat, and the null entry at the end of a dynamic section.
+# Repeated tags, and the null entry at the end of a dynamic section.
 _SPARE_ENTRIES = 64
 
 
@@ -41,8 +41,8 @@ def lookup_ranges(elf: DynamicFile, *, guessed: bool = True) -> list[tuple[int, 
     .comment. Unsorted, may overlap, clipped to the file.
 
     Args:
-        guessed: with more than is certain to be read behind the header, and of the lists of versions, which have no
-            length of their own.
+        guessed: whether to include a margin after the header, and for the version lists, which have no length.
+
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -91,7 +91,7 @@ def lookup_ranges(elf: DynamicFile, *, guessed: bool = True) -> list[tuple[int, 
 
 
 def _strings_end(elf: DynamicFile, symtab: int, symbols: int) -> int:
-    """Where .dynstr ends: by DT_STRSZ, or with what is mapped, where some name lies behind the former."""
+    """The end of .dynstr by DT_STRSZ, or the end of the mapping if a name lies after that."""
     dynamic, image = elf.dynamic, elf.image
     width = 6 if image.is64 else 4
     names = image.words(symtab, symbols * width, "I", "the dynamic symbol table")[::width].tolist()

@@ -1,8 +1,8 @@
-"""What a file's memory holds once its segments are mapped, as `_dl_map_segments` of glibc (elf/dl-map-segments.h) does.
+"""The memory of a file after its segments are mapped, as by `_dl_map_segments` of glibc (elf/dl-map-segments.h).
 
-Segments are mapped in the order of their program headers, in whole pages, each over what was mapped before it; behind
-the bytes of the file a segment is zero up to its size in memory. What a program header says of an address is not yet
-what the loader reads there.
+Segments are mapped in the order of their program headers, in whole pages, each over the previous ones; after the bytes
+of the file, a segment is zero up to its size in memory. So the program header of an address does not yet determine what
+the loader reads there.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from msgspec import Struct
 from abiscan.elf.segment import PT_GNU_RELRO, Segment
 
 PF_X, PF_W, PF_R = 1, 2, 4
-# Every machine here has pages of at least 4 KiB; files for larger ones have segments aligned to those.
+# All supported machines have pages of at least 4 KiB; files for larger pages have segments aligned to those.
 PAGE = 4096
-# No machine here has more user address space, in bytes.
+# No supported machine has more user address space, in bytes.
 MAX_ADDRESS_SPACE = 1 << 47
-# Larger than any library: whether a machine has the room depends on its memory and limits, in bytes.
+# Larger than any library: beyond this, success depends on memory and limits of the machine, in bytes.
 MAX_CERTAIN_SIZE = 4 << 30
 
 
 class Area(Struct, frozen=True):
-    """Bytes in memory that come from one place; addresses relative to the load base.
+    """A range of memory with one origin; addresses are relative to the load base.
 
     Attributes:
-        start, end: first address and the one behind the last.
-        offset: in the file, of `start`; None for zero bytes that the loader provides.
-        flags: PF_R, PF_W and PF_X of the segment that was mapped here last.
+        start, end: first address and the one after the last.
+        offset: file offset of `start`; None for zero bytes that the loader provides.
+        flags: PF_R, PF_W and PF_X of the segment mapped last.
     """
 
     start: int
@@ -41,7 +41,8 @@ class Area(Struct, frozen=True):
 
     @property
     def is_readable(self) -> bool:
-        """Whether reading is certain to work: writing implies it on every machine here, executing does not."""
+        """Whether reads certainly work: on all supported machines write permission implies it, execute permission does
+        not."""
         return bool(self.flags & (PF_R | PF_W))
 
 
@@ -49,7 +50,7 @@ def map_segments(loads: Sequence[Segment], *, is_dynamic: bool = True) -> tuple[
     """The areas of the PT_LOAD segments, sorted and disjoint.
 
     Args:
-        is_dynamic: a shared object, whose first mapping covers the room of all segments.
+        is_dynamic: a shared object, whose first mapping covers the range of all segments.
     """
     areas: list[Area] = []
     for number, segment in enumerate(loads):
@@ -70,7 +71,7 @@ def map_segments(loads: Sequence[Segment], *, is_dynamic: bool = True) -> tuple[
 
 
 def _paint(areas: list[Area], new: Area) -> list[Area]:
-    """The areas with `new` over them."""
+    """The areas with `new` placed over them."""
     if not areas or areas[-1].end <= new.start:
         return [*areas, new]
     kept = []
@@ -85,9 +86,8 @@ def _paint(areas: list[Area], new: Area) -> list[Area]:
 
 
 def read_only_pages(segments: Sequence[Segment]) -> tuple[int, int]:
-    """(start, end) of the pages that the loader makes read-only once it has relocated the file, equal where there are
-    none: those of the last PT_GNU_RELRO, the last page only where it is covered whole (`_dl_protect_relro` in
-    elf/dl-reloc.c)."""
+    """(start, end) of the pages that the loader makes read-only after relocation, equal if there are none: those of the
+    last PT_GNU_RELRO, without a last page that it covers only in part (`_dl_protect_relro` in elf/dl-reloc.c)."""
     relro = next((s for s in reversed(segments) if s.type == PT_GNU_RELRO), None)
     if relro is None or not relro.memory_size:
         return 0, 0
@@ -95,7 +95,7 @@ def read_only_pages(segments: Sequence[Segment]) -> tuple[int, int]:
 
 
 def protected(areas: tuple[Area, ...], start: int, end: int) -> tuple[Area, ...]:
-    """The areas with an address range made read-only, and no code any more."""
+    """The areas with an address range made read-only and not executable."""
     if start >= end:
         return areas
     found: list[Area] = []
@@ -108,7 +108,7 @@ def protected(areas: tuple[Area, ...], start: int, end: int) -> tuple[Area, ...]
 
 
 def refusal(loads: Sequence[Segment]) -> str | None:
-    """What glibc says of a shared object whose segments it cannot map, wherever it is tried; None where it can."""
+    """glibc's error for a shared object whose segments cannot be mapped in any process; None if they can."""
     first, last = loads[0], loads[-1]
     length = (last.address + last.memory_size - page_start(first.address)) % (1 << 64)
     align = max((s.align for s in loads if s.align & (s.align - 1) == 0), default=0)
@@ -121,28 +121,27 @@ def refusal(loads: Sequence[Segment]) -> str | None:
     if holes and page_start(last.address) < ends[0]:
         # Since glibc 2.35; before, the attempt itself fails ("cannot change memory protections").
         return "ELF load command address/offset not page-aligned"
-    # Nearer to 2**64 the sum with the load base begins at 0 again, and nothing is mapped.
+    # Closer to 2**64 the sum with the load base wraps around, and nothing is mapped.
     if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - MAX_ADDRESS_SPACE - s.address for s in loads):
         return "cannot map zero-fill pages"
     return None
 
 
 def doubt(loads: Sequence[Segment]) -> str | None:
-    """Why it cannot be known what mapping the segments of a shared object does, in words that follow the name of the
-    file; None where it can."""
+    """Why the result of mapping the segments is unknown, as a predicate of the file name; None if it is known."""
     start = page_start(loads[0].address)
     end = page_end(loads[-1].address + loads[-1].memory_size)
     if end - start > MAX_CERTAIN_SIZE or any(s.align > MAX_CERTAIN_SIZE for s in loads):
-        return f"asks for {end - start} bytes of address space, which not every machine has"
+        return f"needs {end - start} bytes of address space, which not every machine has"
     for segment in loads:
         if segment.address < start or segment.address + max(segment.file_size, segment.memory_size) > end:
-            return "has a segment outside of the room that the loader reserves for it: it is mapped over something else"
+            return "has a segment outside of the range that the loader reserves for it"
     return None
 
 
 def is_unmapped(loads: Sequence[Segment], address: int) -> bool:
-    """Whether an address that lies in none of the file's areas is certain not to be mapped: it lies between segments,
-    which the loader keeps free, or no address space has it."""
+    """Whether an address outside of the file's areas is certainly not mapped: it lies between segments, which the
+    loader keeps free, or outside of every address space."""
     is_between = page_start(loads[0].address) <= address < page_end(loads[-1].address + loads[-1].memory_size)
     return is_between or MAX_ADDRESS_SPACE <= address < (1 << 64) - MAX_ADDRESS_SPACE
 
@@ -157,7 +156,7 @@ _start = attrgetter("start")
 
 
 def mapped_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
-    """(start, end) of what is mapped, neighbours joined."""
+    """(start, end) of mapped memory, adjacent areas joined."""
     found: list[tuple[int, int]] = []
     for area in areas:
         if found and found[-1][1] == area.start:
@@ -168,12 +167,12 @@ def mapped_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
 
 
 def writable_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
-    """The same of what can be written to."""
+    """(start, end) of writable memory, adjacent areas joined."""
     return mapped_runs(tuple(area for area in areas if area.flags & PF_W))
 
 
 def covers(runs: list[tuple[int, int]], address: int, size: int) -> bool:
-    """Whether `size` bytes at an address lie in one of the runs."""
+    """Whether one of the runs contains `size` bytes at an address."""
     return any(start <= address and address + size <= end for start, end in runs)
 
 
@@ -192,5 +191,5 @@ def page_start(address: int) -> int:
 
 
 def page_end(address: int) -> int:
-    """The first start of a page that is not before it."""
+    """The first page start at or after an address."""
     return -(-address // PAGE) * PAGE

@@ -1,4 +1,4 @@
-"""The build id, and the compilers that left their name in .comment."""
+"""The build id, the required x86-64 level, and the compilers in .comment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_COMMENT = 1 << 16
 
 
 def build_id(image: Image) -> str | None:
-    """The GNU build id in hexadecimal, or None; a damaged note is read as no note."""
+    """The GNU build id in hexadecimal; None if absent or damaged."""
     layout = struct.Struct(image.endian + "III")
     for segment in image.segments:
         if segment.type != PT_NOTE:
@@ -43,11 +43,11 @@ def build_id(image: Image) -> str | None:
 
 
 def x86_isa_needed(image: Image) -> int:
-    """GNU_PROPERTY_X86_ISA_1_NEEDED: a bit for each level that the file asks of the CPU (1 baseline, 2 x86-64-v2, 4 v3,
-    8 v4); 0 where it asks nothing (x86-64 psABI, "Program Property").
+    """GNU_PROPERTY_X86_ISA_1_NEEDED: a bit for each level that the file requires of the CPU (1 baseline, 2 x86-64-v2, 4
+    v3, 8 v4); 0 if it requires none (x86-64 psABI, "Program Property").
 
-    The loader goes through the note segments backward and takes none but the first that is aligned to 8 bytes, whatever
-    it holds (`_dl_process_property_note` in sysdeps/x86/dl-prop.h of glibc).
+    The loader reads only the last note segment that is aligned to 8 bytes, whatever it contains
+    (`_dl_process_property_note` in sysdeps/x86/dl-prop.h of glibc).
     """
     segment = next((s for s in reversed(image.segments) if s.type == PT_NOTE and s.align == 8), None)
     if segment is None:
@@ -69,7 +69,7 @@ def x86_isa_needed(image: Image) -> int:
 
 
 def _isa_property(image: Image, at: int, size: int) -> int | None:
-    """The levels of one property note; None where the loader gives the note up."""
+    """The levels of one property note; None if the loader ignores the note."""
     entry = struct.Struct(image.endian + "II")
     end = at + size
     if size < 8 or size % 8:
@@ -90,7 +90,7 @@ def _isa_property(image: Image, at: int, size: int) -> int | None:
 
 
 def compilers(image: Image) -> tuple[str, ...]:
-    """The distinct strings of .comment, in order; empty where the section was stripped."""
+    """The distinct strings of .comment, in order; empty if the section was stripped."""
     found = section(image, b".comment")
     if found is None:
         return ()
@@ -101,7 +101,7 @@ def compilers(image: Image) -> tuple[str, ...]:
 
 
 def has_sections(image: Image) -> bool:
-    """Whether a section header table is there and inside the file."""
+    """Whether the file has a section header table inside the file."""
     return bool(
         image.section_offset
         and image.section_count

@@ -1,6 +1,6 @@
-"""Bundles of code objects for AMD's GPUs, as clang embeds them in HIP programs: their tables, and never the code.
+"""Bundles of code objects for AMD GPUs that clang embeds in HIP programs: their tables, never the code.
 
-The table of a bundle is a magic text, a count, and for each entry offset, size and target; a compressed bundle is a
+The table of a bundle is a magic text, a count, and offset, size and target of each entry; a compressed bundle is a
 header and one stream of zlib or zstd (https://clang.llvm.org/docs/ClangOffloadBundler.html, "Bundled Code Object File
 Layout", "Compressed Code Object Bundle").
 """
@@ -24,29 +24,28 @@ MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"
 _MAGICS = (MAGIC, COMPRESSED_MAGIC)
 _ZLIB, _ZSTD = 0, 1
-# By version: what stands behind the magic, the version and the method.
+# By version: the fields after magic, version and method.
 _COMPRESSED_HEADERS = {1: struct.Struct("<4xHHIQ"), 2: struct.Struct("<4xHHIIQ"), 3: struct.Struct("<4xHHQQQ")}
 _ENTRY = struct.Struct("<QQQ")
-# A target such as `hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-` has less than 100 characters.
+# A target such as `hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-` has fewer than 100 characters.
 _MAX_TARGET = 256
 _MAX_TARGETS = 256
-# A table of so many targets takes less.
+# Upper bound of the size of a table with this many targets.
 MAX_TABLE = len(MAGIC) + 8 + _MAX_TARGETS * (_ENTRY.size + _MAX_TARGET)
 _CHUNK, _PAGE, _STEP = 1 << 16, 1 << 12, 1 << 5
-# zstd gives nothing before a whole block is in: 128 KiB, or what the encoder's window holds.
+# zstd has no output before a whole block is read: 128 KiB, or the encoder's window.
 _MAX_COMPRESSED_READ = 1 << 22
 
 
 class BundleError(ValueError):
-    """What follows in a section cannot be read; the text says why."""
+    """The rest of a section cannot be read; the text is the reason."""
 
 
 def read_bundles(buffer: Buffer | Image, start: int, end: int) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """(GPU targets, whether it is compressed) of each bundle in these bytes of a section, in their order.
+    """(GPU targets, whether it is compressed) of each bundle in a range of a section, in order.
 
     Raises:
-        BundleError: something else stands there, or what a bundle is compressed with is not here. What came before is
-            whole.
+        BundleError: there is something else, or the decompressor is not installed. Bundles before it are complete.
     """
     at, budget = start, MAX_DEVICE_IMAGES
     while True:
@@ -67,8 +66,8 @@ def read_bundles(buffer: Buffer | Image, start: int, end: int) -> Iterator[tuple
 
 
 def _next(buffer: Buffer | Image, at: int, end: int) -> int:
-    """Where the next bundle begins, behind what fills the page of the one before; `end` where none does."""
-    # No further than the next one's magic: behind it, images may have been left out.
+    """The start of the next bundle after page padding; `end` if there is none."""
+    # Read no further than the next magic: the images after it may be missing in `buffer`.
     for place in range(at, min(end, at + _CHUNK + 1), _STEP):
         window = buffer[place : min(place + _STEP, end)]
         zeros = len(window) - len(window.lstrip(b"\0"))
@@ -84,8 +83,8 @@ def _next(buffer: Buffer | Image, at: int, end: int) -> int:
 
 
 def table_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """(end of the table of contents, end of the last code object) of a bundle that begins here; None where none does,
-    or `data` ends before its table."""
+    """(end of the table of contents, end of the last code object) of a bundle at an offset; None if there is none, or
+    `data` ends within its table."""
     try:
         _, table, behind = _targets(data, at, len(data), clip=False)
     except BundleError:
@@ -94,7 +93,7 @@ def table_at(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def compressed_size(data: bytes, at: int) -> int | None:
-    """The size of a compressed bundle that begins here; None where none does, or it does not tell."""
+    """The size of a compressed bundle at an offset; None if there is none, or its header lacks the size."""
     if data[at : at + 4] != COMPRESSED_MAGIC or at + 8 > len(data):
         return None
     (version,) = struct.unpack_from("<4xH", data, at)
@@ -106,10 +105,10 @@ def compressed_size(data: bytes, at: int) -> int | None:
 
 
 def _targets(table: Buffer | Image, at: int, end: int, *, clip: bool = True) -> tuple[tuple[str, ...], int, int]:
-    """The GPU targets of a bundle, where its table ends, and where the last of its code objects does.
+    """The GPU targets of a bundle, the end of its table, and the end of its last code object.
 
     Args:
-        clip: no further than `end`.
+        clip: whether to limit the end to `end`.
     """
     place = at + len(MAGIC)
     if place + 8 > end or table[at:place] != MAGIC:
@@ -136,7 +135,7 @@ def _targets(table: Buffer | Image, at: int, end: int, *, clip: bool = True) -> 
 
 
 def _gpu(target: str) -> str | None:
-    """`gfx90a:xnack+` of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`; None for what runs on the host."""
+    """`gfx90a:xnack+` for `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`; None for host code."""
     if not target.startswith("hip"):
         return None
     at = target.rfind("-gfx")
@@ -146,7 +145,7 @@ def _gpu(target: str) -> str | None:
 
 
 def _unpacked(buffer: Buffer | Image, at: int, end: int) -> tuple[bytes, int]:
-    """The beginning of a compressed bundle, and where what follows it begins."""
+    """The start of a compressed bundle, decompressed, and the offset after the bundle."""
     if at + 8 > end:
         raise BundleError("a compressed bundle ends within its header")
     version, method = struct.unpack("<4xHH", buffer[at : at + 8])
@@ -155,7 +154,7 @@ def _unpacked(buffer: Buffer | Image, at: int, end: int) -> tuple[bytes, int]:
         raise BundleError(f"a compressed bundle of an unknown version ({version}) or method ({method})")
     if at + header.size > end:
         raise BundleError("a compressed bundle ends within its header")
-    # Version 1 does not tell its size.
+    # Version 1 has no size.
     size = header.unpack(buffer[at : at + header.size])[2] if version > 1 else end - at
     if size < header.size or at + size > end:
         raise BundleError("a compressed bundle ends beyond its section")
@@ -164,13 +163,13 @@ def _unpacked(buffer: Buffer | Image, at: int, end: int) -> tuple[bytes, int]:
 
 
 def _aligned(buffer: Buffer | Image, at: int, end: int) -> int:
-    """Where the next bundle begins: each that a compiler emits is aligned to a page."""
+    """The start of the next bundle: compilers align each to a page."""
     pages = range(at + _PAGE, end, _PAGE)
     return next((place for place in pages if buffer[place : min(place + 4, end)] == COMPRESSED_MAGIC), end)
 
 
 def _head(buffer: Buffer | Image, at: int, end: int, method: int) -> bytes:
-    """What a compressed stream begins with, MAX_TABLE bytes at most."""
+    """The first MAX_TABLE bytes, at most, of a compressed stream."""
     stream: Any
     try:
         stream = zlib.decompressobj() if method == _ZLIB else zstd.decompressor()

@@ -1,4 +1,4 @@
-"""How a file comes to be read: mapped from a path, whatever it is, or from bytes that are in memory."""
+"""Opens ELF files: mapped from a path, or from bytes in memory."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
 
     Args:
         path: the file on disk; FIFOs, devices and directories are refused without being opened.
-        display: how to call it in messages (default: `path`).
+        display: its name in messages (default: `path`).
 
     Raises:
-        UnreadableFile: it cannot be opened or is no ELF file with a dynamic section.
-        FileNotFoundError: nothing is there.
+        UnreadableFile: it cannot be opened or is not an ELF file with a dynamic section.
+        FileNotFoundError: it does not exist.
     """
     shown = display if display is not None else os.fspath(path)
     return ElfFile(map_file(path, shown), shown, mapped=path)
 
 
 def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
-    """The same for bytes that are already in memory, such as a member of a wheel.
+    """As `open_elf`, for bytes in memory, such as a member of a wheel.
 
     Raises:
         UnreadableFile: as `open_elf`.
@@ -59,18 +59,18 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
     """Map a file of any format.
 
     Args:
-        shown: how to call it in messages.
-        copy_up_to: files of at most so many bytes are read and not mapped: a file that shrinks under a map kills the
-            process.
+        shown: its name in messages.
+        copy_up_to: files of at most this many bytes are read instead of mapped: a file that shrinks under a map kills
+            the process.
 
     Raises:
-        UnreadableFile: it is empty or no regular file, or cannot be opened.
-        FileNotFoundError: nothing is there.
+        UnreadableFile: it is empty or not a regular file, or cannot be opened.
+        FileNotFoundError: it does not exist.
     """
     import mmap
 
     try:
-        # O_NONBLOCK: between a check and the opening a FIFO could take the file's place and block for ever.
+        # O_NONBLOCK: between a check and the opening a FIFO could take the file's place and block forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         raise

@@ -1,7 +1,7 @@
-"""The vtables of a file's own classes, found through their type information, named or not.
+"""The vtables of a file's own classes, found through their type information, with or without symbols.
 
-A vtable (Itanium C++ ABI, 2.5.2) is: offset to top, pointer to the type information, one pointer a virtual function. An
-extension is usually compiled with hidden visibility and stripped, so no symbol says where its tables are; the
+A vtable (Itanium C++ ABI, 2.5.2) is: offset to top, pointer to the type information, one pointer per virtual function.
+Extensions are usually compiled with hidden visibility and stripped, so no symbol has the address of the table; the
 relocation that writes the address of the type information does.
 """
 
@@ -16,15 +16,15 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.facts import VtableWord
 
 _WORD = 8
-# Functions of one table that are read; libtorch's longest has about fifty.
+# Maximum number of functions read from one table; the longest in libtorch has about fifty.
 _MAX_FUNCTIONS = 512
 _MAX_NAME = 1 << 16
 
 
 class Pointers:
-    """Every word that the loader fills in, by its address: what a class's tables are read from.
+    """Every word that the loader fills in, by its address.
 
-    Relocations in the packed form (DT_RELR) are not among them.
+    Relocations in packed form (DT_RELR) are not included.
 
     Raises:
         UnreadableFile: a relocation table lies outside of the file.
@@ -32,24 +32,24 @@ class Pointers:
 
     def __init__(self, elf: DynamicFile) -> None:
         self._elf = elf
-        # An address in the file, or less than 0: ~index in .dynsym.
+        # An address in the file, or, if negative, ~index in .dynsym.
         self._at = dict(pointers(elf.relocations, elf.machine))
 
     def __contains__(self, place: int) -> bool:
         return place in self._at
 
     def name(self, place: int) -> str | None:
-        """The symbol whose address is written there; None where an address without one is."""
+        """The symbol whose address is written there; None for an address without a symbol."""
         pointer = self._at[place]
-        if pointer >= ~0:  # symbol 0 is none
+        if pointer >= ~0:  # symbol 0 is the null symbol
             return None
         try:
             return self._elf.symbols.name_of(self._elf.symbols.raw(~pointer)).decode("utf-8", "surrogateescape")
         except UnreadableFile:
-            return None  # a relocation that names no symbol of the table
+            return None  # the relocation refers to no symbol of the table
 
     def address(self, place: int) -> int | None:
-        """The address within the file that is written there; None for a symbol of another library or none at all."""
+        """The address in the file that is written there; None for a symbol of another library or no relocation."""
         pointer = self._at.get(place)
         if pointer is None:
             return None
@@ -57,7 +57,7 @@ class Pointers:
 
     @cached_property
     def _values(self) -> dict[int, int]:
-        """Addresses of the file's own symbols that are referred to."""
+        """Addresses of the referenced symbols that the file defines."""
         indices = {~pointer for pointer in self._at.values() if pointer < 0}
         return {~index: value for index, value in self._elf.symbols.values_of(indices).items() if value}
 
@@ -76,13 +76,13 @@ def own_vtables(elf: DynamicFile, pointers: Pointers, types: Collection[int]) ->
         types: addresses of type information in the file.
 
     Returns:
-        A function by its symbol, None for one that only has an address, 0 for the two words before the functions; up to
-        the first word that is no pointer: without a symbol a table's end is not written down, so there may be
-        too many. A type without a table (no object of it is constructed) is left out.
+        For each function its symbol, or None without one; 0 for the two words before the functions. The list ends at
+        the first word that is not a pointer: without a symbol the length of a table is unknown, so it may be too long.
+        Types without a table (never constructed) are left out.
     """
     found: dict[int, tuple[VtableWord, ...]] = {}
     for place, address in pointers.to(types):
-        # The offset to top stands before it; a pointer there means another kind of table (the GOT, a base list).
+        # The offset to top precedes it; a pointer there means another kind of table (the GOT, a base list).
         if address in found or place - _WORD in pointers or place + _WORD not in pointers:
             continue
         found[address] = (0, 0, *_functions(place + _WORD, pointers))
@@ -102,7 +102,7 @@ def _functions(start: int, pointers: Pointers) -> list[str | None]:
 
 
 def type_name(elf: DynamicFile, pointers: Pointers, address: int) -> str | None:
-    """The symbol of type information, from the name that it points to; None where that cannot be read."""
+    """The symbol of type information, from the name that it points to; None if that cannot be read."""
     text = pointers.address(address + _WORD)
     if text is None:
         return None

@@ -1,7 +1,7 @@
-"""Images for GPUs in a file that comes from front to back: which of its bytes need not be kept.
+"""GPU images in a file that is read from front to back: the bytes that need not be kept.
 
-Containers are known by their headers (`fatbin`, `offload_bundle`), wherever they stand: their sections' names come at
-the end of the file. What only looks like one costs a second unpacking and changes nothing (`sparse`).
+Containers are recognised by their headers (`fatbin`, `offload_bundle`) anywhere in the file, because section names come
+at its end. A false match costs a second decompression and changes nothing (`sparse`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from abiscan.elf.segment import PT_LOAD
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_LEFT_OUT
 
-# Less is not worth a hole.
+# Smaller payloads are kept.
 _LEAST = 1 << 13
-# A compressed bundle's table of contents is read from so much of it: one block of zstd, and what may come before.
+# Bytes of a compressed bundle from which its table of contents is read: one zstd block and what may precede it.
 _COMPRESSED_HEAD = 1 << 18
 
 
@@ -25,9 +25,9 @@ class _Kind(Struct, frozen=True):
     """A kind of container.
 
     Attributes:
-        header: how much of it must be there to be read, in bytes.
-        align: what its place in the file is a multiple of; one that stands elsewhere is kept.
-        rare: which byte of the beginning is looked for at these places.
+        header: number of bytes needed to read it.
+        align: alignment in the file; containers at other offsets are kept.
+        rare: index of the byte of the beginning that is searched for at these offsets.
     """
 
     beginning: bytes
@@ -36,8 +36,8 @@ class _Kind(Struct, frozen=True):
     rare: int
 
 
-# nvcc aligns containers to 8 bytes, clang bundles to a page. Searching for all of each at every place took a third of
-# the time that unpacking does, looking at one byte of these places a tenth of that.
+# nvcc aligns containers to 8 bytes, clang bundles to a page. Searching for each beginning at every offset took a third
+# of the time of decompression, searching for one byte at these offsets a tenth of that.
 _KINDS = (
     _Kind(fatbin.BEGINNING, fatbin.CONTAINER_HEADER, 8, 1),
     _Kind(offload_bundle.MAGIC, offload_bundle.MAX_TABLE, 1 << 12, 0),
@@ -45,29 +45,29 @@ _KINDS = (
     _Kind(offload_bundle.COMPRESSED_MAGIC + b"\3\0", 32, 1 << 12, 0),
 )
 _LONGEST = max(len(kind.beginning) for kind in _KINDS)
-# Where the byte is not rare, the whole is searched.
+# If the byte is not rare, the whole beginning is searched for.
 _RARE = 16
 
 
 class Payloads:
-    """The payloads of one file of `size` bytes, of which `look` is shown everything in order.
+    """The payloads of one file of `size` bytes, which is passed to `look` in order.
 
     Attributes:
-        left_out: (start, end) of what was left out so far, sorted.
-        skip: what lies before this offset need not be shown any more.
+        left_out: (start, end) of the ranges left out so far, sorted.
+        skip: bytes before this offset need not be passed any more.
     """
 
     def __init__(self, size: int) -> None:
         self.left_out: list[tuple[int, int]] = []
         self.skip = 0
         self._size = size
-        self._plain = 0  # what lies before it is kept, whatever it looks like
+        self._plain = 0  # bytes before it are kept, whatever they look like
         self._hole_end = self._container_end = 0
         self._places: list[tuple[int, int]] | None = None
 
     def look(self, block: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-        """(start, end) of what is to be kept of `block`, which stands at offset `at`; and the offset from which on it
-        must be shown again, with what follows."""
+        """(start, end) of the ranges to keep of `block` at offset `at`, and the offset from which it must be passed
+        again together with what follows."""
         if self._places is None:
             self._places = _places(block) or [(0, self._size)]
         end = at + len(block)
@@ -107,7 +107,7 @@ class Payloads:
         return kept, end
 
     def _find(self, block: bytes, at: int, place: int, following: dict[int, int]) -> tuple[int | None, int]:
-        """Where from `place` on something begins like a container, and how much of that must be there."""
+        """The first possible start of a container from `place` on, and the number of bytes needed to read it."""
         best: int | None = None
         needed = 0
         for number, kind in enumerate(_KINDS):
@@ -139,7 +139,7 @@ class Payloads:
         return self._size
 
     def _enter(self, block: bytes, at: int, start: int) -> None:
-        """Something begins like a container at `at` of the block, which is `start` of the file."""
+        """Read a possible container at `at` of the block, which is `start` of the file."""
         sizes = fatbin.sizes_at(block, at, container=True)
         if sizes is not None:
             if start + sum(sizes) <= self._size:
@@ -154,7 +154,7 @@ class Payloads:
             self._leave_out(start + _COMPRESSED_HEAD, start + size)
 
     def _leave_out(self, start: int, end: int) -> None:
-        """What lies between is a payload; up to it everything is kept."""
+        """Leave out a payload; everything before it is kept."""
         if end > self._size:
             return
         if end - start < _LEAST or len(self.left_out) >= MAX_LEFT_OUT:
@@ -165,8 +165,8 @@ class Payloads:
 
 
 def _places(head: bytes) -> list[tuple[int, int]]:
-    """(start, end) of what the file's first bytes say is mapped to be read alone, or with its code where that is not
-    apart: searching everything would cost half of what unpacking does. None where they do not say."""
+    """(start, end) of the file that its program headers map read-only, or with its code if that is not separate:
+    searching everything would take half as long as decompression. Empty if the headers are unreadable."""
     try:
         loads = [s for s in Image(head, "").segments if s.type == PT_LOAD]
     except UnreadableFile:

@@ -1,4 +1,4 @@
-"""What a file's own classes hold by value, from debug information: members and bases of a record's type (DWARF 5,
+"""Records that a file's own classes hold by value, from debug information: types of members and bases (DWARF 5,
 sections 5.7.3 and 5.7.6)."""
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _SAME: Final = frozenset({_TYPEDEF, _CONST, _VOLATILE})
 _REF_SIG8: Final = 0x20
 # DW_FORM_ref1, ref2, ref4, ref8 and ref_udata: relative to the unit.
 _IN_UNIT: Final = frozenset({0x11, 0x12, 0x13, 0x14, 0x15})
-# `const` of a `typedef` of ...: no more of them than this.
+# Maximum depth of `const` of a `typedef` of ...
 _MAX_SAME: Final = 8
 
 
 def record_holders(elf: DynamicFile, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
-    """Those of the records (qualified names) that a class of the file holds by value or derives from -> that class.
+    """The wanted records (qualified names) that a class of the file holds by value or derives from -> that class.
 
     Args:
-        foreign: beginnings of names of classes that are not the file's own, but of the headers that it includes.
+        foreign: name prefixes of classes that are not the file's own but of headers that it includes.
 
-    What is damaged, or larger than is read, yields what was read until then.
+    Damaged or too large debug information yields what was read before.
     """
     walk = _HolderWalk.of(elf, wanted, foreign)
     return walk.found() if walk is not None else {}
@@ -47,7 +47,7 @@ class _HolderWalk(RecordWalk):
         self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
     ) -> str | None:
         if entry.tag in (_MEMBER, _INHERITANCE):
-            # A static member has no place in the object.
+            # A static member has no offset in the object.
             has_place = any(attribute == LOCATION for attribute, _form, _constant in entry.forms)
             if outer in self._own and TYPE in values and has_place:
                 self._members.append((outer, values[TYPE]))
@@ -56,7 +56,7 @@ class _HolderWalk(RecordWalk):
         if scope is not None or (not text and entry.tag in RECORDS):
             return scope
         if SPECIFICATION in values:
-            # Declared in its scope, and complete elsewhere.
+            # Declared in its scope, and defined elsewhere.
             return self._places.get(values[SPECIFICATION][1])
         name = "::".join(filter(None, (outer, text or "(anonymous namespace)")))
         if f"{name}::".startswith(self._foreign):
@@ -70,7 +70,7 @@ class _HolderWalk(RecordWalk):
         if signature is not None and signature[1] in self.declared:
             self._signed[signature[0]] = self.declared[signature[1]]
         for holder, reference in self._members:
-            form, value = self._meant(*reference)
+            form, value = self._resolve_type(*reference)
             if form == _REF_SIG8:
                 self._by_signature.append((holder, value))
             elif form in _IN_UNIT and value in self.declared:
@@ -79,8 +79,8 @@ class _HolderWalk(RecordWalk):
         self._places.clear()
         super().end_unit(signature)
 
-    def _meant(self, form: int, value: int) -> tuple[int, int]:
-        """The type behind typedefs and qualifiers."""
+    def _resolve_type(self, form: int, value: int) -> tuple[int, int]:
+        """The type without typedefs and qualifiers."""
         for _step in range(_MAX_SAME):
             if form not in _IN_UNIT or value in self.declared:
                 break

@@ -1,5 +1,5 @@
-"""Sizes of records, from debug information: DW_AT_byte_size of the classes that a file was compiled with (DWARF 5,
-section 5.7)."""
+"""Sizes of records, from debug information: DW_AT_byte_size of the classes in the compiled sources (DWARF 5, section
+5.7)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
 
 
 def record_sizes(elf: DynamicFile, wanted: Collection[str]) -> dict[str, int]:
-    """Size in bytes of those of the records (qualified names) that the debug information has, where all of it that is
-    read agrees.
+    """Size in bytes of the wanted records (qualified names) for which all debug information agrees.
 
-    What is damaged, or larger than is read, yields what was read until then.
+    Damaged or too large debug information yields what was read before.
     """
     walk = RecordWalk.of(elf, wanted)
     return {name: sizes[0] for name, sizes in walk.sizes.items() if len(sizes) == 1} if walk is not None else {}
 
 
 class RecordWalk(EntryWalk):
-    """A walk over the records, and the namespaces and records that hold them.
+    """A walk over records, and the namespaces and records that contain them.
 
     Attributes:
-        sizes: of each of the wanted ones that was met, those that it has; no more than two.
-        declared: the wanted ones of the unit, by their place.
+        sizes: distinct sizes of each wanted record, at most two.
+        declared: wanted records of the unit, by offset.
 
     Args:
-        data, order: of `EntryWalk`.
+        data, order: as for `EntryWalk`.
         wanted: qualified names of records.
     """
 
@@ -43,16 +42,16 @@ class RecordWalk(EntryWalk):
     def __init__(self, data: list[memoryview], order: Literal["little", "big"], wanted: Collection[str]) -> None:
         super().__init__(data, order)
         self._wanted = frozenset(wanted)
-        self._scopes = frozenset(_scopes_of(wanted))
+        self._scopes = frozenset(_enclosing_scopes(wanted))
         self.sizes: dict[str, list[int]] = {}
         self.declared: dict[int, str] = {}
 
     @classmethod
     def of(cls, elf: DynamicFile, wanted: Collection[str], foreign: tuple[str, ...] = ()) -> Self | None:
-        """The walk over a file's entries, done; None where it has none that are read.
+        """Walk over a file's entries; None if it has none that can be read.
 
         Args:
-            foreign: of `prepare`.
+            foreign: passed to `prepare`.
         """
         data = debug_sections(elf, SECTIONS, MAX_DEBUG)
         if data is None or not data[0]:
@@ -63,7 +62,7 @@ class RecordWalk(EntryWalk):
         return walk
 
     def prepare(self, foreign: tuple[str, ...]) -> None:
-        """Before it begins."""
+        """Hook that runs before the walk."""
 
     def visit(
         self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
@@ -80,15 +79,15 @@ class RecordWalk(EntryWalk):
         self.declared.clear()
 
     def _note(self, record: str, values: dict[int, tuple[int, int]]) -> None:
-        """Keep its size, if this is the whole of it."""
+        """Keep its size, if this is the definition."""
         if BYTE_SIZE in values and DECLARATION not in values:
             sizes = self.sizes.setdefault(record, [])
             if values[BYTE_SIZE][1] not in sizes and len(sizes) < 2:
                 sizes.append(values[BYTE_SIZE][1])
 
 
-def _scopes_of(names: Iterable[str]) -> Iterator[str]:
-    """The scopes that hold one: "c10" and "c10::impl" of c10::impl::OperatorEntry."""
+def _enclosing_scopes(names: Iterable[str]) -> Iterator[str]:
+    """The enclosing scopes: "c10" and "c10::impl" for c10::impl::OperatorEntry."""
     for name in names:
         at = name.find("::")
         while at >= 0 and "<" not in name[:at]:

@@ -1,7 +1,7 @@
-"""Dynamic relocations: which symbols the loader looks up, in which order, and where it writes their addresses.
+"""Dynamic relocations: the symbols that the loader looks up, their order, and where it writes the addresses.
 
-glibc's loader goes through DT_RELR (no symbols), then DT_RELA or DT_REL from its start, then DT_JMPREL (elf/do-rel.h
-and elf/dynamic-link.h in its sources); a symbol that no relocation refers to is never looked up.
+glibc's loader processes DT_RELR (no symbols), then DT_RELA or DT_REL from its start, then DT_JMPREL (elf/do-rel.h and
+elf/dynamic-link.h in its sources); a symbol without relocation is never looked up.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_PACKED_RELOCATIONS
 
-# Relocation types by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7. R_*_64 and ABS64, by which the loader
-# writes symbol + addend; R_*_RELATIVE, base + addend; GLOB_DAT and JUMP_SLOT, the symbol's address into a GOT slot.
+# Relocation types by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7. R_*_64 and ABS64 write symbol + addend,
+# R_*_RELATIVE base + addend, GLOB_DAT and JUMP_SLOT the symbol's address into a GOT slot.
 JUMP_SLOT = {"x86_64": 7, "aarch64": 1026}
 ABSOLUTE = {"x86_64": 1, "aarch64": 257}
 RELATIVE = {"x86_64": 8, "aarch64": 1027}
 IRELATIVE = {"x86_64": 37, "aarch64": 1032}
 GOT = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
-# Types that look nothing up even where the symbol field is set: R_*_NONE, which is 0 on every machine here, on aarch64
-# also 256, and R_*_RELATIVE.
+# Types without a lookup even if the symbol field is set: R_*_NONE, which is 0 on every machine here, on aarch64 also
+# 256, and R_*_RELATIVE.
 _NONE = {"x86_64": (0, 8, 38), "aarch64": (0, 256, 1027)}
-# Machines whose loader reads DT_RELA alone (ELF_MACHINE_NO_REL of glibc).
+# Machines whose loader reads only DT_RELA (ELF_MACHINE_NO_REL of glibc).
 RELA_ONLY = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "ppc64", "s390x", "loongarch64", "sparc64"))
-# Entries that are taken out of a table at once, to make numbers of.
+# Number of entries that are converted at a time.
 _CHUNK = 1 << 16
 
 
@@ -62,16 +62,16 @@ class RelocatedWord(Struct, frozen=True):
 
 
 class RelocationTable(Struct, frozen=True):
-    """One range of relocations that the loader goes through.
+    """One range of relocations.
 
     Attributes:
         address, size: of its entries, in bytes.
-        words: their fields, `fields` to an entry: place, info and, where there are three, addend.
-        relative: how many at its start are taken for relative ones unseen (DT_RELACOUNT).
-        shift: by how much the info is shifted for the symbol index; what is below is the type.
-        leading: the distinct `r_info` of those at its start.
-        others: the distinct `r_info` of the rest, in the order in which the loader first meets each.
-        types: the relocation types that occur.
+        words: their fields, `fields` per entry: place, info and, with three, addend.
+        relative: number of leading relocations that the loader assumes to be relative (DT_RELACOUNT).
+        shift: number of bits of the type in the info; the symbol index is above.
+        leading: distinct `r_info` of the leading relocations.
+        others: distinct `r_info` of the rest, in the loader's order.
+        types: relocation types that occur.
     """
 
     address: int
@@ -86,7 +86,7 @@ class RelocationTable(Struct, frozen=True):
 
     @property
     def mask(self) -> int:
-        """What of `r_info` is the type."""
+        """Bit mask of the type in `r_info`."""
         return (1 << self.shift) - 1
 
     def places(self) -> list[int]:
@@ -98,14 +98,14 @@ class RelocationTable(Struct, frozen=True):
         return self.words[1 :: self.fields].tolist()
 
     def addends(self, kind: int) -> set[int]:
-        """Addends of the relocations of one type; none where they are kept in place."""
+        """Addends of the relocations of one type; none if they are kept in place."""
         if self.fields != 3 or kind not in self.types:
             return set()
         mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
 
     def within(self, start: int, end: int, kinds: Collection[int] = ()) -> list[RelocatedWord]:
-        """The relocations whose place is in an address range, and those of some types anywhere, in order."""
+        """Relocations with a place in an address range, and those of some types anywhere, in order."""
         places, mask = self.places(), self.mask
         if self.types.isdisjoint(kinds):
             return self._taken([at for at, place in enumerate(places) if start <= place < end])
@@ -113,7 +113,7 @@ class RelocationTable(Struct, frozen=True):
         return self._taken([at for at, (place, info) in pairs if start <= place < end or info & mask in kinds])
 
     def of_types(self, kinds: Collection[int]) -> list[RelocatedWord]:
-        """The relocations of some types, in the table's order."""
+        """Relocations of some types, in the table's order."""
         return [] if self.types.isdisjoint(kinds) else self.within(0, 0, kinds)
 
     def _taken(self, indices: Iterable[int]) -> list[RelocatedWord]:
@@ -127,9 +127,9 @@ class RelocationTable(Struct, frozen=True):
 
 
 def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, ...]:
-    """The ranges of relocations in the order in which the loader goes through them: `_ELF_DYNAMIC_DO_RELOC` in
-    elf/dynamic-link.h of glibc. DT_JMPREL counts where DT_PLTREL says of which form it is; where it lies at the end
-    of the other table or behind it they are one.
+    """The ranges of relocations in the loader's order: `_ELF_DYNAMIC_DO_RELOC` in elf/dynamic-link.h of glibc.
+    DT_JMPREL counts if DT_PLTREL has its form; if it lies at the end of the other table or right after it, they are one
+    range.
 
     Raises:
         UnreadableFile: a table lies outside of the file, or has no size.
@@ -146,7 +146,7 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, 
         if only and table == DT_REL:
             continue
         ranges = []
-        # Linkers that write DT_RELR leave the others at 0, which stands for none (glibc 2.36).
+        # Linkers that write DT_RELR may leave the others at 0, which means none (glibc 2.36).
         if values.get(table):
             ranges.append((values[table], _size(image, values, size_tag)))
         if DT_PLTREL in values and (only or values[DT_PLTREL] == table):
@@ -165,8 +165,8 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, 
             offset = image.offset_of(start, "a relocation table", size)
             words = image.words(offset, size // word, "Q" if image.is64 else "I", "a relocation table")
             relative = values.get(count_tag, 0) if number == 0 and values.get(table) else 0
-            # A library has ten thousands of leading ones, all alike, and of the others up to a hundred for each pair of
-            # symbol and type: they are made distinct before they are taken apart.
+            # A library has tens of thousands of leading ones, all alike, and up to a hundred others for each pair of
+            # symbol and type: they are made distinct before they are decoded.
             first = fields * max(relative, 0)
             leading = frozenset(words[1:first:fields].tolist())
             others = tuple(dict.fromkeys(words[first + 1 :: fields].tolist()))
@@ -183,12 +183,12 @@ def _size(image: Image, values: dict[int, int], tag: int) -> int:
 
 
 class PackedRelocations(Struct, frozen=True):
-    """The words that DT_RELR adds the load address to (gABI, "Relative Relocation Table").
+    """The words to which DT_RELR adds the load address (gABI, "Relative Relocation Table").
 
     Attributes:
-        places: in the order in which the loader goes through them.
-        unplaced: the first of those that bitmaps name before any address does: the loader counts them from 0, and not
-            from where the file lies; None without such.
+        places: in the loader's order.
+        unplaced: the first address of a bitmap that no address entry precedes: the loader counts it from 0 instead of
+            the load address. None without such.
     """
 
     places: list[int]
@@ -196,8 +196,8 @@ class PackedRelocations(Struct, frozen=True):
 
 
 def packed_relocations(image: Image, dynamic: Dynamic) -> PackedRelocations:
-    """Read DT_RELR, as `ELF_DYNAMIC_DO_RELR` in elf/dynamic-link.h of glibc does: an entry that DT_RELRSZ cuts off is
-    taken whole.
+    """Read DT_RELR as `ELF_DYNAMIC_DO_RELR` in elf/dynamic-link.h of glibc does: an entry that DT_RELRSZ cuts off is
+    read whole.
 
     Raises:
         UnreadableFile: the table lies outside of the file, has no size, or more than MAX_PACKED_RELOCATIONS places.
@@ -234,12 +234,12 @@ def packed_relocations(image: Image, dynamic: Dynamic) -> PackedRelocations:
 
 
 def symbol_references(tables: Iterable[RelocationTable], machine: str) -> tuple[int, ...]:
-    """The distinct `r_info` of the relocations that look a symbol up, in the order in which the loader first meets
-    each. The leading relative ones name no symbol."""
+    """Distinct `r_info` of the relocations that look a symbol up, in the loader's order. The leading relative ones have
+    no symbol."""
     none = frozenset(_NONE.get(machine, (0,)))
     met: dict[int, None] = {}
     for table in tables:
-        # Without a symbol the info is the type alone.
+        # Without a symbol the info is only the type.
         without = {*table.types, 0}
         if none & table.types:
             mask = table.mask
@@ -255,7 +255,7 @@ def symbol_references(tables: Iterable[RelocationTable], machine: str) -> tuple[
 
 
 def references(tables: Iterable[RelocationTable], symbols: Collection[int]) -> Iterator[RelocatedWord]:
-    """The relocations that refer to one of `symbols` (indices in .dynsym), table by table."""
+    """Relocations that refer to one of `symbols` (indices in .dynsym), table by table."""
     if not symbols:
         return
     for table in tables:
@@ -267,16 +267,16 @@ def references(tables: Iterable[RelocationTable], symbols: Collection[int]) -> I
 
 
 def pointers(tables: Iterable[RelocationTable], machine: str) -> Iterator[tuple[int, int]]:
-    """(place, pointer) of every word that the loader fills with an address: of the file itself, then the pointer is
-    that address, or of a symbol, then it is less than 0, the complement of the symbol's index.
+    """(place, pointer) of every word that the loader fills with an address. The pointer is an address in the file, or,
+    if negative, the complement of a symbol index.
 
-    Relocations in the packed form (DT_RELR) and tables without addends are not read; nothing for a machine that is not
-    in `ABSOLUTE`.
+    Relocations in packed form (DT_RELR) and tables without addends are not read. Empty for machines that are not in
+    `ABSOLUTE`.
     """
     absolute, relative = ABSOLUTE.get(machine), RELATIVE.get(machine)
     if absolute is None:
         return iter(())
-    # One after the other, a quarter of the time would go into resuming a generator.
+    # Yielded one by one, a quarter of the time would go into resuming a generator.
     return chain.from_iterable(_pointers(tables, absolute, relative))
 
 
@@ -287,7 +287,7 @@ def _pointers(
         words, shift, mask = table.words, table.shift, table.mask
         if table.fields != 3:
             continue
-        # 0 where the addend is the address.
+        # 0 if the addend is the address.
         pointer_of: dict[int, int] = {}
         for info in (*table.leading, *table.others):
             if info & mask == relative:

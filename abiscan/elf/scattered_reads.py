@@ -1,6 +1,6 @@
-"""Few bytes at many places of a mapped file.
+"""Reads few bytes at many places of a mapped file.
 
-Each place costs a page fault, 1.3 us with the pages around it, and 0.8 more when the map is given back; a read of the
+Each place costs a page fault, 1.3 us with the pages around it, and 0.8 more when the map is released; a read of the
 file itself takes 0.5 (the 4,077 images of a file of 300 MB, Linux 6.18).
 """
 
@@ -15,16 +15,16 @@ from abiscan.elf.image import Image
 
 Read = Callable[[int, int], bytes]
 """(size, offset) -> bytes, fewer at the end of the file: as os.pread of a file."""
-# What is compared to see that a file is the one that was mapped: its headers, and mostly its build id.
+# Bytes compared to check that a file is the mapped one: its headers, and usually its build id.
 _HEAD = 4096
 
 
 @contextmanager
 def scattered_reads(image: Image, path: str | os.PathLike[str] | None) -> Iterator[Read]:
-    """How to read it: from the file, or out of the map where there is none, or another one in its place.
+    """A reader of the file, or of the map if the file is absent or was replaced.
 
     Args:
-        path: of the file that is mapped.
+        path: path of the mapped file.
     """
     descriptor = -1
     if path is not None:

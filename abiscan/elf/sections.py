@@ -1,7 +1,7 @@
 """Section headers and the static symbol table, which a loader does not read and a stripped file does not have.
 
-Used for what the loader does not need (compilers, names of functions, device code), and for the length of .dynsym where
-the hash table does not give it.
+They are used for what the loader does not need (compilers, function names, device code), and for the length of .dynsym
+if the hash table does not have it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import Struct
 from abiscan.elf.image import Image
 
 SHT_SYMTAB, SHT_NOBITS, SHT_DYNSYM = 2, 8, 11
-# Symbols that are taken out of the table at once.
+# Number of symbols that are read at a time.
 _CHUNK = 1 << 14
 
 
@@ -23,8 +23,8 @@ class Section(Struct, frozen=True):
     """A section header (gABI, "Section Header"); offset and size in bytes.
 
     Attributes:
-        name: offset of its name in the table of section names.
-        link: number of the section that it refers to; of a symbol table, the strings.
+        name: offset of its name in the section name table.
+        link: number of the linked section; for a symbol table, its strings.
     """
 
     name: int
@@ -37,7 +37,7 @@ class Section(Struct, frozen=True):
 
 
 def read_sections(image: Image) -> list[Section]:
-    """All section headers; none where the table is gone or damaged."""
+    """All section headers; none if the table is absent or damaged."""
     layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
     end = image.section_offset + image.section_count * layout.size
     if image.section_entry_size != layout.size or not image.section_offset or end > image.size:
@@ -47,7 +47,7 @@ def read_sections(image: Image) -> list[Section]:
 
 
 def named_sections(image: Image) -> Iterator[tuple[bytes, Section]]:
-    """(name, header) of the sections that have bytes in the file; none where the names are gone."""
+    """(name, header) of the sections with bytes in the file; none if the names are absent."""
     sections = read_sections(image)
     if image.section_names >= len(sections):
         return
@@ -58,13 +58,13 @@ def named_sections(image: Image) -> Iterator[tuple[bytes, Section]]:
 
 
 def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
-    """(offset, size) of the section of this name, clipped to the file; None where it is not there."""
+    """(offset, size) of the section of this name, clipped to the file; None if absent."""
     found = next((each for name, each in named_sections(image) if name == wanted), None)
     return None if found is None else (found.offset, min(found.size, image.size - found.offset))
 
 
 def _around(values: list[int], sizes: list[int], addresses: Sequence[int]) -> list[int]:
-    """The numbers of the ranges that hold one of the sorted addresses."""
+    """Indices of the ranges that contain one of the sorted addresses."""
     following = [*addresses, 1 << 65]
     return [
         number
@@ -76,12 +76,12 @@ def _around(values: list[int], sizes: list[int], addresses: Sequence[int]) -> li
 def static_symbols(
     image: Image, most: int | None = None, around: Sequence[int] | None = None
 ) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """(offset of the name in the file, end of the strings, st_info, st_shndx, st_value, st_size) of the entries of
-    .symtab, of which up to `most` are read. `Image.string` takes the first two.
+    """(offset of the name in the file, end of the strings, st_info, st_shndx, st_value, st_size) of up to `most`
+    entries of .symtab. `Image.string` takes the first two.
 
     Args:
-        around: sorted addresses; entries whose range holds none of them are left out, by columns: 0.1 us instead of
-            0.3 for each.
+        around: sorted addresses; entries whose range contains none of them are left out, by columns: 0.1 us instead of
+            0.3 each.
     """
     layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
     sections = read_sections(image)

@@ -23,6 +23,6 @@ class Segment(Struct, frozen=True):
 
 
 def thread_local(segments: Sequence[Segment]) -> Segment | None:
-    """The segment of thread-local variables that the loader goes by: the last one that is not empty
+    """The segment of thread-local variables that the loader uses: the last one that is not empty
     (_dl_map_object_from_fd in elf/dl-load.c of glibc)."""
     return next((s for s in reversed(segments) if s.type == PT_TLS and s.memory_size), None)

@@ -1,6 +1,7 @@
-"""What the first bytes of a file tell: which kind of ELF file it is, or what it is instead, in words a user recognises.
+"""The kind of a file from its first bytes: which kind of ELF file, or which other format, in words that a user
+recognises.
 
-`peek` decides which of a tree's thousands of files are opened at all; whoever opens one checks everything again.
+`peek` decides which of a tree's thousands of files are opened at all; opening checks everything again.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from typing import Literal
 from abiscan.model.facts import BinaryKind
 
 ELF_MAGIC = b"\x7fELF"
-# As many bytes of a file as `peek` looks at: the ELF header and a dozen program headers.
+# Number of bytes that `peek` needs: the ELF header and a dozen program headers.
 PEEK_SIZE = 1024
 
 _PT_INTERP = 3
-# Device code is packed as ELF shared objects as well (.hsaco, .cubin); no loader of the host opens those.
+# Device code is packed as ELF shared objects as well (.hsaco, .cubin); no host loader opens those.
 _DEVICE_MACHINES = frozenset({190, 224})  # EM_CUDA, EM_AMDGPU
 
 _MAGICS: tuple[tuple[bytes, str], ...] = (
@@ -33,14 +34,16 @@ _LINKER_SCRIPT_WORDS = (b"GROUP", b"INPUT", b"OUTPUT_FORMAT", b"GNU ld script")
 
 
 def looks_like_elf(head: bytes) -> bool:
-    """True if these first bytes of a file are those of an ELF file."""
+    """Whether the first bytes of a file are those of an ELF file."""
     return head.startswith(ELF_MAGIC)
 
 
 def peek(head: bytes) -> BinaryKind | None:
-    """The kind of the ELF file that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is no
-    ELF file. A position-independent executable is told from a shared object by its PT_INTERP, which a few libraries
-    (libc.so.6) have as well: trust a name that says `.so` over EXECUTABLE.
+    """The kind of the ELF file that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None for other
+    formats.
+
+    PT_INTERP distinguishes a position-independent executable from a shared object, but a few libraries (libc.so.6) have
+    it as well: trust a name that contains `.so` over EXECUTABLE.
     """
     if not looks_like_elf(head):
         return None
@@ -78,7 +81,7 @@ def peek(head: bytes) -> BinaryKind | None:
 
 
 def describe_other(head: bytes) -> str:
-    """Say what a file is whose first bytes (up to 512) are `head` and are not those of an ELF file."""
+    """Describe a file that is not an ELF file by its first bytes (up to 512)."""
     if not head:
         return "empty file: the build or the copy that made it was cut off"
     for magic, words in _MAGICS:

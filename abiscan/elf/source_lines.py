@@ -1,7 +1,7 @@
-"""Addresses to source lines, from DWARF. Release builds have none; then this costs a look at the section names.
+"""Addresses to source lines, from DWARF. Release builds have none; then only the section names are read.
 
-pyelftools finds the units, by .debug_aranges where a file has it, and reads the first entry of each, where its speed is
-enough: at most `MAX_UNITS` entries. `line_program` runs their programs.
+pyelftools finds the units, by .debug_aranges if the file has it, and reads the first entry of each, at most
+`MAX_UNITS`, where it is fast enough. `line_program` runs their programs.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from abiscan.elf.line_program import DamagedLines, LineSections, find_lines, uni
 from abiscan.elf.sections import section
 from abiscan.model.limits import MAX_DEBUG
 
-# Bounds are amounts and not seconds: two runs over one file must tell the same, however busy the machine is.
-# Bytes of line programs that are run, some four a row; and units that are looked at.
+# Limits are sizes and not seconds: two runs on one file must have the same result however busy the machine is.
+# Bytes of line programs that are run, about four a row; and number of units.
 MAX_PROGRAMS: Final = 16 << 20
 MAX_UNITS: Final = 2000
 _SECTIONS = (b".debug_info", b".debug_abbrev", b".debug_line", b".debug_str", b".debug_line_str", b".debug_aranges")
 
 
 def source_lines(elf: DynamicFile, addresses: Collection[int]) -> dict[int, tuple[str, int]]:
-    """(file as the compiler was given it, line from 1) of those addresses that DWARF knows.
+    """(file as given to the compiler, line from 1) of the addresses that DWARF has.
 
-    DamagedLines, compressed beyond `MAX_DEBUG` or too large debug information yields what was read until then.
+    Debug information that is damaged, too large or compressed beyond `MAX_DEBUG` yields what was read before.
     """
     sizes = [found[1] for found in (section(elf.image, name) for name in _SECTIONS) if found is not None]
     if not addresses or section(elf.image, b".debug_line") is None or sum(sizes) > MAX_DEBUG:
         return {}
     found: dict[int, tuple[str, int]] = {}
-    # What pyelftools raises on damaged DWARF is not one family: construct's errors, KeyError, AssertionError, ...
+    # pyelftools raises unrelated exceptions on damaged DWARF: construct's errors, KeyError, AssertionError, ...
     try:
         _read(elf, sorted(addresses), found)
     except Exception:
@@ -77,7 +77,7 @@ def _contents(section: Any) -> bytes:
 
 
 def _units(dwarf: Any, addresses: list[int]) -> Iterable[Any]:
-    """The compilation units around the addresses where .debug_aranges tells; else all."""
+    """The compilation units around the addresses by .debug_aranges; all if it is absent."""
     ranges = dwarf.get_aranges()
     if ranges is None:
         every: Iterable[Any] = dwarf.iter_CUs()

@@ -1,9 +1,9 @@
-"""A file that was unpacked in part: what nobody asks for was left out, and comes when somebody asks after all.
+"""A partly unpacked file: parts that are not needed are left out, and the whole file is unpacked if one is read.
 
-Most of a large member of a wheel is images for GPUs, of which the headers are all that is read. Nothing is believed of
-the file for that. What was left out must lie in a section for GPUs and in nothing else that is read by its place in the
-file (`is_readable`), else the file is unpacked whole at once; what is read by its address in memory is checked as it is
-read (`Image.need`), and the file unpacked whole then.
+Most of a large wheel member is GPU images, of which only the headers are read. The file is not trusted for that: what
+was left out must lie in a section for GPU images and in nothing else that is read by file offset (`is_readable`),
+otherwise the whole file is unpacked at once. Reads by memory address are checked as they happen (`Image.need`), and
+unpack the whole file then.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from abiscan.elf.segment import PT_LOAD
 from abiscan.file_buffer import Sparse
 
 PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
-# Segments of whose bytes nothing is read for the segment's sake.
+# Segment types whose bytes are not read as such.
 _UNREAD = (PT_LOAD, PT_GNU_STACK, PT_GNU_RELRO)
 
 
 def is_readable(elf: DynamicFile, sparse: Sparse) -> bool:
-    """Whether what was left out is images for GPUs and nothing else: no table of the file, no other section.
+    """Whether only GPU images were left out: no table of the file, no other section.
 
     Raises:
         UnreadableFile: a table lies outside of the file.

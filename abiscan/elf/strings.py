@@ -1,4 +1,4 @@
-"""Strings of a file's read-only data, and of the table of its static symbols."""
+"""Strings of a file's read-only data, and of its static symbol table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from abiscan.elf.segment import PT_LOAD
 
 
 def strings_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-    """`FileBuffer.strings_with` over the sections of read-only data, over what the segments map without PF_W where
-    there are none.
+    """`FileBuffer.strings_with` over the read-only data sections, or over the segments without PF_W if there are none.
 
     Args:
-        gap: Linkers put the texts of all objects side by side (gABI, "SHF_MERGE"): what belongs together lies together.
+        gap: linkers merge the strings of all objects (gABI, "SHF_MERGE"): related strings are adjacent.
     """
     return image.strings_with(part, _read_only(image), gap)
 
 
 def symbol_names_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-    """The same of the names of its static symbols; none where they were stripped."""
+    """As `strings_with`, for the names of its static symbols; none if they were stripped."""
     names = section(image, b".strtab")
     return image.strings_with(part, [] if names is None else [names], gap)
 

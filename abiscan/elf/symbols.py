@@ -1,6 +1,6 @@
-"""The dynamic symbol table and the numbers of its versions (.gnu.version), read straight from the map.
+"""The dynamic symbol table and its version indices (.gnu.version), read from the mapped file.
 
-.dynsym is the table that the loader uses; .symtab is not consulted, because stripped files have none.
+The loader uses .dynsym; .symtab is not read, because stripped files have none.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_GNU_IFUNC = 0, 1, 2, 3, 4, 5, 6, 10
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = 0, 1, 2, 3
-# What a reference may bind to: these are code or data (elf/dl-lookup.c of glibc, ALLOWED_STT).
+# Types that a lookup accepts: code or data (elf/dl-lookup.c of glibc, ALLOWED_STT).
 DEFINITION_TYPES = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_COMMON, STT_TLS, STT_GNU_IFUNC))
-# Visibilities that no lookup of another object sees; and st_info of what a lookup accepts as a definition.
+# Visibilities that lookups from other objects do not see; and the values of st_info that a lookup accepts.
 _UNSEEN = (STV_INTERNAL, STV_HIDDEN)
 _DEFINING = frozenset(
     binding << 4 | kind for binding in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE) for kind in DEFINITION_TYPES
@@ -39,7 +39,7 @@ VERSYM_HIDDEN = 0x8000
 
 
 class RawSymbol(Struct, frozen=True, gc=False):
-    """An entry of .dynsym as it stands, with its number in the table; `st_info` and `st_other` still packed."""
+    """A raw entry of .dynsym with its index; `st_info` and `st_other` are still packed."""
 
     number: int
     name: int
@@ -66,11 +66,11 @@ class RawSymbol(Struct, frozen=True, gc=False):
 
 
 class SymbolTable:
-    """The entries of .dynsym, and the tables beside it.
+    """The entries of .dynsym, and related tables.
 
     Attributes:
-        hash_table: through which exports are found; None where the file has none.
-        version_records: the versions that the numbers in .gnu.version stand for.
+        hash_table: table through which exports are found; None if the file has none.
+        version_records: the versions for the indices in .gnu.version.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -106,10 +106,10 @@ class SymbolTable:
         return RawSymbol(index, name, info, other, section, value, size)
 
     def _columns(self, count: int) -> tuple[memoryview[int], memoryview[int], memoryview[int]]:
-        """Fields of the first `count` entries, which lie in the table: st_name; st_info, st_other and st_shndx in one
-        integer, which `_kind` takes apart; st_value.
+        """Fields of the first `count` entries, which must lie in the table: st_name; st_info, st_other and st_shndx in
+        one integer, which `_kind` unpacks; st_value.
 
-        Whoever asks many entries the same asks these: 0.05 us an entry, and 0.4 for one by itself.
+        This is the fast way for many entries: 0.05 us each instead of 0.4 for a single one.
         """
         image, what = self._image, "the dynamic symbol table"
         words = image.words(self._offset, count * self._layout.size // 4, "I", what)
@@ -118,12 +118,12 @@ class SymbolTable:
         return words[0::4], words[3::4], words[1::4]
 
     def _kind(self, mark: int) -> tuple[int, int, int]:
-        """(st_info, st_other, st_shndx): a table has a few dozen different ones, however many entries."""
+        """(st_info, st_other, st_shndx). A table has only a few dozen distinct values, however many entries."""
         info, other, section = struct.unpack(self._image.endian + "BBH", struct.pack(self._image.endian + "I", mark))
         return info, other, section
 
-    def _marks_of(self, indices: Collection[int]) -> list[int]:
-        """What `_kind` takes apart, of each entry.
+    def _read_marks(self, indices: Collection[int]) -> list[int]:
+        """The packed value for `_kind` of each entry.
 
         Raises:
             UnreadableFile: one lies outside of the table.
@@ -136,14 +136,14 @@ class SymbolTable:
         return [marks[index] for index in indices]
 
     def values_of(self, indices: Iterable[int]) -> dict[int, int]:
-        """st_value of those of the entries that lie in the table."""
+        """st_value of the entries that lie in the table."""
         room = (self._end - self._offset) // self._layout.size
         inside = [index for index in indices if index < room]
         values = self._columns(max(inside, default=-1) + 1)[2]
         return {index: values[index] for index in inside}
 
     def undefined(self, at_least: int = 0) -> list[RawSymbol]:
-        """The undefined entries that have a name, in order."""
+        """Named undefined entries, in order."""
         names, column, _values = self._columns(self.count(at_least))
         marks = column.tolist()
         wanted = {mark for mark in set(marks) if self._kind(mark)[2] == SHN_UNDEF}
@@ -151,20 +151,21 @@ class SymbolTable:
         return [self.raw(index) for index in found if index and names[index]]
 
     def open_references(self, indices: Collection[int], *, defines: bool) -> list[RawSymbol]:
-        """Those of the entries that are looked up by name and may be found nowhere, in the order given.
+        """Entries that are looked up by name and may be defined nowhere, in the given order.
 
-        Left out are local and hidden ones, which bind to the object itself.
+        Local and hidden ones, which resolve to the object itself, are left out.
 
         Args:
-            defines: leave out those, too, that this table defines in a way that a lookup accepts, and that its
-                hash table leads to.
+            defines: whether to leave out those, too, that this table defines for lookups and that its hash table leads
+                to.
+
 
         Raises:
             UnreadableFile: an entry lies outside of the file.
         """
         if not indices:
             return []
-        marked = self._marks_of(indices)
+        marked = self._read_marks(indices)
         values = self._columns(max(indices) + 1)[2]
         open_marks, own_marks, placed = set(), set(), set()
         for mark in set(marked):
@@ -192,26 +193,26 @@ class SymbolTable:
         return found
 
     def _unreached(self, indices: Sequence[int]) -> set[int]:
-        """Those of the entries that a lookup of their own name does not come upon."""
+        """Entries that a lookup of their own name does not find."""
         names = self.names_at(indices)
         return set(indices) if self.hash_table is None else self.hash_table.unreached(indices, names)
 
     def name_of(self, symbol: RawSymbol) -> bytes:
-        """The entry's name; empty if its offset lies outside of what is mapped behind the start of .dynstr."""
+        """The entry's name; empty if its offset lies outside of the mapping that contains .dynstr."""
         return self._image.string(self._strtab + symbol.name, self._strtab_end)
 
     def names_at(self, indices: Sequence[int]) -> list[bytes]:
-        """The names of entries that lie in the table, as `name_of` has them."""
+        """As `name_of`, for entries that lie in the table."""
         names, strings = self._columns(max(indices, default=-1) + 1)[0], self._strtab
         return self._image.strings([strings + names[index] for index in indices], self._strtab_end)
 
     def has_lost_name(self, indices: Collection[int]) -> bool:
-        """Whether the name of an entry lies outside of what is mapped behind the start of .dynstr."""
+        """Whether the name of an entry lies outside of the mapping that contains .dynstr."""
         names, room = self._columns(max(indices, default=-1) + 1)[0], self._strtab_end - self._strtab
         return max((names[index] for index in indices), default=0) >= room
 
     def count(self, at_least: int = 0) -> int:
-        """How many entries the table has: from the hash table, or the section headers where that is longer.
+        """Number of entries: from the hash table, or the section headers if they have more.
 
         Args:
             at_least: highest index plus one that a relocation refers to; the table cannot be shorter.
@@ -228,17 +229,17 @@ class SymbolTable:
             counted = max(counted, least)
             if is_all:
                 return counted
-        # Nothing exported, so the hash table says nothing of the length. Linkers place .dynstr behind .dynsym.
+        # Without exports the hash table does not have the length. Linkers place .dynstr after .dynsym.
         gap = self._strtab - self._offset
         return max(counted, gap // self._layout.size if gap > 0 else 0)
 
     def _section_count(self) -> int:
-        """Entries by the SHT_DYNSYM section, if there is one at the same place; 0 otherwise."""
+        """Number of entries by the SHT_DYNSYM section at the same offset; 0 if there is none."""
         tables = (each for each in read_sections(self._image) if each.type == SHT_DYNSYM)
         return next((each.size // self._layout.size for each in tables if each.offset == self._offset), 0)
 
     def table(self, at_least: int = 0) -> Iterator[RawSymbol]:
-        """Every entry but the null entry, in order."""
+        """Every entry except the null entry, in order."""
         count = self.count(at_least)
         size = self._layout.size
         chunk = 1 << 14
@@ -255,8 +256,8 @@ class SymbolTable:
     # --- versions ---------------------------------------------------------------------------------------------
 
     def version_index(self, index: int) -> int:
-        """The raw .gnu.version entry of a symbol: the version index with the hidden bit; VER_NDX_GLOBAL where the
-        file has no versions."""
+        """The raw .gnu.version entry of a symbol: the version index with the hidden bit; VER_NDX_GLOBAL if the file has
+        no versions."""
         offset, room = self._version_table
         if index >= room:
             return VER_NDX_GLOBAL
@@ -274,20 +275,20 @@ class SymbolTable:
 
     @cached_property
     def _version_table(self) -> tuple[int, int]:
-        """Its offset, and how many entries it has at most; none without such a table."""
+        """Its offset and maximum number of entries; 0 without such a table."""
         address = self._dynamic.values.get(DT_VERSYM)
         if address is None:
             return 0, 0
         offset, end = self._image.extent_of(address, "the symbol version table")
-        # As far as the tables can reach, as the loader reads them: to count the entries of a large library is to read
-        # all its buckets.
+        # As far as both tables can reach, as the loader reads them: counting the entries of a large library would read
+        # all of its buckets.
         return offset, min((end - offset) // 2, (self._end - self._offset) // self._layout.size)
 
     def version_numbers(self, indices: Sequence[int]) -> set[int]:
-        """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.
+        """Distinct version indices of these symbols, without the hidden bit; none without a version table.
 
         Raises:
-            UnreadableFile: the table of versions is shorter.
+            UnreadableFile: the version table is shorter.
         """
         address = self._dynamic.values.get(DT_VERSYM)
         if address is None:
@@ -298,23 +299,23 @@ class SymbolTable:
         return {number & 0x7FFF for number in {numbers[index] for index in indices}}
 
     def looked_up(self, indices: Collection[int]) -> list[int]:
-        """Those of the entries that are looked up by name: neither local nor hidden.
+        """Entries that are looked up by name: neither local nor hidden.
 
         Raises:
             UnreadableFile: an entry lies outside of the table.
         """
-        marked = self._marks_of(indices)
+        marked = self._read_marks(indices)
         kinds = {mark: self._kind(mark) for mark in set(marked)}
         open_marks = {mark for mark, (info, other, _) in kinds.items() if info >= 0x10 and other & 3 not in _UNSEEN}
         return [index for index, mark in zip(indices, marked, strict=True) if mark in open_marks]
 
     def resolvers(self, indices: Collection[int]) -> list[RawSymbol]:
-        """Those of the entries that are defined as indirect functions, whose code the loader calls.
+        """Entries defined as indirect functions, whose code the loader calls.
 
         Raises:
             UnreadableFile: an entry lies outside of the table.
         """
-        marked = self._marks_of(indices)
+        marked = self._read_marks(indices)
         called = set()
         for mark in set(marked):
             info, _other, section = self._kind(mark)

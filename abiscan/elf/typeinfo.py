@@ -1,9 +1,9 @@
-"""Which classes of other libraries a file derives from, from its own type information.
+"""Classes of other libraries from which a file derives, from its own type information.
 
-A class's type information (Itanium C++ ABI, section 2.9.5) is an object in the file: a pointer into the vtable of
-`__si_class_type_info` or `__vmi_class_type_info` (two words behind its symbol), a pointer to its name, then pointers to
-the type information of its bases. A base of another library is a relocation against its `_ZTI` symbol at that place.
-Type information that a catch clause, a cast or `typeid` uses is referred to from elsewhere, and means no derived class.
+The type information of a class (Itanium C++ ABI, section 2.9.5) is an object in the file: a pointer into the vtable of
+`__si_class_type_info` or `__vmi_class_type_info` (two words after its symbol), a pointer to its name, then pointers to
+the type information of its bases. A base in another library is a relocation against its `_ZTI` symbol at that place.
+Catch clauses, casts and `typeid` refer to type information from elsewhere, which does not mean a derived class.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from abiscan.model.facts import DerivedClass
 _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
 _WORD = 8
-# Bases of one class that are looked at; each takes two words behind the first three.
+# Maximum number of bases of a class; each takes two words after the first three.
 _MAX_BASES = 32
 
 
 def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
-    """The classes of the file that derive from a class whose type information is imported, sorted.
+    """Classes of the file that derive from a class with imported type information, sorted.
 
     Args:
         bases: mangled `_ZTI` names that count (default: all imports of that kind).
@@ -51,7 +51,7 @@ def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> t
             pointers.append(each)
         elif each.addend == 2 * _WORD:
             heads[each.place] = kind_of[each.symbol]
-    starts = {each: start for each in pointers if (start := _start_of(each.place, heads)) is not None}
+    starts = {each: start for each in pointers if (start := _find_start(each.place, heads)) is not None}
     if not starts:
         return ()
     written = Pointers(elf)
@@ -70,8 +70,8 @@ def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> t
     return tuple(sorted(found, key=lambda each: (each.base, each.name or "", each.vtable_size or 0, str(each.slots))))
 
 
-def _start_of(place: int, heads: dict[int, str]) -> int | None:
-    """The first address of the type information that has a base pointer at `place`."""
+def _find_start(place: int, heads: dict[int, str]) -> int | None:
+    """The start of the type information with a base pointer at `place`; None if there is none."""
     if heads.get(place - 2 * _WORD) == _SINGLE:
         return place - 2 * _WORD
     for number in range(_MAX_BASES):

@@ -1,7 +1,6 @@
-"""The records of a file's symbol versions: what it asks of its libraries (.gnu.version_r), and what it defines
-(.gnu.version_d).
+"""Symbol version records of a file: needed versions of libraries (.gnu.version_r) and defined ones (.gnu.version_d).
 
-Which of them a symbol has stands beside the symbol table (.gnu.version); see `SymbolTable.version_index`.
+The version index of each symbol is in .gnu.version; see `SymbolTable.version_index`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 
 
 class SymbolVersion(Struct, frozen=True):
-    """A version index of the file, resolved. Whether a symbol hides it stands with the symbol.
+    """A symbol version of the file. Whether a symbol hides it is in .gnu.version.
 
     Attributes:
-        library: the needed library it is asked of; None for a version that the file defines itself.
+        library: the library that must define it; None for a version that the file defines itself.
     """
 
     name: str
@@ -33,7 +32,7 @@ class SymbolVersion(Struct, frozen=True):
 
 
 class VersionRecords:
-    """Both lists of a file, each read when it is first asked for."""
+    """Both lists of a file, each read at the first use."""
 
     def __init__(self, image: Image, dynamic: Dynamic) -> None:
         self._image = image
@@ -59,10 +58,10 @@ class VersionRecords:
     def needs(self) -> tuple[tuple[str, tuple[tuple[SymbolVersion, int], ...]], ...]:
         """.gnu.version_r in order: (library, [(version, version index), ...]).
 
-        The loader follows the links and looks at neither count (DT_VERNEEDNUM, vn_cnt); so does this.
+        The loader follows the links and ignores both counts (DT_VERNEEDNUM, vn_cnt); so does this.
 
         Raises:
-            UnreadableFile: a record or a name lies outside of what is mapped, or there are too many.
+            UnreadableFile: a record or a name lies outside of the mapping, or there are too many.
         """
         image, values = self._image, self._values
         if DT_VERNEED not in values:
@@ -93,7 +92,7 @@ class VersionRecords:
 
     @cached_property
     def definitions(self) -> tuple[tuple[SymbolVersion, int, int], ...]:
-        """.gnu.version_d in order: (version, version index, vd_flags), by the links alone, as `needs`.
+        """.gnu.version_d in order: (version, version index, vd_flags), by the links only, as `needs`.
 
         Raises:
             UnreadableFile: as `needs`.
@@ -118,7 +117,7 @@ class VersionRecords:
     def _record(self, at: int, size: int, end: int) -> bytes:
         if at + size > end:
             raise UnreadableFile(
-                self._image.path, "corrupt ELF file: its symbol versions lead out of what is mapped of it"
+                self._image.path, "corrupt ELF file: its symbol version records lie outside of their mapping"
             )
         return self._image.slice(at, size, "a version record")
 
@@ -129,8 +128,8 @@ class VersionRecords:
         return raw.decode("utf-8", "surrogateescape")
 
     def revisions(self) -> tuple[int | None, tuple[int, ...]]:
-        """vn_version of the first needed record, None without one, and vd_version of every defined one: 1 is the only
-        revision there is.
+        """vn_version of the first needed record (None without one), and vd_version of every defined one. The only known
+        revision is 1.
 
         Raises:
             UnreadableFile: as `needs`.

@@ -1,9 +1,9 @@
-"""What the words of a vtable point to: relocations of the table's range, read back into names.
+"""The words of a vtable: relocations of its range, resolved to names.
 
-A vtable (Itanium C++ ABI, 2.5 "Virtual Table Layout") holds offset to top, typeinfo pointer and one pointer a virtual
-function. In a shared object the pointers are dynamic relocations: by symbol where the function can be interposed, else
-relative (base + address), and then only a symbol table tells whose address it is. .symtab is read for that where the
-file was not stripped, because inline virtual functions are hidden and stand in no other table.
+A vtable (Itanium C++ ABI, 2.5 "Virtual Table Layout") holds offset to top, typeinfo pointer and one pointer per virtual
+function. In a shared object the pointers are dynamic relocations: by symbol if the function can be interposed,
+otherwise relative (base + address): then only a symbol table has the name for the address. .symtab is used for that in
+files that were not stripped, because inline virtual functions are hidden and in no other table.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import Export, VtableWord
 
-# A table of a megabyte has 131,072 functions: no class has.
+# A table of a megabyte would have 131,072 functions: no class has.
 _MAX_TABLE = 1 << 20
 
 
 def read_vtables(elf: DynamicFile, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
-    """The words of each vtable, in order.
+    """Read the words of each vtable, in order.
 
     Args:
-        tables: exports whose name starts with `_ZTV`; others are data all the same, and read alike.
+        tables: exports whose name starts with `_ZTV`; other data are read the same way.
 
     Returns:
-        By name: for each word the mangled name it points to, its number where it holds no address (offset to top,
-        virtual base offset, or 0 for a function that was never emitted), or None where no symbol has the address.
+        Name -> for each word the mangled name that it points to, its number if it is not an address (offset to top,
+        virtual base offset, or 0 for a function that was never emitted), or None if no symbol has the address.
+
 
     Raises:
         UnreadableFile: a relocation table lies outside of the file.
@@ -55,11 +56,11 @@ def read_vtables(elf: DynamicFile, tables: Iterable[Export]) -> dict[str, tuple[
             for value in image.words(offset, table.size // 8, "Q", "a vtable")
         ]
         if packed:
-            # DT_RELR keeps the addend in place, and a list of addresses that is not read here.
+            # DT_RELR keeps the addend in place; its list of addresses is not read here.
             for index, value in enumerate(plain[table.name]):
                 if value > 1 << 16:
                     addresses.setdefault(table.value + 8 * index, value)
-    names = _names_of(elf, set(addresses.values()))
+    names = _find_names(elf, set(addresses.values()))
 
     def word(at: int, value: int) -> VtableWord:
         if at in symbols:
@@ -76,7 +77,7 @@ def read_vtables(elf: DynamicFile, tables: Iterable[Export]) -> dict[str, tuple[
 
 
 def _pointers(elf: DynamicFile, low: int, high: int) -> tuple[dict[int, str], dict[int, int]]:
-    """Relocated words of an address range: those that name a symbol, and those that hold an address."""
+    """Relocated words in an address range: those with a symbol, and those with an address."""
     symbols: dict[int, str] = {}
     addresses: dict[int, int] = {}
     for place, pointer in pointers(elf.relocations, elf.machine):
@@ -89,7 +90,7 @@ def _pointers(elf: DynamicFile, low: int, high: int) -> tuple[dict[int, str], di
     return symbols, addresses
 
 
-def _names_of(elf: DynamicFile, addresses: set[int]) -> dict[int, str]:
+def _find_names(elf: DynamicFile, addresses: set[int]) -> dict[int, str]:
     found: dict[int, set[str]] = {}
     for export in elf.exports():
         if export.value in addresses:
@@ -100,13 +101,13 @@ def _names_of(elf: DynamicFile, addresses: set[int]) -> dict[int, str]:
 
 
 def _preference(name: str) -> tuple[bool, bool, str]:
-    """The base-object destructor (D2) is often an alias of the complete one (D1), which is what a vtable refers to; a
-    suffix (`.localalias`) is the compiler's."""
+    """Sort key. The base-object destructor (D2) is often an alias of the complete one (D1), which a vtable refers to;
+    the compiler adds suffixes such as `.localalias`."""
     return ("." in name, "D2Ev" in name, name)
 
 
 def _static_symbols(elf: DynamicFile, addresses: set[int]) -> Iterator[tuple[str, int]]:
-    """Functions and objects of .symtab at these addresses; nothing for a stripped or damaged table."""
+    """Functions and objects of .symtab at these addresses; empty for a stripped or damaged table."""
     if not addresses:
         return
     for name, end, info, index, value, _size in static_symbols(elf.image):

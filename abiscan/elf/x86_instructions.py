@@ -1,7 +1,7 @@
-"""Where instructions of x86-64 end, and their operands (Intel SDM volume 2, chapter 2 and appendix A).
+"""Length and operands of x86-64 instructions (Intel SDM volume 2, chapter 2 and appendix A).
 
-Nothing is disassembled: what asks (`call_constants`) has no interest in names of instructions, but in their length, the
-registers in their fields, their memory operand and their constant.
+This is not a disassembler: callers need the length, the register fields, the memory operand and the constant of an
+instruction, but not its name.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Instruction(Struct):
 
     Attributes:
         start, end: offsets in the code.
-        opcode: in the one-byte map; 0x0Fxx of the two-byte map; `LATER_MAP` or `SHIFTS` of all others.
-        size: of an integer operand in bytes.
+        opcode: in the one-byte map; 0x0Fxx for the two-byte map; `LATER_MAP` or `SHIFTS` for all others.
+        size: size of an integer operand in bytes.
         mod, reg, rm: of ModR/M, with the bits of REX; -1 without one.
-        base: the register that a memory operand is relative to, if it has that and a displacement alone, else -1.
-        displacement: of that operand; of a relative jump or call the distance from `end`.
+        base: the base register of a memory operand that has only that and a displacement; otherwise -1.
+        displacement: of that operand; for a relative jump or call, the distance from `end`.
         constant: the immediate operand, sign-extended.
     """
 
@@ -58,16 +58,16 @@ _INVALID: Final = _set(0x06, 0x07, 0x0E, 0x16, 0x17, 0x1E, 0x1F, 0x27, 0x2F, 0x3
 )
 _TWO_BYTE_BARE: Final = _set(0x05, 0x06, 0x08, 0x09, 0x0B, (0x30, 0x37), 0x77, (0xA0, 0xA2), (0xA8, 0xAA), (0xC8, 0xCF))
 _TWO_BYTE_CONSTANT: Final = _set((0x70, 0x73), 0xA4, 0xAC, 0xBA, 0xC2, (0xC4, 0xC6))
-# All opcodes of the three-byte maps, of VEX and of EVEX, whose register numbers lack the bits of those prefixes; and of
-# these the ones that write an integer register which stands elsewhere (BMI, in the maps 0F38 and 0F3A).
+# All opcodes of the three-byte maps, of VEX and of EVEX (register numbers without the bits of those prefixes); and of
+# these, the ones that write an integer register in another field (BMI, in the maps 0F38 and 0F3A).
 LATER_MAP: Final = 0x10000
 SHIFTS: Final = LATER_MAP + 1
 
 
 def instructions(code: bytes) -> Iterator[Instruction]:
-    """Those of a stretch of code, from its first byte on, until one is cut off or no instruction.
+    """The instructions of a piece of code, from its first byte until one is cut off or invalid.
 
-    What is never valid in 64-bit mode ends it; not all that is invalid is recognised.
+    Only some of the instructions that are invalid in 64-bit mode are recognised.
     """
     at = 0
     while at < len(code):
@@ -131,7 +131,7 @@ def _decoded(code: bytes, start: int) -> Instruction | None:
 
 
 def _vector(code: bytes, start: int, at: int, prefix: int) -> Instruction:
-    """VEX and EVEX: their map tells whether a constant follows, as the older ones do."""
+    """VEX and EVEX: the map determines whether a constant follows, as for the older encodings."""
     group = 1 if prefix == 0xC5 else code[at] & (0x1F if prefix == 0xC4 else 7)
     at += {0xC5: 1, 0xC4: 2, 0x62: 3}[prefix]
     opcode = code[at]

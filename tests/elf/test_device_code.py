@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import fatbin, open_elf, read_elf
-from abiscan.elf.fatbin import ContainerError, entry_of, read_containers
+from abiscan.elf.fatbin import ContainerError, read_containers, read_entry
 from abiscan.elf.image import Image
 from abiscan.elf.offload_bundle import BundleError, read_bundles
 from abiscan.elf.scattered_reads import scattered_reads
@@ -103,7 +103,7 @@ def read(data: bytes) -> list[list[str]]:
     image = Image(NO_TABLES + data, "containers")
     with scattered_reads(image, None) as bytes_at:
         found = [*read_containers(bytes_at, len(NO_TABLES), image.size)]
-    return [[entry_of(head).architecture for head in heads] for heads in found]
+    return [[read_entry(head).architecture for head in heads] for heads in found]
 
 
 def test_containers_follow_each_other_with_zeros_between() -> None:
