@@ -1,8 +1,8 @@
-"""Mangled names: what they say, and which of them mean the same thing.
+"""Mangled names: parsing, demangling, and the rules by which two names are the same entity.
 
-`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says which demangler wrote it,
-`classify` tells C++ from the rest. `canonical.py` has the rules by which two names are names of one entity. Only this
-package imports cxxfilt and pycxxfilt.
+`parse` splits a C++ name into its parts, `Demangler` gives the demangled text and the demangler that produced it,
+`classify` distinguishes C++ from other names. `canonical.py` has the rules for names of one entity. Only this package
+imports cxxfilt and pycxxfilt.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_
 
 
 def __getattr__(name: str) -> object:
-    # Only a missing import is compared with others, so a file that loads doesn't pay for it.
+    # Only missing imports are compared with other names, so a file that loads does not pay for it.
     if name in _OF_COMPARE:
         from abiscan.mangling import compare
 

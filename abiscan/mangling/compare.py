@@ -1,5 +1,5 @@
-"""What differs between two names of one entity, which std::string a name mentions, and where to look for other names
-of its entity."""
+"""Differences between two names of one entity, the std::string ABI of a name, and prefixes to search for other names of
+its entity."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class DifferenceKind(enum.StrEnum):
-    """STRING_ABI, NAMESPACE_ALIAS, ABI_TAG, TEMPLATE_MANGLING, CONSTRUCTOR_VARIANT: the same entity, mangled otherwise.
-    PARAMETERS, TEMPLATE_ARGS, RETURN_TYPE, QUALIFIERS, ENTITY: another overload, instance or entity."""
+    """STRING_ABI, NAMESPACE_ALIAS, ABI_TAG, TEMPLATE_MANGLING, CONSTRUCTOR_VARIANT: the same entity with another
+    mangling. PARAMETERS, TEMPLATE_ARGS, RETURN_TYPE, QUALIFIERS, ENTITY: another overload, instance or entity."""
 
     STRING_ABI = "string-abi"
     ABI_TAG = "abi-tag"
@@ -48,12 +48,12 @@ class DifferenceKind(enum.StrEnum):
 
 
 class Difference(Struct, frozen=True):
-    """One thing that two names differ in.
+    """One difference between two names.
 
     Attributes:
-        index: which parameter or template argument it is about, from 0, in the name that has it (in the first, where
-            both have one); None where it is about neither.
-        old, new: the texts as mangled in the first and second name; None where that one has no counterpart.
+        index: index of the parameter or template argument, from 0, in the name that has it (in the first, if both have
+            one); None for other differences.
+        old, new: the texts as mangled in the first and second name; None if that name has no counterpart.
     """
 
     kind: DifferenceKind
@@ -63,7 +63,7 @@ class Difference(Struct, frozen=True):
 
 
 def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
-    """What differs between two names, the weightiest first. Empty for the same name alone."""
+    """Differences between two names, the most important first; empty only for identical names."""
     if a.mangled == b.mangled:
         return ()
     found: list[Difference] = []
@@ -71,7 +71,7 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
         found.append(Difference(DifferenceKind.ENTITY, None, a.qualified, b.qualified))
     found.extend(_lists(DifferenceKind.PARAMETERS, a, b, lambda texts: texts.params))
     found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.args))
-    # Arguments of enclosing class templates show in the name alone.
+    # Arguments of enclosing class templates are only in the name.
     if a.entity == b.entity and a.in_style(RenderStyle.CANONICAL).args == b.in_style(RenderStyle.CANONICAL).args:
         in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.name)
         found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
@@ -129,7 +129,7 @@ def _texts(
 
 
 def _spelling(old: str, new: str) -> DifferenceKind:
-    """Why two texts with one neutral form differ."""
+    """The kind of difference between two texts with the same neutral form."""
     if ("std::__cxx11::" in old) != ("std::__cxx11::" in new):
         return DifferenceKind.STRING_ABI
     if ("[abi:" in old) != ("[abi:" in new):
@@ -138,9 +138,9 @@ def _spelling(old: str, new: str) -> DifferenceKind:
 
 
 def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of indices, so that an added or removed entry doesn't make all that follow it differ.
+    """Pairs of indices such that an added or removed entry does not make all later ones differ.
 
-    Lists are those of one function, so a table of all pairs is small; beyond that they are paired as they stand.
+    The lists belong to one function, so a table of all pairs is small; larger ones are paired by position.
     """
     rows, columns = len(old), len(new)
     if (rows == columns and sum(a != b for a, b in zip(old, new, strict=True)) <= 1) or rows * columns > 10_000:
@@ -172,15 +172,15 @@ def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | Non
 
 
 def _gap(removed: list[int], added: list[int]) -> Iterator[tuple[int | None, int | None]]:
-    """What stands between two common entries: replaced where there is one for one, else removed and added."""
+    """Pair the entries between two common ones: replaced while both have one, the rest removed or added."""
     for k in range(max(len(removed), len(added))):
         yield removed[k] if k < len(removed) else None, added[k] if k < len(added) else None
 
 
 # --- std::string --------------------------------------------------------------------------------------------------
 
-# What libstdc++ has twice, in std and in std::__cxx11 (GCC 5 release notes, and the headers'
-# _GLIBCXX_BEGIN_NAMESPACE_CXX11).
+# Types that libstdc++ has twice, in std and in std::__cxx11 (GCC 5 release notes, and
+# _GLIBCXX_BEGIN_NAMESPACE_CXX11 in its headers).
 _DUAL: Final = frozenset(
     {
         "basic_string",
@@ -204,20 +204,20 @@ _DUAL: Final = frozenset(
 )
 
 
-# `std::__cxx11`, and how a name spells one that is outside of it: in full, or by an abbreviation.
+# `std::__cxx11`, and the spellings of a name outside of it: in full, or by an abbreviation.
 _NEW_MARK: Final = "St7__cxx11"
 _OLD_MARKS: Final = ("Ss", "Sb", *(f"St{len(name)}{name}" for name in sorted(_DUAL)))
 
 
 @functools.lru_cache(maxsize=KEPT_NAMES)
 def string_abi(mangled: str) -> Literal["old", "new"] | None:
-    """Which std::string, or other type that libstdc++ has twice, a C++ name mentions: "new" for that of std::__cxx11,
-    "old" for the one before; None for neither.
+    """The std::string ABI of a C++ name: "new" if it mentions std::string or another dual type in std::__cxx11, "old"
+    if it mentions one outside of it; None for neither.
 
-    An abi tag alone ([abi:cxx11]) is None: it tells that a function returns such a type, not that the name has a
+    An abi tag alone ([abi:cxx11]) gives None: it means that a function returns such a type, not that the name has a
     counterpart in the other ABI.
     """
-    # What no part can mention is not worth parsing.
+    # A name without any mark need not be parsed.
     if _NEW_MARK not in mangled and not any(mark in mangled for mark in _OLD_MARKS):
         return None
     name = parse(mangled)
@@ -244,7 +244,7 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
 
 
 def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
-    """Which of the two the C++ names among these mention, and the first that does."""
+    """The ABIs that the C++ names among these mention, each with the first such name."""
     text = "\n".join([name for name in names if name.startswith("_Z")]) + "\n"
     first: dict[Literal["old", "new"], str] = {}
     for _, name in _mentioning(text, _NEW_MARK):
@@ -252,7 +252,7 @@ def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
             first["new"] = name
             break
     for _, name in sorted({found for mark in _OLD_MARKS for found in _mentioning(text, mark)}):
-        # Whatever else it mentions, one that mentions std::__cxx11 is of the new one.
+        # A name that mentions std::__cxx11 is of the new ABI, whatever else it mentions.
         if _NEW_MARK not in name and string_abi(name) == "old":
             first["old"] = name
             break
@@ -260,7 +260,7 @@ def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
 
 
 def _mentioning(text: str, mark: str) -> Iterator[tuple[int, str]]:
-    """(place, name) of the lines that contain a mark, in their order."""
+    """(offset, name) of the lines that contain a mark, in order."""
     at = text.find(mark)
     while at >= 0:
         start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
@@ -268,12 +268,12 @@ def _mentioning(text: str, mark: str) -> Iterator[tuple[int, str]]:
         at = text.find(mark, stop)
 
 
-# --- where to look ------------------------------------------------------------------------------------------------
+# --- search prefixes ----------------------------------------------------------------------------------------------
 
 _CODES: Final = {
     **{"operator" + text: code for code, (text, _, _) in OPERATORS.items() if code not in ("ps", "ng", "ad", "de")},
 }
-# Operators whose unary and binary forms have one text and two codes.
+# Operators whose unary and binary forms have one text but two codes.
 _UNARY_CODES: Final = {"operator+": "ps", "operator-": "ng", "operator&": "ad", "operator*": "de"}
 _MEMBER_QUALIFIERS: Final = ("", "K", "R", "O", "KR", "KO", "V", "VK")
 _STD_CODES: Final = {
@@ -288,12 +288,12 @@ _ANONYMOUS: Final = "12_GLOBAL__N_1"
 
 
 def search_prefixes(name: CxxName) -> tuple[str, ...]:
-    """Prefixes of mangled names, one of which every overload and instance of the entity begins with, under any of the
-    names that releases and GPU variants of torch have for it; sorted, without duplicates.
+    """Prefixes of mangled names, sorted: every overload and instance of the entity begins with one of them, under any
+    of its names in torch releases and GPU variants.
 
-    They narrow a search in a sorted table; compare `entity` (or `gpu_neutral`) of what they find. A member of a class
-    template is searched up to the template's name, an entity in a function up to that function's name, a thunk with the
-    offsets that it has, and what is not reached by identifiers alone by its own mangled name.
+    They narrow a search in a sorted table; compare `entity` (or `gpu_neutral`) of the results. A member of a class
+    template is searched up to the template's name, an entity in a function up to that function's name, a thunk with its
+    offsets, and a name that is not made of identifiers by its own mangled name.
     """
     entity = name.searched
     lead = _lead(name)
@@ -315,13 +315,13 @@ def search_prefixes(name: CxxName) -> tuple[str, ...]:
     for spelled in _spellings(names):
         found.update(_mangled(lead, spelled, codes, tail, function))
     if not name.mangled.startswith(tuple(found)):
-        # Its way there is not made of plain identifiers (a builtin type, a lambda, a tag in the middle).
+        # The path to the entity is not made of plain identifiers (a builtin type, a lambda, a tag in the middle).
         found.add(name.mangled)
     return tuple(sorted(found))
 
 
 def _enclosing_function(node: Node) -> Node | None:
-    """The name of the function that an entity lives in; the outermost comes last when asked again."""
+    """The name of the innermost function that contains an entity; None if there is none."""
     while True:
         if isinstance(node, Local):
             function = node.function
@@ -335,7 +335,7 @@ def _enclosing_function(node: Node) -> Node | None:
 
 
 def _lead(name: CxxName) -> str:
-    """What stands before the entity's own name: `_Z`, `_ZTV`, `_ZThn16_`."""
+    """The text before the entity's own name: `_Z`, `_ZTV`, `_ZThn16_`."""
     mangled = name.mangled
     if not isinstance(name.root, SpecialNode):
         return "_Z"
@@ -351,7 +351,7 @@ def _lead(name: CxxName) -> str:
 
 
 def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """A qualified name as releases and GPU variants have it, or a class or namespace of it."""
+    """A qualified name as spelled in releases and GPU variants, its enclosing scopes included."""
     yield names
     text = ""
     for count, part in enumerate(names, 1):
@@ -362,7 +362,7 @@ def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if any(len(choice) > 1 for choice in choices):
         for variant in range(max(len(choice) for choice in choices)):
             yield tuple(choice[min(variant, len(choice) - 1)] for choice in choices)
-            # hipify's wrappers live in the namespace that has no wrapper.
+            # hipify's wrappers are in the namespace that has no wrapper.
             yield (
                 *(choice[min(2, len(choice) - 1)] for choice in choices[:-1]),
                 choices[-1][min(variant, len(choices[-1]) - 1)],
@@ -370,7 +370,7 @@ def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _last_codes(parts: Parts) -> tuple[str, ...] | None:
-    """How the last component is mangled where it is no identifier; None where it is one."""
+    """Mangled forms of the last component if it is not an identifier; None if it is one."""
     last = parts.last
     if isinstance(last, Structor):
         return ("D",) if last.destructor else ("C",)
@@ -398,13 +398,13 @@ def _mangled(
             if components > 1 or tail:
                 for qualifiers in _MEMBER_QUALIFIERS if function and not structor else ("",):
                     yield f"{lead}N{qualifiers}{nested}"
-            # What stands in the global scope, or right in std, is not nested.
+            # Names in the global scope or directly in std are not nested.
             if not tail and (components == 1 or (components == 2 and scope[0] == "St")):
                 yield lead + nested
 
 
 def _scopes(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Components as they are mangled, in every spelling that std has for them."""
+    """Mangled components, in every spelling of std."""
     identifiers = tuple(_source_name(name) for name in names)
     if not names or names[0] != "std":
         yield identifiers
@@ -414,7 +414,7 @@ def _scopes(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if rest:
         yield ("St", "7__cxx11", *rest)
         yield ("St", "3_V2", *rest)
-        # std::filesystem and std::chrono have an inline namespace of their own.
+        # std::filesystem and std::chrono have an inline namespace inside.
         for inline in ("7__cxx11", "3_V2"):
             yield ("St", rest[0], inline, *rest[1:])
         for code in _STD_CODES.get(names[1], ()):

@@ -5,29 +5,29 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-# What GCC's runtime has been called on Linux since GCC 3.4.
+# Name of GCC's runtime on Linux since GCC 3.4.
 _LIBSTDCXX = "libstdc++.so.6"
 
 
 def cxa_demangle() -> Callable[[bytes], bytes | None] | None:
-    """A function from a mangled name to its text, None where it refuses the name; None where no C++ runtime is here.
+    """A function from a mangled name to its text (None if it refuses the name); None without a C++ runtime.
 
-    The library is opened by its name. cxxfilt, which starts `ldconfig` and compilers to find one, serves where it has
-    another name (libc++, other systems).
+    The library is opened by its name. If it has another name (libc++, other systems), cxxfilt is used, which starts
+    `ldconfig` and compilers to find one.
     """
     try:
         runtime = ctypes.CDLL(_LIBSTDCXX)
-        ask = runtime.__getattr__("__cxa_demangle")
+        cxa = runtime.__getattr__("__cxa_demangle")
         free = ctypes.CDLL(None).free
     except (OSError, AttributeError, TypeError):
-        return _of_cxxfilt()
-    ask.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    ask.restype = ctypes.c_void_p
+        return _cxxfilt_demangle()
+    cxa.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    cxa.restype = ctypes.c_void_p
     free.argtypes, free.restype = (ctypes.c_void_p,), None
     string_at = ctypes.string_at
 
     def demangle(name: bytes) -> bytes | None:
-        address = ask(name, None, None, None)
+        address = cxa(name, None, None, None)
         if address is None:
             return None
         try:
@@ -38,11 +38,11 @@ def cxa_demangle() -> Callable[[bytes], bytes | None] | None:
     return demangle
 
 
-def _of_cxxfilt() -> Callable[[bytes], bytes | None] | None:
+def _cxxfilt_demangle() -> Callable[[bytes], bytes | None] | None:
     try:
         import cxxfilt
     except (ImportError, OSError, AttributeError):
-        # OSError: the runtime is there and cannot be loaded. AttributeError: it has no __cxa_demangle.
+        # OSError: the runtime cannot be loaded. AttributeError: it has no __cxa_demangle.
         return None
     default = cxxfilt.default_demangler
     if not isinstance(default, cxxfilt.Demangler):

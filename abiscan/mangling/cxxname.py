@@ -1,4 +1,4 @@
-"""A mangled name in its parts, and in the forms that names are compared by."""
+"""The parts of a mangled name, and its forms for comparison."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from abiscan.mangling.parser.render import Ident, Node, Renderer, RenderStyle, c
 
 
 class SpecialKind(enum.StrEnum):
-    """What a symbol is. FUNCTION and DATA stand in a source; the compiler makes the others (<special-name>)."""
+    """Kind of a symbol. FUNCTION and DATA are in the source; the compiler generates the others (<special-name>)."""
 
     FUNCTION = "function"
     DATA = "data"
@@ -68,14 +68,14 @@ _SPECIAL_KINDS: Final = {
 
 
 class NameTexts(Struct, frozen=True):
-    """A name's parts in one style.
+    """The parts of a name in one style.
 
     Attributes:
         name: the qualified name with all template arguments.
-        args: template arguments of the name itself (packs spread out); None where it has none.
-        params: parameter types; None for what is no function.
-        ret: the return type, where it is mangled: of instances of function templates; else None.
-        end: what stands behind the parameters: qualifiers, and for display a requires-clause.
+        args: template arguments of the name itself, packs expanded; None if it has none.
+        params: parameter types; None if it is not a function.
+        ret: the return type, if it is mangled (instances of function templates); otherwise None.
+        end: text after the parameters: qualifiers, and for display a requires-clause.
     """
 
     name: str
@@ -91,24 +91,25 @@ class NameTexts(Struct, frozen=True):
 
 
 class CxxName(Struct, frozen=True, eq=False):
-    """A C++ name in its parts. Two are equal where their mangled names are.
+    """A parsed C++ name. Two are equal if their mangled names are.
 
     Attributes:
-        mangled: the name as it stands in the symbol table.
-        kind: what the symbol is. For all but functions and data, `scope` and `base` are those of the class, object or
-            function that it was made for.
-        scope: the enclosing namespaces, classes and functions, outermost first, without template arguments and without
-            inline namespaces; `(anonymous namespace)` and `'lambda'` stand for what has no name.
+        mangled: the name in the symbol table.
+        kind: kind of the symbol. Except for functions and data, `scope` and `base` are those of the class, object or
+            function for which it was generated.
+        scope: enclosing namespaces, classes and functions, outermost first, without template arguments and inline
+            namespaces; `(anonymous namespace)` and `'lambda'` represent unnamed ones.
         base: the name itself: `const_data_ptr`, `operator==`, `operator bool`, `Error`, `~Error`.
-        variant: C1, C2, C3, D0, D1, D2, ... of a constructor or destructor, else an empty string.
-        abi_tags: of the name itself, as they are mangled.
+        variant: C1, C2, C3, D0, D1, D2, ... of a constructor or destructor; otherwise empty.
+        abi_tags: abi tags of the name itself, as mangled.
         qualifiers: of a member function: const, volatile, restrict, &, &&, in that order.
-        suffix: clone suffix or symbol version behind the name: `.cold`, `.isra.0`, `@@V1`.
-        declares_parameters: template arguments carry the declarations of their parameters (Clang 18 and later).
+        suffix: clone suffix or symbol version after the name: `.cold`, `.isra.0`, `@@V1`.
+        declares_parameters: whether template arguments include the declarations of their parameters (Clang 18 and
+            later).
         root: the parsed name, for other modules of this package.
-        searched: the part of it that `scope` and `base` are of.
-        shown: `display` without the suffix, where it was made already, else None.
-        texts: the texts that were asked for, by style.
+        searched: the part of it that `scope` and `base` describe.
+        shown: `display` without the suffix, if it was already rendered; otherwise None.
+        texts: rendered texts by style.
     """
 
     mangled: str
@@ -136,59 +137,60 @@ class CxxName(Struct, frozen=True, eq=False):
 
     @property
     def qualified(self) -> str:
-        """`at::TensorBase::const_data_ptr`: scope and base."""
+        """Scope and base: `at::TensorBase::const_data_ptr`."""
         return "::".join((*self.scope, self.base))
 
     @property
     def namespace(self) -> str | None:
-        """The outermost scope (`at`, `c10`, `std`); None where the name stands in none."""
+        """The outermost scope (`at`, `c10`, `std`); None for the global scope."""
         return self.scope[0] if self.scope else None
 
     @property
     def is_function(self) -> bool:
-        """Whether the symbol is code that a source names: neither data nor what a compiler makes for a class."""
+        """Whether the symbol is a function of the source: neither data nor generated by the compiler."""
         return self.kind is SpecialKind.FUNCTION
 
     @property
     def has_cxx11_tag(self) -> bool:
-        """Whether the name itself is tagged [abi:cxx11]; no proof of anything (`string_abi` tells the ABI)."""
+        """Whether the name itself is tagged [abi:cxx11]; that alone proves nothing (`string_abi` has the ABI)."""
         return "cxx11" in self.abi_tags
 
     # --- texts as mangled
 
     @property
     def display(self) -> str:
-        """The whole name as LLVM's demangler writes it."""
+        """The whole name as demangled by LLVM."""
         text = self.shown or Renderer(RenderStyle.DISPLAY).text(self.root)
         return f"{text} ({self.suffix})" if self.suffix else text
 
     @property
     def template_args(self) -> tuple[str, ...] | None:
-        """Template arguments of the name itself (packs spread out); None where it has none."""
+        """Template arguments of the name itself, packs expanded; None if it has none."""
         return self.in_style(RenderStyle.DISPLAY).args
 
     @property
     def scope_args(self) -> tuple[str, ...] | None:
-        """Template arguments of the innermost scope, a class: `at::Tensor, void` of `type_caster<at::Tensor>::load`."""
+        """Template arguments of the innermost scope, a class: `at::Tensor, void` for
+        `type_caster<at::Tensor>::load`."""
         node = self.searched.name if isinstance(self.searched, Template) else self.searched
         args = _own_args(node.scope) if isinstance(node, Nested) else None
         return None if args is None else Renderer(RenderStyle.DISPLAY).texts(args)
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
-        """Parameter types, as the demangler writes them; None for what is no function."""
+        """Parameter types as demangled; None if it is not a function."""
         return self.in_style(RenderStyle.DISPLAY).params
 
     @property
     def signature(self) -> str:
-        """Name, arguments, parameters and qualifiers as they are mangled, without the return type."""
+        """Name, arguments, parameters and qualifiers as mangled, without the return type."""
         return self.in_style(RenderStyle.DISPLAY).signature
 
-    # --- texts to compare by (canonical.py has the rules)
+    # --- texts for comparison (canonical.py has the rules)
 
     @property
     def canonical(self) -> str:
-        """The same for every name of the entity."""
+        """Canonical form, the same for every name of the entity."""
         texts = self.in_style(RenderStyle.CANONICAL)
         text = self._phrase() + texts.signature
         if texts.ret is not None:
@@ -199,19 +201,19 @@ class CxxName(Struct, frozen=True, eq=False):
 
     @property
     def entity(self) -> str:
-        """The same for every overload and every instance: kind and qualified name, as the newest release has it."""
+        """Kind and qualified name in the newest release, the same for every overload and instance."""
         return self._phrase() + newest_name((*self.scope, self.base))
 
     @property
     def gpu_neutral(self) -> str:
-        """`canonical`, with the names of ROCm builds put back to those of CUDA builds."""
+        """`canonical` with the names of ROCm builds replaced by those of CUDA builds."""
         return to_cuda(self.canonical)
 
     def in_style(self, style: RenderStyle) -> NameTexts:
-        """The texts of its parts in a style.
+        """Render the parts of the name in a style.
 
         Raises:
-            NameTooComplex: they are longer than any compiler's.
+            NameTooComplex: the texts exceed the limits.
         """
         texts = self.texts.get(style)
         if texts is None:
@@ -251,13 +253,13 @@ def _own_args(node: Node) -> tuple[Node, ...] | None:
 
 
 class Parts:
-    """A name taken apart, innermost first.
+    """The components of a name, innermost first.
 
     Attributes:
         names: identifiers, innermost first.
         last: the innermost name, without arguments and tags.
         tags: abi tags of the innermost name.
-        first_template: index in `names` of the outermost one that has template arguments; -1 where none has.
+        first_template: index in `names` of the outermost one with template arguments; -1 if none has any.
     """
 
     __slots__ = ("first_template", "last", "names", "tags")
@@ -325,7 +327,7 @@ def _identifier(node: Node) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def parse(mangled: str) -> CxxName | None:
-    """The parts of a C++ name; None for a name that is not C++, is malformed, or is too complex to be a compiler's."""
+    """Parse a C++ name; None for other names, and for malformed or too complex ones."""
     if classify(mangled) is not NameKind.CXX:
         return None
     try:
@@ -333,7 +335,7 @@ def parse(mangled: str) -> CxxName | None:
     except NameSyntaxError:
         return None
     except RecursionError:
-        # The bounds of the parser leave room on an interpreter's default stack, unless the caller has used it up.
+        # The parser's limits fit an interpreter's default stack, unless the caller has used it up.
         return None
 
 
@@ -352,7 +354,7 @@ def _build(mangled: str) -> CxxName:
         if encoding.params is not None and encoding is root:
             kind = SpecialKind.FUNCTION
     elif kind in (SpecialKind.THUNK, SpecialKind.TRANSACTION_CLONE):
-        raise NameSyntaxError("a thunk of what is no function")
+        raise NameSyntaxError("a thunk of something other than a function")
     parts = Parts(node)
     names = parts.names
     return CxxName(

@@ -1,9 +1,9 @@
-"""Demangled text, and which demangler wrote it: GNU's demangler first, LLVM's for what that one cannot read.
+"""Demangling: with GNU's demangler first, and LLVM's for names that GNU's refuses.
 
-Which names a demangler reads is a fact about its age, so every answer says which one gave it. Both run in this process
-and were written for compilers' output: a forged name of 300 characters, each part of which refers twice to the one
-before, keeps GNU's busy until its text fills the memory. Names that are long or refer back often are therefore read by
-our own parser first, which is bounded, and handed on only where it accepts them.
+Which names a demangler accepts depends on its age, so every result includes which one it was. Both run in this process
+and were written for the output of compilers: a crafted name of 300 characters, each part of which refers twice to the
+previous one, keeps GNU's busy until its text fills the memory. Names that are long or refer back often are therefore
+parsed first by the bounded parser of this package, and demangled only if it accepts them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.render import may_be_large
 from abiscan.model.imports import DemangledBy
 
-# A mangled name -> its text; None where the demangler refuses the name.
+# A mangled name -> its text; None if the demangler refuses the name.
 _Demangle = Callable[[str], str | None]
 
 
 class Demangled(Struct, frozen=True):
-    """What became of a name.
+    """Result of demangling a name.
 
     Attributes:
-        text: the demangled text; None where no demangler accepted the name, or it is not C++.
-        by: which demangler wrote the text.
-        gnu_refused: GNU's demangler was asked and doesn't read it.
+        text: the demangled text; None if no demangler accepted the name or it is not C++.
+        by: the demangler that produced the text.
+        gnu_refused: whether GNU's demangler refused the name.
     """
 
     mangled: str
@@ -39,19 +39,19 @@ class Demangled(Struct, frozen=True):
 
     @property
     def only_llvm(self) -> bool:
-        """LLVM's demangler reads it, GNU's on this machine doesn't."""
+        """Whether only LLVM's demangler accepts the name, not GNU's on this machine."""
         return self.gnu_refused and self.by is DemangledBy.LLVM
 
     @property
     def neither(self) -> bool:
-        """It begins as a C++ name, and no demangler here reads it or may be asked."""
+        """Whether a C++ name is not demangled: refused by all demanglers, or not passed to them."""
         return self.text is None and classify(self.mangled) is NameKind.CXX
 
 
 class Demangler:
-    """Demangles names and keeps the answers; one for a run.
+    """Demangles names and caches the results; one instance for a run.
 
-    The C++ runtime is opened with the first C++ name, pycxxfilt with the first that GNU's demangler doesn't read.
+    The C++ runtime is opened for the first C++ name, pycxxfilt for the first name that GNU's demangler refuses.
     """
 
     def __init__(self) -> None:
@@ -59,21 +59,21 @@ class Demangler:
 
     @property
     def gnu_available(self) -> bool:
-        """Whether GNU's demangler can be asked here; without, LLVM's alone serves."""
+        """Whether GNU's demangler is available; otherwise only LLVM's is used."""
         return self._gnu is not None
 
     def demangle(self, mangled: str) -> Demangled:
-        """The text of one name."""
+        """Demangle one name."""
         kept = self._kept.get(mangled)
         if kept is None:
-            kept = self._kept[mangled] = self._ask(mangled)
+            kept = self._kept[mangled] = self._run(mangled)
         return kept
 
-    def _ask(self, mangled: str) -> Demangled:
+    def _run(self, mangled: str) -> Demangled:
         none = Demangled(mangled, None, DemangledBy.NONE)
         if classify(mangled) not in (NameKind.CXX, NameKind.MACHO):
             return none
-        # A symbol version or a clone suffix: GNU's demangler refuses the first.
+        # A symbol version or a clone suffix: GNU's demangler refuses versions.
         name, at, version = mangled.partition("@")
         if name.startswith("__Z"):
             name = name[1:]
@@ -90,15 +90,15 @@ class Demangler:
 
     @functools.cached_property
     def _gnu(self) -> _Demangle | None:
-        """That of the C++ runtime on this machine."""
+        """The demangler of the C++ runtime on this machine."""
         from abiscan.mangling.cxx_runtime import cxa_demangle
 
-        ask = cxa_demangle()
-        if ask is None:
+        cxa = cxa_demangle()
+        if cxa is None:
             return None
 
         def demangle(name: str) -> str | None:
-            text = ask(name.encode("utf-8", "surrogateescape"))
+            text = cxa(name.encode("utf-8", "surrogateescape"))
             return None if text is None else text.decode("utf-8", "replace")
 
         return demangle
@@ -115,7 +115,7 @@ class Demangler:
             try:
                 text: str | None = pycxxfilt.itanium_demangle(name)
             except ValueError:
-                # Also UnicodeEncodeError, for bytes that are no UTF-8.
+                # Also UnicodeEncodeError, for bytes that are not UTF-8.
                 return None
             return text
 
@@ -123,7 +123,7 @@ class Demangler:
 
 
 def _is_bounded(name: str) -> bool:
-    """Whether our own parser accepts the name within its bounds, text included."""
+    """Whether the parser of this package accepts the name within its limits, text included."""
     parsed = parse(name)
     try:
         return parsed is not None and bool(parsed.display)

@@ -1,6 +1,6 @@
-"""Which language, or which convention, a symbol's name is of. Prefixes only: this says nothing of well-formedness.
+"""The language or mangling scheme of a symbol name, from its prefix; the rest of the name is not checked.
 
-A name that is not C++ is never malformed, however it looks to a C++ demangler.
+A name that is not C++ is never malformed, whatever a C++ demangler makes of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NameKind(enum.StrEnum):
 
 
 def classify(mangled: str) -> NameKind:
-    """What kind of name this is."""
+    """The kind of a name."""
     if mangled.startswith("_Z"):
         if mangled.startswith("_ZGV") and _is_vector_variant(mangled):
             return NameKind.VECTOR_ABI
@@ -63,7 +63,8 @@ def classify(mangled: str) -> NameKind:
 def _is_vector_variant(name: str) -> bool:
     """_ZGV <isa> <mask> <vlen> <parameters> _ <scalar name>
 
-    A guard variable (`_ZGV` and a <name>) never begins so: its <name> begins with N, Z, S, L, a digit or an operator.
+    A guard variable (`_ZGV` and a <name>) never begins like this: its <name> begins with N, Z, S, L, a digit or an
+    operator.
     """
     if name[4:5] not in _VECTOR_ISA or name[5:6] not in ("N", "M"):
         return False
@@ -86,7 +87,7 @@ def _is_legacy_rust(name: str) -> bool:
         return False
     end = name.find(".")
     body = name if end < 0 else name[:end]
-    # Rust writes . in identifiers as it is, but the hash comes last.
+    # Rust keeps . in identifiers, but the hash comes last.
     if not body.endswith("E"):
         body = name
     return body[-20:-17] == "17h" and body[-1:] == "E" and all(char in _HEX for char in body[-17:-1])

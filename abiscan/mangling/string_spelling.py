@@ -1,8 +1,8 @@
-"""A mangled name with std::string spelt as another libstdc++ ABI, or libc++, spells it.
+"""Respells the std::string in a mangled name for the other libstdc++ ABI or libc++.
 
 The class is one abbreviation in the old ABI (`Ss`), and a nested name in the two others, whose parts count as
-substitutions (Itanium C++ ABI, 5.1.10): each later `S<seq-id>_` then means another part. How many parts stand before
-the first string is not counted here but tried, and whoever asks says of each name whether it reads as it should.
+substitutions (Itanium C++ ABI, 5.1.10): each later `S<seq-id>_` then refers to another part. The number of parts before
+the first string is not computed but tried, and the caller decides whether a candidate is the right name.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
-# How the first mention is spelt, and how many substitutions it makes, the last of which is the class itself. A
-# reference to the k-th part stands for `{}` in libc++'s, whose own namespace is that part.
+# Spelling of the first mention, and its number of substitutions, the last of which is the class itself. In libc++'s,
+# `{}` is a reference to the k-th part, its namespace.
 _SPELT: Final = {
     "old": ("Ss", 0),
     "new": ("NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", 6),
@@ -21,20 +21,20 @@ _SPELT: Final = {
 _TOKEN = re.compile(r"L[a-z]n?\d+E|\d+|S[0-9A-Z]*_|S[a-z]|.", re.DOTALL)
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SHARED: Final = ("11char_traits", "SaIcE", "7__cxx11")
-# Parts that are tried, and characters of a name; compilers' own names have fewer of either.
+# Maximum number of parts that are tried, and of characters in a name; names from compilers have fewer of both.
 _PARTS, _LONGEST = 64, 2_048
 
 Abi = Literal["old", "new", "libc++"]
 
 
-def respelled(mangled: str, wanted: Abi, reads_so: Callable[[str], bool]) -> str | None:
-    """The name with its strings spelt as `wanted`, from one of libstdc++'s two spellings; None where none reads so.
+def respelled(mangled: str, wanted: Abi, is_match: Callable[[str], bool]) -> str | None:
+    """The name with its strings spelled as `wanted`, from one of libstdc++'s two spellings; None if none matches.
 
     Args:
-        reads_so: whether a name is the one that is meant.
+        is_match: whether a candidate is the right name.
     """
     given: Abi = "new" if _SPELT["new"][0] in mangled else "old"
-    # Whose parts stand elsewhere in the name too: the first of all is spelt out, which then need not be the string's.
+    # Shared parts elsewhere in the name: the first occurrence is the full one, which need not be that of the string.
     others = mangled.replace(_SPELT["new"][0], "", 1)
     if len(mangled) > _LONGEST or any(part in others for part in _SHARED):
         return None
@@ -43,13 +43,13 @@ def respelled(mangled: str, wanted: Abi, reads_so: Callable[[str], bool]) -> str
         name = _with(mangled, given, wanted, parts)
         if name is not None and name not in tried:
             tried.add(name)
-            if reads_so(name):
+            if is_match(name):
                 return name
     return None
 
 
 def _with(mangled: str, given: Abi, wanted: Abi, parts: int) -> str | None:
-    """The name where `parts` substitutions stand before its first string; None where it cannot be."""
+    """The name if `parts` substitutions precede its first string; None if that is impossible."""
     given_text, given_parts = _SPELT[given]
     text, made = _SPELT[wanted]
     text = text.format(_reference(parts))
@@ -74,7 +74,7 @@ def _with(mangled: str, given: Abi, wanted: Abi, parts: int) -> str | None:
 
 
 def _split(mangled: str, text: str) -> tuple[str, bool, str]:
-    """What stands before and behind the first mention."""
+    """The text before and after the first mention."""
     at = 0
     for token in _tokens(mangled):
         if mangled.startswith(text, at) and token == text[: len(token)]:
@@ -84,7 +84,7 @@ def _split(mangled: str, text: str) -> tuple[str, bool, str]:
 
 
 def _tokens(mangled: str) -> Iterator[str]:
-    """The name in pieces: an identifier with its length, a literal, an abbreviation or substitution, a letter."""
+    """The tokens of a name: an identifier with its length, a literal, an abbreviation or substitution, a letter."""
     at = 0
     while at < len(mangled):
         found = _TOKEN.match(mangled, at)
@@ -97,7 +97,7 @@ def _tokens(mangled: str) -> Iterator[str]:
 
 
 def _number(token: str) -> int | None:
-    """Which part a reference means, from 0 on."""
+    """Index of the part that a reference refers to, from 0; None for other tokens."""
     if token[:1] != "S" or token[-1:] != "_":
         return None
     return 0 if token == "S_" else int(token[1:-1], 36) + 1

@@ -1,1 +1,1 @@
-"""Mangled names read by the grammar of the Itanium C++ ABI."""
+"""A parser for mangled names by the grammar of the Itanium C++ ABI."""

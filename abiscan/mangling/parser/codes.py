@@ -1,4 +1,4 @@
-"""Letters of the Itanium C++ ABI and what they stand for (chapter "Mangling", <builtin-type>, <operator-name>)."""
+"""Letter codes of the Itanium C++ ABI (chapter "Mangling", <builtin-type>, <operator-name>)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ D_BUILTIN_TYPES: Final[dict[str, str]] = {
     "n": "std::nullptr_t",
 }
 
-# Suffix (up to three letters) or cast with which an integer literal of the type is written.
+# Suffix (up to three letters) or cast of an integer literal of the type.
 LITERAL_SUFFIX: Final[dict[str, str]] = {
     "w": "wchar_t",
     "c": "char",
@@ -61,7 +61,7 @@ LITERAL_SUFFIX: Final[dict[str, str]] = {
     "o": "unsigned __int128",
 }
 
-# Abbreviated substitutions: what is written, the class template's name and its arguments where it is an instance.
+# Abbreviated substitutions: text, name of the class template, and arguments if it is an instance.
 STD_ABBREVIATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "a": ("std::allocator", "allocator", ""),
     "b": ("std::basic_string", "basic_string", ""),
@@ -95,7 +95,7 @@ STD_ABBREVIATIONS: Final[dict[str, tuple[str, str, str]]] = {
     LOOSEST,
 ) = range(20)
 
-# How an operator's operands are mangled.
+# Mangling of an operator's operands.
 (
     BINARY,
     PREFIX,
@@ -111,7 +111,7 @@ STD_ABBREVIATIONS: Final[dict[str, tuple[str, str, str]]] = {
     CONDITION,
 ) = range(12)
 
-# <operator-name>: text after "operator", how operands follow in an expression, precedence.
+# <operator-name>: text after "operator", form of the operands in an expression, precedence.
 OPERATORS: Final[dict[str, tuple[str, int, int]]] = {
     "aN": ("&=", BINARY, ASSIGN),
     "aS": ("=", BINARY, ASSIGN),
@@ -166,8 +166,8 @@ OPERATORS: Final[dict[str, tuple[str, int, int]]] = {
     "ss": ("<=>", BINARY, SPACESHIP),
 }
 
-# Expressions whose code is no operator function's: named casts and queries about a type or an expression.
-# Word, what follows, precedence.
+# Expressions that are not operator functions: named casts and queries about a type or an expression.
+# Keyword, form of the operand, precedence.
 EXPRESSION_KEYWORDS: Final[dict[str, tuple[str, int, int]]] = {
     "at": ("alignof", OF_TYPE, UNARY),
     "az": ("alignof", OF_EXPRESSION, UNARY),

@@ -6,29 +6,30 @@ from typing import Final
 
 from abiscan.errors import AbiscanError
 
-# Characters; longer names are refused. Compilers emit names of a few KiB in template-heavy code, the longest that
-# torch 2.13.0 exports has 595.
+# In characters; longer names are refused. Compilers emit names of a few KiB in template-heavy code; the longest export
+# of torch 2.13.0 has 595.
 LENGTH_LIMIT: Final = 64 * 1024
-# Productions within productions, up to four Python frames each; the most among the exports of torch 2.13.0 and the
-# symbols of a dozen extension wheels is 24.
+# Nested productions, up to four Python frames each; the maximum among the exports of torch 2.13.0 and the symbols of a
+# dozen extension wheels is 24.
 NESTING_LIMIT: Final = 96
 
 DIGITS: Final = frozenset("0123456789")
 
 
 class NameSyntaxError(AbiscanError):
-    """The text is no <mangled-name> of the Itanium C++ ABI. Stays inside this package: `parse` answers None instead."""
+    """The text is not a <mangled-name> of the Itanium C++ ABI. Internal to this package: `parse` returns None
+    instead."""
 
 
 class NameTooComplex(NameSyntaxError):  # noqa: N818 - what happened, as in errors.UnreadableFile
-    """The name is longer, nested deeper or stands for more text than any compiler's name: it is not read further."""
+    """The name exceeds the limits on length, nesting or text, which no compiler's name does."""
 
 
 class Cursor:
-    """A place in a mangled name.
+    """A position in a mangled name.
 
     Attributes:
-        text: the name, with NULs after it so that looking ahead never runs off its end.
+        text: the name, followed by NULs so that lookahead never runs off its end.
         at: index of the next character.
 
     Raises:
@@ -47,7 +48,7 @@ class Cursor:
         self._depth = 0
 
     def fail(self, expected: str) -> NameSyntaxError:
-        """The error to raise: what should stand here and doesn't."""
+        """Build the error for a missing `expected`."""
         return NameSyntaxError(f"at character {self.at}: {expected} expected")
 
     def take(self, token: str) -> bool:
@@ -58,13 +59,13 @@ class Cursor:
         return False
 
     def need(self, token: str) -> None:
-        """Skip `token`, which must be next."""
+        """Skip `token`, or raise."""
         if not self.text.startswith(token, self.at):
             raise self.fail(token)
         self.at += len(token)
 
     def number(self, negative: bool = False) -> str:
-        """<number>, as it is written; empty where there is none."""
+        """<number>, as written; empty if there is none."""
         text = self.text
         start = at = self.at
         if negative and text[at] == "n":
@@ -75,7 +76,7 @@ class Cursor:
         return text[start:at]
 
     def seq_id(self) -> int:
-        """<seq-id>_: 0 for the bare underscore, else one more than the base-36 number."""
+        """<seq-id>_: 0 for the bare underscore, otherwise one more than the base-36 number."""
         text = self.text
         at = self.at
         end = text.find("_", at, at + 12)
@@ -90,7 +91,7 @@ class Cursor:
         return int(digits, 36) + 1
 
     def index(self) -> int:
-        """[<number>]_: 0 for the bare underscore, else one more than the number."""
+        """[<number>]_: 0 for the bare underscore, otherwise one more than the number."""
         digits = self.number()
         self.need("_")
         if len(digits) > 9:
@@ -98,7 +99,7 @@ class Cursor:
         return int(digits) + 1 if digits else 0
 
     def deeper(self) -> None:
-        """Enter a production; `self._depth -= 1` leaves it (an exception need not)."""
+        """Enter a production; `self._depth -= 1` leaves it (not needed after an exception)."""
         self._depth += 1
         if self._depth > NESTING_LIMIT:
             raise NameTooComplex("nested too deeply")

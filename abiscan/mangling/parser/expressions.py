@@ -1,6 +1,6 @@
-"""<expression>: what stands in template arguments and types that depend on a template; see `productions.py`.
+"""<expression>, in template arguments and dependent types; see `productions.py`.
 
-Apart from the other chapters, because few names need it: it is imported when one does.
+A separate module because few names need it: it is imported on use.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def expression(p: Productions) -> Node:
     """<expression>
 
     Raises:
-        NameSyntaxError: none stands here.
+        NameSyntaxError: there is none.
     """
     text = p.text
     global_scope = p.take("gs")
@@ -90,7 +90,7 @@ def expression(p: Productions) -> Node:
 
 
 def _operand(node: Node, limit: int) -> tuple[str | Node, ...]:
-    """An operand, in parentheses where it binds no tighter than `limit`."""
+    """An operand, in parentheses if it binds no tighter than `limit`."""
     return (node,) if node.precedence < limit else ("(", node, ")")
 
 
@@ -222,8 +222,8 @@ def _unresolved(p: Productions, global_scope: bool) -> Node:
         while text[p.at] != "E":
             scope = Nested(scope, _simple_id(p))
         p.at += 1
-        # Namespaces and classes by name are shown, never compared: Clang writes `sr3std` where GCC writes nothing and
-        # nvcc's front end a name that it made up (`sr4__T0`, pytorch issue 174898).
+        # Named namespaces and classes are displayed but never compared: Clang writes `sr3std` where GCC writes nothing
+        # and nvcc's front end an invented name (`sr4__T0`, pytorch issue 174898).
         name = _base_unresolved_name(p)
         return Either(Phrase(scope, "::", name), name)
     if p.clang and p.take("N"):
@@ -234,7 +234,7 @@ def _unresolved(p: Productions, global_scope: bool) -> Node:
             scope = Nested(scope, _simple_id(p))
         p.at += 1
     else:
-        # <unresolved-type>. GCC writes any type here, also one of namespace std.
+        # <unresolved-type>. GCC writes any type here, including those of namespace std.
         scope = p.type()
     return Phrase(scope, "::", _base_unresolved_name(p))
 
@@ -251,7 +251,7 @@ def _braced(p: Productions) -> Node:
 
 
 def _designated(p: Productions, *designator: str | Node) -> Node:
-    # Designators follow one another: .a[1].b = x
+    # Designators can follow each other: .a[1].b = x
     follows = p.text.startswith(("di", "dx", "dX"), p.at)
     p.deeper()
     value = _braced(p)
@@ -276,11 +276,11 @@ def _c_style_cast(p: Productions) -> Node:
     """cv <type> (<expression> | _ <expression>* E)"""
     type_ = p.type_without_args()
     several = p.take("_")
-    of_braces = p.text.startswith("il", p.at)
+    is_braced = p.text.startswith("il", p.at)
     args = p.until_end(p.expression) if several else (p.expression(),)
     cast = Phrase("(", type_, ")(", args, ")", precedence=CAST)
     # GCC writes T{x} as a cast of {x}.
-    return Either(cast, Phrase(type_, args[0])) if of_braces and len(args) == 1 else cast
+    return Either(cast, Phrase(type_, args[0])) if is_braced and len(args) == 1 else cast
 
 
 def _call_in_parentheses(p: Productions) -> Node:

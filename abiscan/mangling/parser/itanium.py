@@ -1,4 +1,4 @@
-"""<encoding> and <special-name>: a whole mangled name. See `productions.py` for the grammar and its reading."""
+"""<encoding> and <special-name>: a whole mangled name. See `productions.py` for the grammar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.mangling.parser.template_parser import TemplateParser
 from abiscan.mangling.parser.type_parser import TypeParser
 
 _ENCODING_END: Final = frozenset("\0E._@")
-# Special names that one <type> or <name> follows, with the text before it.
+# Special names followed by a <type> or <name>, with the text before it.
 _SPECIAL_OF_TYPE: Final = {
     "TV": "vtable for ",
     "TT": "VTT for ",
@@ -26,7 +26,7 @@ _SPECIAL_OF_NAME: Final = {
     "TH": "thread-local initialization routine for ",
     "GV": "guard variable for ",
 }
-# Special names that an <encoding> follows, after so many <call-offset>s.
+# Special names followed by an <encoding>, with the number of <call-offset>s before it.
 _SPECIAL_OF_ENCODING: Final = {
     "Th": ("non-virtual thunk to ", 1),
     "Tv": ("virtual thunk to ", 1),
@@ -82,7 +82,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
         return Encoding(name, ret, tuple(params), signature.qualifiers, requires=requires, attributes=attributes)
 
     def _resolve_forward(self, first: int) -> None:
-        """Give the parameters of a conversion operator's type their arguments, from `first` on."""
+        """Set the arguments of the parameters of a conversion operator's type, from `first` on."""
         forward = self._forward
         for param in forward[first:]:
             level = self._params[0] if self._params else None
@@ -105,7 +105,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
         elif code in _SPECIAL_OF_ENCODING:
             phrase, offsets = _SPECIAL_OF_ENCODING[code]
             if offsets == 1:
-                # The letter is the call offset's own.
+                # The letter is part of the call offset.
                 self.at -= 1
             for _ in range(offsets):
                 self._call_offset()
@@ -119,7 +119,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
             special = Special(code, "construction vtable for ", derived, self.type())
         elif code == "GR":
             of = self.name(None)
-            # <object name> [<seq-id>] _ ; GCC before 5 left the underscore out.
+            # <object name> [<seq-id>] _ ; GCC before 5 omitted the underscore.
             if text[self.at] != "\0":
                 self.seq_id()
             special = Special(code, "reference temporary for ", of)
@@ -165,7 +165,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
             value = self.literal_value()
             return Ident(f"({suffix}){value}" if len(suffix) > 3 else value + suffix)
         if char in {"_", "Z"}:
-            # GCC before 4.? left the underscore out.
+            # GCC before 4.? omitted the underscore.
             self.need("_Z" if char == "_" else "Z")
             self.deeper()
             encoding = self.encoding()
@@ -188,12 +188,12 @@ class Parser(NameParser, TypeParser, TemplateParser):
 
 
 class Reading:
-    """What the parser makes of a mangled name.
+    """A parsed mangled name.
 
     Attributes:
         root: the entity.
-        suffix: what follows the encoding: a clone suffix (`.cold`, `.isra.0`) or a symbol version (`@@V1`).
-        declared: whether template arguments carry the declarations of their parameters (Clang 18 and later).
+        suffix: text after the encoding: a clone suffix (`.cold`, `.isra.0`) or a symbol version (`@@V1`).
+        declared: whether template arguments include the declarations of their parameters (Clang 18 and later).
     """
 
     __slots__ = ("declared", "root", "suffix")
@@ -205,10 +205,10 @@ class Reading:
 
 
 def read(mangled: str) -> Reading:
-    """Read `_Z <encoding> [<vendor-specific suffix>]`.
+    """Parse `_Z <encoding> [<vendor-specific suffix>]`.
 
     Raises:
-        NameSyntaxError: it is none, or too complex for any compiler to have made it.
+        NameSyntaxError: it is not a mangled name, or exceeds the limits.
     """
     if not mangled.startswith("_Z"):
         raise NameSyntaxError("does not begin with _Z")
@@ -227,7 +227,7 @@ def _read(mangled: str, clang: bool) -> Reading:
     try:
         root = parser.encoding()
     except RecursionError:
-        # The caller stood deep already.
+        # The caller's stack was already deep.
         raise NameTooComplex("nested too deeply") from None
     suffix = mangled[parser.at :]
     if suffix and suffix[0] not in ".@":

@@ -1,6 +1,6 @@
-"""<expr-primary>: literals in template arguments, but for the commonest (`itanium.py`); see `productions.py`.
+"""<expr-primary>: literals in template arguments, except the most common (`itanium.py`); see `productions.py`.
 
-Apart from the other chapters, because few names need it: it is imported when one does.
+A separate module because few names need it: it is imported on use.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 
 _HEX: Final = frozenset("0123456789abcdef")
-# <float> literals: characters of the mangled value and what the type is written as.
+# <float> literals: type letter to the name of the type.
 _FLOATS: Final = {"f": "float", "d": "double", "e": "long double", "g": "__float128"}
 
 
 def other_literal(p: Productions) -> Node:
-    """<expr-primary> after its L, but for integers, bool and encodings."""
+    """<expr-primary> after its L, except integers, bool and encodings."""
     text = p.text
     at = p.at
     char = text[at]
@@ -45,18 +45,18 @@ def other_literal(p: Productions) -> Node:
         if not isinstance(closure, ClosureType):
             raise p.fail("a lambda")
         return Phrase("[]", closure.signature, "{...}")
-    # A value of a type that has no literals of its own: an enumerator.
+    # A value of a type without literals of its own: an enumerator.
     return Phrase("(", p.type(), ")", p.literal_value())
 
 
-# Type letter -> hexadecimal digits of a value, suffix of the literal in C++.
+# Type letter -> number of hexadecimal digits of a value, suffix of the literal in C++.
 _IEEE_FORMATS: Final = {"f": (8, "f"), "d": (16, "")}
 # x87's long double: 15 bits of exponent, then 64 of the significand, the first of which is the integer part.
 _X87_DIGITS: Final = 20
 
 
 def _float_text(letter: str, digits: str) -> str:
-    """A floating-point value as C's `%a` writes it; the raw bits where the type's layout depends on the machine."""
+    """A floating-point value as C's `%a` prints it; the raw bits if the type's layout depends on the machine."""
     sign = "-" if digits[0] > "7" else ""
     if letter == "e" and len(digits) == _X87_DIGITS:
         return f"{sign}{_x87_text(digits)}L"
@@ -77,6 +77,6 @@ def _x87_text(digits: str) -> str:
         return "inf" if digits[4:] == "8" + "0" * 15 else "nan"
     if exponent == 0 and not digits[4:].strip("0"):
         return "0x0p+0"
-    # glibc writes the first four bits before the point.
+    # glibc prints the first four bits before the point.
     fraction = digits[5:].rstrip("0")
     return f"0x{digits[4]}{'.' if fraction else ''}{fraction}p{max(exponent, 1) - 0x3FFF - 3:+d}"

@@ -1,4 +1,4 @@
-"""Names, and the symbols that they are of."""
+"""Nodes for names and symbols."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.render import Ident, Node, Renderer
 from abiscan.mangling.parser.template_nodes import ForwardParam
 
-# Inline namespaces that only version an implementation: the entity is the same without (libstdc++'s dual ABI and its
+# Inline namespaces that only version an implementation: the entity is the same without them (libstdc++'s dual ABI and
 # symbol generations, libc++'s ABI namespaces, Android's).
 INLINE_NAMESPACES = frozenset({"__cxx11", "_V2", "__1", "__2", "__ndk1"})
 
@@ -16,7 +16,7 @@ _NEUTRAL_STD = {
 
 
 class StdAbbreviation(Node):
-    """Sa, Sb, Ss, Si, So, Sd. As the class of a constructor it is written out (`expanded`)."""
+    """Sa, Sb, Ss, Si, So, Sd. As the class of a constructor it is written in full (`expanded`)."""
 
     __slots__ = ("arguments", "expanded", "letter", "name", "text")
 
@@ -56,7 +56,7 @@ class Nested(Node):
 
 
 class Friend(Nested):
-    """`F`: a friend that is defined in a class and constrained, so that it belongs to that class alone."""
+    """`F`: a constrained friend that is defined in a class, and so belongs only to that class."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ class Tagged(Node):
 
 
 class Template(Node):
-    """A template's name with its arguments."""
+    """A template name with its arguments."""
 
     __slots__ = ("args", "name")
 
@@ -123,7 +123,7 @@ class Template(Node):
 
 
 class Structor(Node):
-    """A constructor or destructor of the class `of`. Its variant (`C1`, `D0`, `CI2`...) doesn't show in its text."""
+    """A constructor or destructor of the class `of`. Its variant (`C1`, `D0`, `CI2`...) is not in its text."""
 
     __slots__ = ("destructor", "of", "variant")
 
@@ -137,7 +137,7 @@ class Structor(Node):
 
 
 class Conversion(Node):
-    """`cv`: a conversion operator's name."""
+    """`cv`: the name of a conversion operator."""
 
     __slots__ = ("type",)
 
@@ -178,7 +178,7 @@ class Local(Node):
 
 
 class ClosureType(Node):
-    """`Ul`: a lambda's type. Its number tells lambdas of one signature in one function apart."""
+    """`Ul`: the type of a lambda. Its number distinguishes lambdas of one signature in one function."""
 
     __slots__ = ("number", "signature")
 
@@ -200,10 +200,10 @@ class Encoding(Node):
     """<encoding>: a function or an object.
 
     Attributes:
-        ret: the return type, where it is mangled, or None.
-        params: None for an object, which has none.
-        attributes: an `enable_if` attribute of Clang's, or None.
-        requires: a requires-clause behind the parameters, or None.
+        ret: the return type, if mangled, or None.
+        params: None for an object.
+        attributes: an `enable_if` attribute of Clang, or None.
+        requires: a requires-clause after the parameters, or None.
     """
 
     __slots__ = ("attributes", "name", "params", "qualifiers", "requires", "ret")
@@ -233,14 +233,14 @@ class Encoding(Node):
         ret = self.ret
         if ret is not None:
             before = r.left(ret)
-            # What is written around the name needs no space before it: `int (*f())[3]`.
+            # A declarator around the name needs no space before it: `int (*f())[3]`.
             if not ret.declarator or not before.endswith(("*", "&")):
                 before += " "
             after = r.right(ret)
         return f"{before}{name}({r.joined(self.params)}){after}{self.end(r)}"
 
     def end(self, r: Renderer) -> str:
-        """What stands behind the parameters: qualifiers, attributes and, for display, the requires-clause."""
+        """The text after the parameters: qualifiers, attributes and, for display, the requires-clause."""
         text = self.qualifiers
         if self.attributes is not None:
             text += r.text(self.attributes)
@@ -254,12 +254,12 @@ class Encoding(Node):
 
 
 class Special(Node):
-    """<special-name>: a symbol that a compiler makes for a class, a function or an object: a vtable, a thunk, a guard.
+    """<special-name>: a symbol that a compiler generates for a class, function or object: a vtable, a thunk, a guard.
 
     Attributes:
-        code: the two letters it is mangled with.
-        of: what it was made for.
-        part: the base class that a construction vtable is of, while the class `of` is constructed; else None.
+        code: its two-letter code.
+        of: the entity for which it was generated.
+        part: for a construction vtable, the base class under construction of `of`; otherwise None.
     """
 
     __slots__ = ("code", "of", "part", "phrase")
@@ -280,7 +280,7 @@ class Special(Node):
 
 
 def base_name(node: Node) -> str:
-    """The last identifier of a name, without scope, arguments and tags; `~` and the class's for a destructor."""
+    """The last identifier of a name, without scope, arguments and tags; `~` and the class name for a destructor."""
     text = ""
     for _ in range(256):
         if isinstance(node, Ident):

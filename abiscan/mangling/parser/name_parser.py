@@ -26,7 +26,7 @@ _STD: Final = Ident("std")
 
 
 class NameParser(Productions):
-    """Names, up to where parameters follow."""
+    """Names, up to the parameters."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ class NameParser(Productions):
             params = self._params
             self._params = []
             entity = self.name(signature)
-            # The arguments that the entity's name ends with are what its own signature refers to.
+            # Its own signature refers to the arguments at the end of the entity's name.
             if signature is None or not self._params:
                 self._params = params
             if not default_argument:
@@ -91,7 +91,7 @@ class NameParser(Productions):
         return Local(function, entity)
 
     def _discriminator(self) -> None:
-        """<discriminator> ::= _ <digit> | __ <number> _ ; GCC writes `_<number>` at the end of some names too."""
+        """<discriminator> ::= _ <digit> | __ <number> _ ; GCC also writes `_<number>` at the end of some names."""
         text = self.text
         at = self.at
         if text[at] != "_":
@@ -176,7 +176,7 @@ class NameParser(Productions):
                 self.at += 1
         if sofar is None or not subs:
             raise self.fail("a name")
-        # The whole name is no prefix; as a type it is added by `type`.
+        # The whole name is not a prefix; as a type it is added by `type`.
         subs.pop()
         self._depth -= 1
         return sofar
@@ -215,7 +215,7 @@ class NameParser(Productions):
         return Friend(scope, name) if friend else Nested(scope, name)
 
     def _structor(self, scope: Node, signature: FunctionSignature | None) -> Node:
-        """<ctor-dtor-name>; C4, C5, D4, D5 are GCC's."""
+        """<ctor-dtor-name>; C4, C5, D4, D5 are specific to GCC."""
         text = self.text
         start = at = self.at
         destructor = text[at] == "D"
@@ -275,7 +275,7 @@ class NameParser(Productions):
             self.at = at + 2
             return LiteralOperator(self.source_name().text)
         if code[0] == "v" and code[1] in DIGITS:
-            # A vendor's operator; the digit is its number of operands.
+            # A vendor operator; the digit is its number of operands.
             self.at = at + 2
             return Conversion(self.source_name())
         raise self.fail("an operator's name")

@@ -1,12 +1,12 @@
-"""What all productions of the grammar share: the state of one reading, substitutions, parameters and source names.
+"""Common part of all productions of the grammar: parser state, substitutions, parameters and source names.
 
 `Productions` declares the productions that others refer to; `type_parser.py`, `name_parser.py` and `template_parser.py`
-have those of one chapter each, and `itanium.py` puts them together. https://itanium-cxx-abi.github.io/cxx-abi/abi.html,
-chapter "Mangling"; productions are named as there. Where the grammar is ambiguous or compilers differ from it, the
-readings of LLVM's and GNU's demanglers decide, because these are what users see.
+have those of one chapter each, and `itanium.py` combines them. Productions are named as in
+https://itanium-cxx-abi.github.io/cxx-abi/abi.html, chapter "Mangling". Where the grammar is ambiguous or compilers
+deviate from it, this follows LLVM's and GNU's demanglers, because users see their output.
 
-Names come from files that nobody vouches for: every step takes at least one character, nesting is bounded, and whatever
-else goes wrong is a `NameSyntaxError`.
+Names come from untrusted files: every step consumes at least one character, nesting is bounded, and every other error
+is a `NameSyntaxError`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _AUTO: Final = Ident("auto")
 
 
 class FunctionSignature:
-    """What the name of an encoding tells about the signature that follows it.
+    """Properties of an encoding's name that determine the signature after it.
 
     Attributes:
-        has_args: the name ends with template arguments, so that the return type is mangled.
-        no_return_type: it is a constructor's, destructor's or conversion operator's, which have none.
-        explicit_object: the first parameter is an explicit object parameter (`H`).
-        qualifiers: of a member function, as they are written in C++.
+        has_args: whether the name ends with template arguments, so that the return type is mangled.
+        no_return_type: whether it is a constructor, destructor or conversion operator.
+        explicit_object: whether the first parameter is an explicit object parameter (`H`).
+        qualifiers: of a member function, in C++ syntax.
     """
 
     __slots__ = ("explicit_object", "has_args", "no_return_type", "qualifiers")
@@ -46,10 +46,10 @@ class Productions(Cursor):
     """One pass over one mangled name.
 
     Attributes:
-        declared: whether some template argument carried the declaration of its parameter.
-        clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC
-            counts the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>).
-            Nothing in a name tells which compiler made it.
+        declared: whether some template argument includes the declaration of its parameter.
+        clang: whether to number substitutions like Clang where it differs from GCC: in `srN...E` (GCC counts the
+            prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>). The name
+            itself does not show its compiler.
     """
 
     __slots__ = (
@@ -69,16 +69,16 @@ class Productions(Cursor):
         super().__init__(text, at)
         self.declared = False
         self.clang = clang
-        # What S_, S0_, ... stand for.
+        # Targets of S_, S0_, ...
         self._subs: list[Node] = []
-        # Arguments that T_, T0_, TL0__ ... stand for, by level; None where a level has only a lambda's `auto`.
+        # Arguments for T_, T0_, TL0__ ..., by level; None for a level that has only a lambda's `auto`.
         self._params: list[list[Node] | None] = []
         self._forward: list[ForwardParam] = []
         self._forward_allowed = False
         self._args_allowed = True
         self._in_constraint = False
         self._lambda_level = -1
-        # How many types, values and templates were given invented names.
+        # Number of types, values and templates with invented names.
         self._synthetic = [0, 0, 0]
 
     # --- productions of the other chapters
@@ -88,7 +88,7 @@ class Productions(Cursor):
         raise NotImplementedError
 
     def name(self, signature: FunctionSignature | None) -> Node:
-        """<name>; `signature` is that of the encoding whose name it is, None for a name within a type."""
+        """<name>; `signature` is that of the encoding with this name, None for a name within a type."""
         raise NotImplementedError
 
     def unqualified_name(self, signature: FunctionSignature | None, scope: Node | None, module: Module | None) -> Node:
@@ -120,7 +120,7 @@ class Productions(Cursor):
         raise NotImplementedError
 
     def template_args(self, referred_to: bool = False) -> tuple[Node, ...]:
-        """<template-args>; `referred_to`: later <template-param>s stand for these."""
+        """<template-args>; `referred_to`: later <template-param>s refer to these."""
         raise NotImplementedError
 
     def template_arg(self) -> Node:
@@ -184,7 +184,7 @@ class Productions(Cursor):
         return module
 
     def cv_qualifiers(self) -> str:
-        """<CV-qualifiers> ::= [r] [V] [K], as they are written in C++"""
+        """<CV-qualifiers> ::= [r] [V] [K], in C++ syntax"""
         text = self.text
         at = self.at
         restrict = volatile = const = ""
@@ -203,14 +203,14 @@ class Productions(Cursor):
     # --- <substitution>, <template-param>
 
     def substitution(self) -> Node:
-        """<substitution>, but for St"""
+        """<substitution>, except St"""
         text = self.text
         at = self.at + 1
         char = text[at]
         if char == "_":
             self.at = at + 1
             if not self._subs:
-                raise self.fail("something to refer to")
+                raise self.fail("an earlier component")
             return self._subs[0]
         if char in STD_ABBREVIATIONS:
             self.at = at + 1
@@ -222,7 +222,7 @@ class Productions(Cursor):
         self.at = at
         index = self.seq_id()
         if index >= len(self._subs):
-            raise self.fail("something to refer to")
+            raise self.fail("an earlier component")
         return self._subs[index]
 
     def template_param(self) -> Node:
@@ -254,7 +254,7 @@ class Productions(Cursor):
             return _AUTO
         raise self.fail("a template parameter that has an argument")
 
-    # --- what several productions need
+    # --- helpers of several productions
 
     def type_without_args(self) -> Node:
         """The <type> of a conversion: template arguments after it belong to the operator, not to its type."""
@@ -265,7 +265,7 @@ class Productions(Cursor):
         return type_
 
     def literal_value(self) -> str:
-        """<value number> E of an <expr-primary>, as it is written in C++"""
+        """<value number> E of an <expr-primary>, in C++ syntax"""
         value = self.number(negative=True)
         if not value or value == "n":
             # GCC writes a null pointer of class type, and a value-initialised object, without a number.
@@ -274,7 +274,7 @@ class Productions(Cursor):
         return "-" + value[1:] if value[0] == "n" else value
 
     def until_end(self, production: Callable[[], Node], end: str = "E") -> tuple[Node, ...]:
-        """`production`* and the `end`, which is skipped."""
+        """`production`* up to `end`, which is skipped."""
         nodes: list[Node] = []
         text = self.text
         while text[self.at] != end:

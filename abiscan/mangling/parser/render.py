@@ -1,11 +1,10 @@
-"""The parts of a mangled name, and how they become text.
+"""Nodes of a parsed name, and their rendering as text.
 
-The parser makes a graph of `Node`s: a <substitution> refers back to a part that was there before, so that a name of a
-few hundred bytes can stand for more text than fits in memory. `Renderer` writes every part once for each pack element
-that it is used with, and charges all text that is made for one name to a budget.
+The parser builds a graph of `Node`s: a <substitution> refers to an earlier part, so a name of a few hundred bytes can
+expand to more text than fits in memory. `Renderer` renders every node once for each pack element with which it is used,
+and charges all text of one name to a budget.
 
-Texts follow LLVM's demangler, which writes template parameters as the arguments they stand for; it is the oracle of
-the tests.
+Texts follow LLVM's demangler, which replaces template parameters by their arguments; it is the oracle of the tests.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from abiscan.mangling.canonical import RENAMED
 from abiscan.mangling.parser.codes import PRIMARY
 from abiscan.mangling.parser.cursor import NameTooComplex
 
-# Characters of text, intermediate ones included, that one name may cost; the most among the exports of torch 2.13.0 and
-# libstdc++, and the symbols of a dozen extension wheels, is 33 thousand.
+# Maximum number of characters, intermediate text included, for one name; the maximum among the exports of torch 2.13.0
+# and libstdc++, and the symbols of a dozen extension wheels, is 33 thousand.
 TEXT_BUDGET = 1_000_000
-# Levels of parts in parts; the most among those is 17. Three Python frames each at most, well below the interpreter's
-# own limit of 1000.
+# Maximum nesting of nodes; the maximum among those is 17. At most three Python frames each, well below the
+# interpreter's limit of 1000.
 DEPTH_LIMIT = 160
 
 
 class RenderStyle(enum.IntEnum):
-    """What a text is for; `canonical.py` gives the reasons.
+    """Purpose of a text; `canonical.py` has the reasons.
 
-    DISPLAY: as LLVM's demangler writes it.
-    NEUTRAL: inline namespaces, abi tags and the two spellings of std::string are gone.
-    CANONICAL: NEUTRAL, and names that PyTorch moved are written as the newest release has them.
+    DISPLAY: as demangled by LLVM.
+    NEUTRAL: without inline namespaces, abi tags and the two spellings of std::string.
+    CANONICAL: NEUTRAL, with names that PyTorch moved replaced by those of the newest release.
     """
 
     DISPLAY = 0
@@ -39,13 +38,13 @@ class RenderStyle(enum.IntEnum):
 
 
 class Node:
-    """A part of a name. Parts are shared where the name refers back, so none changes after the parser has finished.
+    """A part of a name. Parts are shared by back references, so they do not change after parsing.
 
     Attributes:
-        leaf: its text is at hand; nothing to keep.
-        declarator: it is, or may be, a type that is written around the name it declares: a function, an array, or a
+        leaf: whether its text is constant and need not be cached.
+        declarator: whether it may be a type that is written around the declared name: a function, an array, or a
             pointer to one.
-        precedence: how tightly it binds as an operand; one of the levels in `codes.py`.
+        precedence: its precedence as an operand; one of the levels in `codes.py`.
     """
 
     __slots__ = ()
@@ -54,28 +53,28 @@ class Node:
     precedence: int = PRIMARY
 
     def render(self, r: Renderer) -> str:
-        """The whole text; ask `Renderer.text`, which keeps it."""
+        """The whole text; call `Renderer.text`, which caches it."""
         raise NotImplementedError
 
     def left(self, r: Renderer) -> str:
-        """What stands before the declared name; ask `Renderer.left`."""
+        """The text before the declared name; call `Renderer.left`."""
         return r.text(self)
 
     def right(self, r: Renderer) -> str:
-        """What stands after the declared name; ask `Renderer.right`."""
+        """The text after the declared name; call `Renderer.right`."""
         return ""
 
     def spread(self, r: Renderer) -> list[str]:
-        """The texts of the list entries that this part is: several for a pack."""
+        """The texts of its list entries: several for a pack."""
         return [r.text(self)]
 
     def children(self) -> tuple[Node, ...]:
-        """The parts it is made of, for walks that look for something."""
+        """Its child nodes."""
         return ()
 
 
 class Ident(Node):
-    """A source name, an operator's name, a builtin type, a literal: text that stands as it is."""
+    """A source name, an operator name, a builtin type or a literal: constant text."""
 
     __slots__ = ("text",)
     leaf = True
@@ -88,7 +87,7 @@ class Ident(Node):
 
 
 class Phrase(Node):
-    """Fixed text with parts in it: `decltype(x)`, `a + b`. A tuple among the pieces has commas between its parts."""
+    """Fixed text with nodes in it: `decltype(x)`, `a + b`. The nodes of a tuple are joined with commas."""
 
     __slots__ = ("pieces", "precedence")
 
@@ -116,16 +115,15 @@ class Phrase(Node):
 
 
 class Renderer:
-    """Writes parts of one name in one style; keeps what it has written.
+    """Renders the nodes of one name in one style, with a cache.
 
     Attributes:
-        neutral: whether the style is any but DISPLAY.
-        renamed: qualified name -> its canonical spelling; None unless the style is CANONICAL.
-        budget: characters that may still be written.
-        pack_size, pack_index: of the pack expansion that is being written, and which element; -1 outside of one.
+        neutral: whether the style is other than DISPLAY.
+        renamed: qualified name -> canonical spelling; None unless the style is CANONICAL.
+        budget: number of characters left.
+        pack_size, pack_index: size of the pack in the current expansion, and index of its element; -1 outside of one.
 
-    All methods that write raise NameTooComplex where the name stands for more text, or more levels, than any compiler's
-    name does.
+    All methods that render raise NameTooComplex if the name expands to more text, or nests deeper, than any compiler's.
     """
 
     __slots__ = ("_depth", "_memo", "budget", "neutral", "pack_index", "pack_size", "renamed")
@@ -140,7 +138,7 @@ class Renderer:
         self._depth = depth
 
     def text(self, node: Node) -> str:
-        """The whole text of a part."""
+        """The whole text of a node."""
         if node.leaf:
             return node.render(self)
         memo = self._memo
@@ -159,7 +157,7 @@ class Renderer:
         return text
 
     def left(self, node: Node) -> str:
-        """What stands before the name that a type declares: the whole text, but for declarators."""
+        """The text before the name that a type declares: the whole text, except for declarators."""
         if not node.declarator:
             return self.text(node)
         self._enter()
@@ -167,7 +165,7 @@ class Renderer:
         return self._leave(text)
 
     def right(self, node: Node) -> str:
-        """What stands after the name that a type declares: nothing, but for declarators."""
+        """The text after the name that a type declares: empty, except for declarators."""
         if not node.declarator:
             return ""
         self._enter()
@@ -187,7 +185,7 @@ class Renderer:
         return text
 
     def joined(self, nodes: tuple[Node, ...]) -> str:
-        """Texts with commas between; a part without text (an empty pack) leaves no comma."""
+        """Texts joined with commas; a node without text (an empty pack) gets no comma."""
         if len(nodes) == 1:
             return self.text(nodes[0])
         texts = []
@@ -198,14 +196,14 @@ class Renderer:
         return ", ".join(texts)
 
     def texts(self, nodes: tuple[Node, ...]) -> tuple[str, ...]:
-        """The texts apart; a pack counts as its elements."""
+        """The texts as a tuple, one for each element of a pack."""
         found: list[str] = []
         for node in nodes:
             found.extend(text for text in node.spread(self) if text)
         return tuple(found)
 
     def expand(self, pattern: Node) -> list[str]:
-        """The texts of a pack expansion, one an element; `["x..."]` where its pack is not known."""
+        """The texts of a pack expansion, one per element; `["x..."]` if its pack is unknown."""
         outer = self.pack_size, self.pack_index, self._memo
         self.pack_size = self.pack_index = -1
         self._memo = {}
@@ -225,7 +223,7 @@ class Renderer:
             self.pack_size, self.pack_index, self._memo = outer
 
     def element(self, elements: tuple[Node, ...]) -> Node | None:
-        """The element of a pack that the expansion in progress is at; None past its end."""
+        """The element of a pack at the current index of the expansion; None past its end."""
         if self.pack_size < 0:
             self.pack_size = len(elements)
             self.pack_index = 0
@@ -234,10 +232,10 @@ class Renderer:
 
 
 def may_be_large(mangled: str) -> bool:
-    """Whether a name may stand for much more text than it has, or nest deeply, judged by its letters alone.
+    """Whether a name may expand to much more text, or nest deeply, from its letters alone.
 
-    Text grows by references, at best threefold for three of them (less than two thousand times for 20), or by an
-    expansion of a pack within another. A level of nesting takes a character at least.
+    Text grows by references, at most threefold for three of them (less than two thousand times for 20), or by a pack
+    expansion within another. Each level of nesting takes at least one character.
     """
     count = mangled.count
     if len(mangled) >= DEPTH_LIMIT - 20 or count("S") + count("T") >= 20:
@@ -246,11 +244,12 @@ def may_be_large(mangled: str) -> bool:
 
 
 def check_size(root: Node, mangled: str) -> str | None:
-    """Make sure that no text of a name can exceed its bounds later, by writing it once within a part of them.
+    """Ensure that no text of a name exceeds the limits later, by rendering it once with a part of them.
 
-    Returns the text; None for a name that needs no check.
+    Returns:
+        The text; None for a name that needs no check.
 
     Raises:
-        NameTooComplex: it can.
+        NameTooComplex: a text may exceed them.
     """
     return Renderer(RenderStyle.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None

@@ -1,4 +1,4 @@
-"""Template arguments, and what stands for them elsewhere in a name: <template-param>s, packs and their expansions."""
+"""Nodes for template arguments, and for references to them: <template-param>s, packs and their expansions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from abiscan.mangling.parser.render import Node, Renderer
 
 
 class StandIn(Node):
-    """A part that is written as another one."""
+    """A node that is rendered as another one."""
 
     __slots__ = ()
 
     def stands_for(self, r: Renderer) -> Node | None:
-        """The other part; None where there is none, and nothing is written."""
+        """The other node; None if nothing is rendered."""
         raise NotImplementedError
 
     def render(self, r: Renderer) -> str:
@@ -28,10 +28,10 @@ class StandIn(Node):
 
 
 class ForwardParam(StandIn):
-    """A template parameter of a conversion operator's type: its argument, `target`, stands further on in the name, and
-    is set once that has been read.
+    """A template parameter in the type of a conversion operator: its argument, `target`, comes later in the name and is
+    set once it has been read.
 
-    In a forged name the argument may refer to the parameter; the renderer's limit on levels ends that.
+    In a crafted name the argument may refer to the parameter; the renderer's nesting limit ends that.
     """
 
     __slots__ = ("index", "target")
@@ -46,10 +46,11 @@ class ForwardParam(StandIn):
 
 
 class Either(StandIn):
-    """What is shown as it is mangled, and compared in another form.
+    """A node that is displayed as mangled and compared in another form.
 
-    A template parameter in a constraint is one: its level is not always what the enclosing templates make one expect,
-    so that it is shown as `T` or `TL0_` and compared by its argument.
+    One example is a template parameter in a constraint: its level does not always match the enclosing templates, so it
+        is
+    displayed as `T` or `TL0_` and compared by its argument.
     """
 
     __slots__ = ("declarator", "neutral", "precedence", "shown")
@@ -68,7 +69,7 @@ class Either(StandIn):
 
 
 class Pack(StandIn):
-    """A template parameter that stands for a pack: within an expansion, the element that is at hand."""
+    """A template parameter that is a pack: within an expansion, its current element."""
 
     __slots__ = ("declarator", "nodes")
 
@@ -84,10 +85,11 @@ class Pack(StandIn):
 
 
 class DeclaredArg(StandIn):
-    """An argument with the <template-param-decl> of its parameter before it (`Tn`, `Ty`, ...: Clang 18 and later).
+    """An argument preceded by the <template-param-decl> of its parameter (`Tn`, `Ty`, ...: Clang 18 and later).
 
-    Only the argument shows: the declaration tells apart templates that differ in nothing else, and compilers disagree
-    on when to write it and on how to spell what is in it.
+    Only the argument is rendered: the declaration distinguishes templates that are otherwise equal, and compilers
+        disagree
+    on when to write it and on how to spell its content.
     """
 
     __slots__ = ("arg", "declarator")
@@ -107,7 +109,7 @@ class DeclaredArg(StandIn):
 
 
 class ArgPack(Node):
-    """`J`: an argument pack, all of it."""
+    """`J`: a whole argument pack."""
 
     __slots__ = ("nodes",)
 

@@ -14,7 +14,7 @@ _PARAMETER_DECLARATIONS: Final = frozenset("yptnk")
 
 
 class TemplateParser(Productions):
-    """Arguments of templates, and the declarations of their parameters."""
+    """Template arguments, and declarations of template parameters."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class TemplateParser(Productions):
         level: list[Node] = []
         if referred_to:
             self._params = [level]
-        # Within the brackets nothing is ambiguous any more, also in the type of a conversion.
+        # Nothing is ambiguous within the brackets, even in the type of a conversion.
         args_allowed = self._args_allowed
         self._args_allowed = True
         args: list[Node] = []
@@ -40,7 +40,7 @@ class TemplateParser(Productions):
                     arg = arg.arg
                 level.append(Pack(arg.nodes) if type(arg) is ArgPack else arg)
             if text[self.at] == "Q":
-                # The requires-clause of the parameters; no text shows it.
+                # The requires-clause of the parameters; it is never rendered.
                 self.constraint()
                 break
         self.need("E")
@@ -75,7 +75,7 @@ class TemplateParser(Productions):
         return self.type()
 
     def _param_declaration(self, level: list[Node] | None) -> Node:
-        """<template-param-decl>; the parameter gets an invented name, and joins `level`."""
+        """<template-param-decl>; the parameter gets an invented name and is appended to `level`."""
         self.deeper()
         kind = self.text[self.at + 1]
         self.at += 2
@@ -114,7 +114,7 @@ class TemplateParser(Productions):
         return tuple(declared)
 
     def _invent(self, kind: int, level: list[Node] | None) -> Ident:
-        """A name for a parameter, as LLVM's demangler numbers them."""
+        """An invented parameter name, numbered as by LLVM's demangler."""
         number = self._synthetic[kind]
         self._synthetic[kind] += 1
         name = Ident(("$T", "$N", "$TT")[kind] + (str(number - 1) if number else ""))

@@ -1,11 +1,11 @@
-"""Types that are made of other types. C++ writes some around the name they declare: `int (*f)(long)`."""
+"""Nodes for compound types. C++ writes some of them around the declared name: `int (*f)(long)`."""
 
 from __future__ import annotations
 
 from abiscan.mangling.parser.render import Node, Renderer
 from abiscan.mangling.parser.template_nodes import ForwardParam, Pack, StandIn
 
-# References to references, or parameters that stand for parameters, that are followed; only forged names have more.
+# Maximum number of references to references, or parameters for parameters, to follow; only crafted names have more.
 _FOLLOWED = 64
 
 
@@ -35,7 +35,8 @@ class Qualified(Node):
 
 
 def _function_or_array(node: Node, r: Renderer) -> Node | None:
-    """The function or array type that a declarator comes down to, through parameters, packs and qualifiers."""
+    """The function or array type under a declarator, through parameters, packs and qualifiers; None if there is
+    none."""
     for _ in range(_FOLLOWED):
         if isinstance(node, (Function, Array)):
             return node
@@ -52,7 +53,7 @@ def _function_or_array(node: Node, r: Renderer) -> Node | None:
 
 
 def _left_of(to: Node, mark: str, r: Renderer) -> str:
-    """What stands before the declared name in a pointer or reference (`mark`) to a type."""
+    """The text before the declared name in a pointer or reference (`mark`) to a type."""
     text = r.left(to)
     found = _function_or_array(to, r) if to.declarator else None
     if found is None:
@@ -181,7 +182,7 @@ class Function(Node):
 
 
 class Array(Node):
-    """<array-type>; `bound` is None where it has none."""
+    """<array-type>; `bound` is None if it has none."""
 
     __slots__ = ("bound", "of")
     declarator = True

@@ -18,7 +18,7 @@ _D_BUILTINS: Final[dict[str, Node]] = {letter: Ident(text) for letter, text in D
 
 
 class TypeParser(Productions):
-    """Types. All but the builtin ones may be referred to by later substitutions."""
+    """Types. Later substitutions may refer to all but the builtin ones."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class TypeParser(Productions):
                 elif text[self.at] == "I" and self._args_allowed:
                     result = Template(result, self.template_args())
                 else:
-                    # It is one already.
+                    # It is a substitution already.
                     self._depth -= 1
                     return result
         elif char in _NESTED_OR_SOURCE_NAME:
@@ -77,7 +77,7 @@ class TypeParser(Productions):
         elif char == "D":
             result = self._d_type()
             if result.leaf:
-                # <builtin-type>s are no substitution candidates.
+                # <builtin-type>s are not substitution candidates.
                 self._depth -= 1
                 return result
         elif char == "F":
@@ -174,7 +174,7 @@ class TypeParser(Productions):
         return bound
 
     def _d_type(self) -> Node:
-        """The types that begin with D. A leaf that is returned is a builtin type."""
+        """Types that begin with D. A leaf is a builtin type."""
         text = self.text
         at = self.at
         letter = text[at + 1]
