@@ -1,10 +1,10 @@
-"""The order in which a policy acts: requirements, severities, selection, ignores, baseline, verdict.
+"""Applies a policy in order: requirements, severities, selection, ignores, baseline, verdict.
 
-    FAIL        a finding that stands has a severity of `fail_on` or worse, or an entry is stale
+    FAIL        a finding that is not accepted has a severity of `fail_on` or worse, or an entry is stale
     INCOMPLETE  nothing failed, and something could not be read or decided
     PASS        otherwise
 
-Nothing vanishes: a finding that is accepted stays in the report, marked, with the reason.
+Nothing is dropped: an accepted finding stays in the report, marked, with the reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def apply(
     baseline: Baseline | None = None,
     today: datetime.date | None = None,
 ) -> Report:
-    """The report with suppressions, stale entries and the verdict set.
+    """Set suppressions, stale entries and the verdict of a report.
 
     Args:
         today: decides which ignores have expired; None: none has.
@@ -77,7 +77,7 @@ def apply(
 
 
 def _set_verdicts(report: Report) -> Report:
-    """The report with a finding for each file that does not load although no rule says so as an error."""
+    """Add a finding for each file that does not load although no rule reports that as an error."""
     if all(artifact.verdict is not ArtifactVerdict.FAILS for artifact in report.artifacts):
         return report
     from abiscan.gate.requirements import VERDICT_RULE, with_verdict
@@ -108,7 +108,7 @@ def _set_severities(report: Report, policy: Policy) -> Report:
 
 
 def _apply_selection(report: Report, policy: Policy) -> Report:
-    """The report with the findings of rules that the run leaves out marked."""
+    """Mark the findings of rules that the run leaves out."""
     if not policy.select and not policy.ignore_rules:
         return report
     return replace(
@@ -121,7 +121,7 @@ def _apply_selection(report: Report, policy: Policy) -> Report:
 
 
 def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
-    """The report with the findings of the policy's own requirements, and notes on what they could not decide."""
+    """Add the findings of the policy's requirements; also returns notes on what could not be decided."""
     if policy.require_torch is None and not policy.require_stable_abi:
         return report, []
     from abiscan.gate.requirements import (
@@ -132,9 +132,9 @@ def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, l
         with_requirements,
     )
 
-    asked = {REQUIRE_TORCH} if policy.require_torch is not None else set()
+    required = {REQUIRE_TORCH} if policy.require_torch is not None else set()
     if policy.require_stable_abi:
-        asked.add(REQUIRE_STABLE_ABI)
+        required.add(REQUIRE_STABLE_ABI)
     notes: list[str] = []
     artifacts = []
     builds = {} if policy.require_torch is None else require_builds(report.artifacts, policy.require_torch)
@@ -146,15 +146,15 @@ def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, l
         if artifact.display in builds:
             extended = replace(extended, findings=(*extended.findings, builds[artifact.display]))
         artifacts.append(extended)
-    asked -= {rule.id for rule in report.rules}
-    rules = tuple(rule for rule in REQUIREMENT_RULES if rule.id in asked)
+    required -= {rule.id for rule in report.rules}
+    rules = tuple(rule for rule in REQUIREMENT_RULES if rule.id in required)
     return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
 
 
 def _apply_ignores(
     report: Report, policy: Policy, today: datetime.date | None
 ) -> tuple[Report, list[StaleEntry], list[Ignore]]:
-    """The report, entries that are expired or match nothing, and the ignores of whole paths that count."""
+    """The report, entries that are expired or match nothing, and the ignores of whole paths in effect."""
     live = [i for i in policy.ignores if i.expires is None or today is None or i.expires >= today]
     used: set[str] = set()
     artifacts = []
@@ -180,9 +180,10 @@ def _apply_ignores(
 
 
 def _could_have_matched(ignore: Ignore, report: Report, displays: list[str]) -> bool:
-    """A run over some of a project's files says nothing of ignores for the others."""
+    """Whether the run could have used the ignore: a run over some files of a project does not show that others are
+    unused."""
     if ignore.whole_path:
-        # What it is for may be that the file cannot be read or decided.
+        # Its purpose may be that the file cannot be read or decided.
         settled = (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
         covered = [a for a in report.artifacts if ignore.covers_path(a.display)]
         errors = any(ignore.covers_path(e.path) for e in report.errors)
@@ -199,7 +200,7 @@ def _apply_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple
     for artifact in report.artifacts:
         key = module_key(artifact.path, artifact.member)
         for finding in artifact.findings:
-            # What is ignored uses up its entry too: adding an ignore must not make the baseline stale.
+            # Ignored findings use up their entries too: adding an ignore must not make the baseline stale.
             numbered.append((total, finding, key))
             total += 1
     accepted = matcher.accept(numbered)
@@ -227,15 +228,15 @@ def _accepted(finding: Finding, reason: str | None) -> Finding:
 
 
 def _unsure(report: Report, ignores: list[Ignore]) -> tuple[dict[str, str], bool]:
-    """What an ignore accepts, with a note on it, and whether anything else could not be read or decided."""
+    """Undecided paths accepted by an ignore, each with a note, and whether any others could not be read or decided."""
     notes: dict[str, str] = {}
     unsure = False
-    open_ends = [
+    undecided = [
         (a.display, a.verdict.value)
         for a in report.artifacts
         if a.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)
     ] + [(e.path, "unreadable") for e in report.errors]
-    for display, word in open_ends:
+    for display, word in undecided:
         ignore = next((i for i in ignores if i.covers_path(display)), None)
         if ignore is None:
             unsure = True

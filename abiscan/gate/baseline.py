@@ -1,15 +1,15 @@
-"""The baseline: what is known and accepted, so that only what is new fails.
+"""The baseline: accepted findings, so that only new ones fail.
 
-A JSON file, version 1, made for review in a diff: sorted, one entry a line, each with the rule, the mangled name and
-the message for a person beside the fingerprint that counts.
+A JSON file, version 1, made for review in a diff: sorted, one entry per line. The fingerprint identifies a finding;
+rule, mangled name and message are for the reader.
 
-An entry matches a finding of the same fingerprint in the same module. Modules are compared by `module_key`: where both
-places are known and differ (`a/_C.so`, `b/_C.so`) they are two modules; a bare name matches every place. Each
-entry matches as many findings as its count says and no more, so one more hit of a known kind is new.
+An entry matches a finding of the same fingerprint in the same module. Modules are compared by `module_key`: two known
+places that differ (`a/_C.so`, `b/_C.so`) are two modules; a bare name matches every place. Each entry matches at most
+as many findings as its count, so one more finding of the same kind is new.
 
-An entry that matches nothing is *stale*, but only where this run could have found it: its module was read, or the
-archive that held it was read whole and no longer has it. Entries for artifacts that were not scanned, that could not
-be read, or for a requirement that this run was not asked for, stay silent.
+An entry that matches nothing is *stale*, but only if this run could have matched it: its module was read, or its
+archive was read completely and no longer contains it. Entries for artifacts that were not scanned or could not be read,
+and for requirements that this run does not have, are not reported.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class BaselineEntry(Struct, frozen=True):
 
     Attributes:
         artifact: `module_key` of the file.
-        container: `container_key` of the archive it was in, if it was in one.
-        count: how many findings share all of this.
+        container: `container_key` of its archive, if it was in one.
+        count: number of findings with these values.
     """
 
     fingerprint: str
@@ -53,7 +53,7 @@ class BaselineEntry(Struct, frozen=True):
 
 
 class Baseline(Struct, frozen=True):
-    """Entries, and the torch they were written against (for a note where it differs)."""
+    """Entries, and the torch build they were written for (for a note if it differs)."""
 
     where: str
     target: str | None
@@ -61,12 +61,12 @@ class Baseline(Struct, frozen=True):
 
 
 class Matcher:
-    """Pairs findings with entries, each entry as often as its count says; remembers which were used."""
+    """Pairs findings with entries, each entry as often as its count, and records which were used."""
 
     def __init__(self, baseline: Baseline) -> None:
         self._entries = baseline.entries
         self._left = [entry.count for entry in baseline.entries]
-        # Places in `_entries` by fingerprint and module; those with a directory also by fingerprint and bare name.
+        # Indices in `_entries` by fingerprint and module; those with a directory also by fingerprint and bare name.
         self._exact: dict[tuple[str, str], deque[int]] = {}
         self._placed: dict[tuple[str, str], deque[int]] = {}
         for place, entry in enumerate(baseline.entries):
@@ -75,22 +75,22 @@ class Matcher:
                 self._placed.setdefault((entry.fingerprint, _bare(entry.artifact)), deque()).append(place)
 
     def accept(self, findings: Iterable[tuple[int, Finding, str]]) -> set[int]:
-        """The numbers of those (number, finding, `module_key` of its file) that the baseline accepts.
+        """The numbers of the (number, finding, `module_key` of its file) that the baseline accepts.
 
-        All entries of the very place are paired first: else a bare name could use up the entry of a place.
+        Entries with exactly the same place are paired first: otherwise a bare name could use up the entry of a place.
         """
         pending = sorted(findings, key=lambda item: (item[2], item[1].rule, item[1].symbol or "", item[0]))
         accepted = {n for n, finding, key in pending if self._use(self._exact, finding, key)}
         for number, finding, key in pending:
             if number not in accepted:
-                # What has a place can still be meant by an entry with a bare name, and the reverse.
+                # A finding with a place can match an entry with a bare name, and the reverse.
                 index = self._exact if "/" in key else self._placed
                 if self._use(index, finding, _bare(key)):
                     accepted.add(number)
         return accepted
 
     def _use(self, index: Mapping[tuple[str, str], deque[int]], finding: Finding, module: str) -> bool:
-        """Use up one entry, if there is one."""
+        """Use up one entry; False if there is none."""
         places = index.get((finding.fingerprint, module), ())
         while places:
             if self._left[places[0]]:
@@ -102,17 +102,17 @@ class Matcher:
     def stale(self, report: Report) -> list[BaselineEntry]:
         """Entries with a count left that this run could have used."""
         active = {rule.id for rule in report.rules}
-        asked_for = {rule.id for rule in REQUIREMENT_RULES}
+        requirement_ids = {rule.id for rule in REQUIREMENT_RULES}
         scope = _Scope(report)
         return [
             entry
             for entry, left in zip(self._entries, self._left, strict=True)
-            if left and (entry.rule not in asked_for or entry.rule in active) and scope.covers(entry)
+            if left and (entry.rule not in requirement_ids or entry.rule in active) and scope.covers(entry)
         ]
 
 
 class _Scope:
-    """What of a baseline this run could speak about."""
+    """The part of a baseline that this run covers."""
 
     __slots__ = ("_read", "_unread", "_whole_containers")
 
@@ -126,7 +126,7 @@ class _Scope:
     def covers(self, entry: BaselineEntry) -> bool:
         if self._unread.may_have(entry.artifact):
             return False
-        # A bare name read in this run does not tell which place's module it is: nobody can say that one is gone.
+        # A bare name does not say whose place was read, so the entry of another place may still exist.
         if entry.artifact in self._read.keys or ("/" not in entry.artifact and self._read.may_have(entry.artifact)):
             return True
         return entry.container in self._whole_containers
@@ -142,7 +142,7 @@ class _Modules:
         self._names = {_bare(key) for key in self.keys}
 
     def may_have(self, key: str) -> bool:
-        """Whether `key` can be one of them: it is, or it is the bare name of one, or one is its bare name."""
+        """Whether `key` can be one of them: it is equal to one, or one of both is the bare name of the other."""
         return key in self.keys or (_bare(key) in self.keys if "/" in key else key in self._names)
 
 
@@ -151,9 +151,9 @@ def _bare(key: str) -> str:
 
 
 def write_baseline(report: Report) -> str:
-    """The baseline file that accepts every finding of the report, of every severity, which no ignore accepts already.
+    """Write a baseline that accepts every finding of the report that no ignore accepts, of every severity.
 
-    Deterministic: of two runs that find the same, the files are equal, whatever the checkout path.
+    Deterministic: two runs with the same findings write equal files, whatever the checkout path.
     """
     import json
 
@@ -173,10 +173,10 @@ def write_baseline(report: Report) -> str:
 
 
 def read_baseline(text: str, where: str) -> Baseline:
-    """The baseline in `text`.
+    """Read a baseline from `text`.
 
     Raises:
-        UsageError: it is none, or of another version.
+        UsageError: it is not a baseline, or has another version.
     """
     import json
 
@@ -202,7 +202,8 @@ def read_baseline(text: str, where: str) -> Baseline:
 
 
 def target_note(baseline: Baseline, report: Report) -> str | None:
-    """A sentence where the baseline speaks of another torch than this run: much will be new or stale."""
+    """A note if the baseline was written for another torch than this run checks against: many entries will be new or
+    stale."""
     now = _target(report)
     if baseline.target is None or now is None or baseline.target == now:
         return None

@@ -1,4 +1,4 @@
-"""`[tool.abiscan]` of pyproject.toml, or abiscan.toml, read into a `Policy`. Nothing in it is ignored silently."""
+"""Reads `[tool.abiscan]` of pyproject.toml, or abiscan.toml, into a `Policy`. Unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _IGNORE_KEYS = ("rule", "symbol", "path", "reason", "expires")
 
 
 def load_config(text: str, where: str, rules: Collection[str]) -> Policy:
-    """The policy that a configuration file states.
+    """Read the policy of a configuration file.
 
     Args:
-        text: of the file.
+        text: content of the file.
         where: its path, for messages; a name that ends in `pyproject.toml` has the keys below `[tool.abiscan]`.
-        rules: every rule id there is.
+        rules: all rule ids.
 
     Raises:
-        UsageError: no TOML; an unknown key, rule or severity; an ignore without a reason or without a condition.
+        UsageError: invalid TOML; an unknown key, rule or severity; an ignore without a reason or without a condition.
     """
     table = policy_table(text, where)
     if table is None:
@@ -64,10 +64,10 @@ def _imports_shown(value: str, where: str) -> ImportsShown:
 
 
 def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:
-    """`error`, `warning`, `note`, or None for `never`.
+    """`error`, `warning` or `note` as a severity, `never` as None.
 
     Raises:
-        UsageError: anything else.
+        UsageError: the value is none of these.
     """
     if value == "never":
         return None
@@ -75,7 +75,7 @@ def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:
 
 
 def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
-    """What a configuration file says to abiscan; None for a pyproject.toml without `[tool.abiscan]`.
+    """The settings for abiscan in a configuration file; None for a pyproject.toml without `[tool.abiscan]`.
 
     Args:
         where: its path; a name that ends in `pyproject.toml` has the keys below `[tool.abiscan]`.
@@ -92,7 +92,7 @@ def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
     except RecursionError:
         raise UsageError(f"{where}: not valid TOML for abiscan: nested too deeply") from None
     except ValueError as error:
-        # A number of more digits than Python turns into one, a date that no calendar has.
+        # A number with more digits than Python converts, or a date that does not exist.
         raise UsageError(f"{where}: not valid TOML: {error}") from error
     if where.rpartition("/")[2] != _PROJECT:
         return whole
@@ -179,7 +179,7 @@ def _date(value: object, where: str) -> datetime.date | None:
             return datetime.date.fromisoformat(value)
         except ValueError:
             pass
-    # A TOML date-time is a datetime, which is a date too; its time of day would be dropped.
+    # A TOML date-time is a datetime, which is also a date; its time of day would be dropped.
     elif value is None or (isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)):
         return value
     raise UsageError(f"{where}: expires must be a date such as 2027-01-31")

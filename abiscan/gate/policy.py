@@ -1,4 +1,4 @@
-"""What may ship: the values that a configuration file and the command line fill."""
+"""The policy of a gate: values from the configuration file and the command line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Ignore(Struct, frozen=True):
-    """One accepted thing, and why. Each condition that is given must hold.
+    """An accepted kind of finding, with the reason. Every given condition must hold.
 
     Attributes:
-        where: the file and the entry's number in it, for messages.
-        reason: required; an allowlist whose entries nobody can explain is not reviewed.
-        rule: a rule's id.
+        where: the file and the number of the entry in it, for messages.
+        reason: required: entries without a reason cannot be reviewed.
+        rule: a rule id.
         symbol: a mangled name, or a shell pattern over mangled names (`*`, `?`, `[...]`).
         path: a shell pattern over `path` or `path!member`; without a leading `/` it may match any trailing part of it.
-        expires: the last day on which it counts.
+        expires: the last day on which it applies.
     """
 
     where: str
@@ -36,19 +36,19 @@ class Ignore(Struct, frozen=True):
 
     @property
     def whole_path(self) -> bool:
-        """Whether it accepts all there is to say of a path: what cannot be read or decided as well."""
+        """Whether it accepts everything about a path, including that it cannot be read or decided."""
         return self.path is not None and self.rule is None and self.symbol is None
 
     def covers_path(self, display: str) -> bool:
-        """Whether its path pattern, if it has one, matches a file or `container!member`."""
+        """Whether its path pattern, if any, matches a file or `container!member`."""
         return self.path is None or path_matches(self.path, display)
 
     def covers(self, finding: Finding, artifact: ArtifactReport) -> bool:
-        """Whether it accepts this finding (its date is not looked at here)."""
+        """Whether it accepts this finding (its date is not checked here)."""
         if self.rule is not None and self.rule != finding.rule:
             return False
         if self.symbol is not None:
-            # One finding may speak for several names: it is accepted only where every one of them is.
+            # A finding about several symbols is accepted only if each of them is.
             names = finding.all_symbols
             if not names or not all(_matches(self.symbol, name) for name in names):
                 return False
@@ -64,18 +64,18 @@ class Ignore(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """What fails a run.
+    """The conditions under which a run fails.
 
     Attributes:
-        fail_on: the lowest severity that does; None for none.
-        severities: (rule id, severity) pairs that replace what the rule says.
-        allow_stale: baseline entries that match nothing are reported and do not fail.
-        select: rules whose findings count; empty for all. ignore_rules: rules whose findings do not. The command
-            line names both; a configuration file says why, with `ignores`.
-        baseline: path of the baseline, as the configuration file gives it (relative to that file).
-        baseline_found: a configuration that nobody named on the command line names it.
+        fail_on: the lowest severity that fails the run; None for none.
+        severities: (rule id, severity) pairs that override those of the rules.
+        allow_stale: report stale baseline entries without failing.
+        select: rules whose findings count; empty for all. ignore_rules: rules whose findings do not. Both are command
+            line options; a configuration file uses `ignores`, which have reasons.
+        baseline: path of the baseline from the configuration file, relative to that file.
+        baseline_found: whether it comes from a configuration file that was found, not named on the command line.
         require_torch: a version specifier (PEP 440); every known build that satisfies it must load every file.
-        require_stable_abi: only torch's C shims may be used.
+        require_stable_abi: whether only torch's C shims may be used.
         stable_abi_version: ... and only those of this release or older.
         imports_shown: as in `Report`.
     """
@@ -94,10 +94,10 @@ class Policy(Struct, frozen=True):
     imports_shown: ImportsShown = "all"
 
     def left_out(self, rule: str) -> str | None:
-        """Why the findings of a rule do not count in this run; None where they do."""
+        """Why the findings of a rule do not count in this run; None if they do."""
         if rule in self.ignore_rules:
             return "ignored: --ignore"
-        # Which rules a run is for does not decide whether a file loads.
+        # Whether a file loads counts in every run, whichever rules are selected.
         chosen = not self.select or rule in self.select or rule == DOES_NOT_LOAD
         return None if chosen else "ignored: not in --select"
 
@@ -107,9 +107,9 @@ class Policy(Struct, frozen=True):
 
 
 def path_matches(pattern: str, display: str) -> bool:
-    """Whether a shell pattern matches `path` or `path!member`, whole or from a component on.
+    """Whether a shell pattern matches `path` or `path!member`, completely or from the start of a component.
 
-    `*` crosses no `/`, `**` does. `torchvision.libs/*` matches `dist/x.whl!torchvision.libs/libjpeg.so`.
+    `*` does not match `/`, `**` does. `torchvision.libs/*` matches `dist/x.whl!torchvision.libs/libjpeg.so`.
     """
     return _path_pattern(pattern).search(display.replace("\\", "/")) is not None
 

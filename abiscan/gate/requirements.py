@@ -1,8 +1,7 @@
-"""What a release engineer demands of every file: that it loads, `--require-torch RANGE` and `--require-stable-abi
-[VERSION]`.
+"""Requirements on every file: that it loads, `--require-torch RANGE` and `--require-stable-abi [VERSION]`.
 
-All make findings of rules of their own, so that a baseline, an ignore and every format treat them as any other.
-What cannot be decided is reported as such and leaves the run incomplete; it is never counted as met.
+Each produces findings of its own rule, so that baseline, ignores and every format treat them like any other. What
+cannot be decided is reported as such and makes the run incomplete; it never counts as satisfied.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ REQUIREMENT_RULES = (
         Confidence.HIGH,
     ),
 )
-# Of this one a run speaks without being asked: the gate must not depend on another rule's being there.
+# This rule is always active: the gate must not depend on another rule.
 VERDICT_RULE = RuleInfo(
     DOES_NOT_LOAD,
     "A file does not load, and no other rule reports it",
@@ -67,15 +66,15 @@ VERDICT_RULE = RuleInfo(
 )
 GATE_RULES = (*REQUIREMENT_RULES, VERDICT_RULE)
 
-# How many builds and names a message spells out; the finding's `symbols` and the matrix have all.
+# Maximum number of builds and names in a message; the finding's `symbols` and the matrix have all.
 _SHOWN = 4
 
 
 def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierSet:
-    """The range as packaging reads it.
+    """Parse the range.
 
     Raises:
-        UsageError: it is no version specifier.
+        UsageError: it is not a version specifier.
     """
     from abiscan.model.dependency_specifiers import InvalidDependency, read_specifiers
 
@@ -92,7 +91,7 @@ def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[in
     """The release as numbers, as many as are given.
 
     Raises:
-        UsageError: it is no release.
+        UsageError: it is not a release.
     """
     found = versions.order(text) if versions.is_version(text) else None
     if found is None:
@@ -101,10 +100,10 @@ def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[in
 
 
 def check_known(spec: str | None, stable: str | None, known: Collection[str]) -> None:
-    """That a demanded range, and the release of a demanded stable ABI, are among the releases that files are judged on.
+    """Check that a required range, and the release of a required stable ABI, are among the known releases.
 
     Raises:
-        UsageError: they are not, so that no file could be judged by them.
+        UsageError: they are not, so no file could be checked.
     """
     if not known:
         return
@@ -122,7 +121,7 @@ def _order(version: str) -> versions.Order:
 
 
 def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, ...], str | None]:
-    """Findings, and why nothing can be said where that is so."""
+    """Findings, and the reason if the requirement cannot be decided."""
     if not _uses_torch(artifact):
         return (), None
     if artifact.releases is None:
@@ -131,7 +130,7 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
     own = named_release(artifact)
     if own is not None and inside:
-        # A package that brings a build for each release takes this one on its own release alone.
+        # A package with one build for each release uses this one only on its own release.
         inside = [r for r in inside if versions.minor(r.torch) == own]
         if not inside:
             return (), None
@@ -144,7 +143,7 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
 
 
 def named_release(artifact: ArtifactReport) -> str | None:
-    """The minor release (`2.9`) that the file's path in its package names; None where it names none."""
+    """The minor release (`2.9`) in the file's path within its package; None if it has none."""
     torch = None if artifact.target is None else artifact.target.torch
     if artifact.member is None or torch is None or torch.source is not TargetSource.FOLDER:
         return None
@@ -152,8 +151,8 @@ def named_release(artifact: ArtifactReport) -> str | None:
 
 
 def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, Finding]:
-    """Of packages that bring a build for each release of torch: display name of one of their files -> what is said of
-    the releases of the range that none of their builds is for."""
+    """For packages with one build for each torch release: display name of one of their files -> the finding on releases
+    of the range for which there is no build."""
     packages: dict[str, list[ArtifactReport]] = {}
     for artifact in artifacts:
         if artifact.releases is not None and named_release(artifact) is not None:
@@ -162,9 +161,9 @@ def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, 
     accepted = parse_require_torch(spec)
     for path, builds in packages.items():
         first = builds[0]
-        brought = {named_release(build) for build in builds}
+        present = {named_release(build) for build in builds}
         known = dict.fromkeys(versions.minor(r.torch) for r in first.releases or () if accepted.contains(r.torch))
-        absent = [minor for minor in known if minor not in brought]
+        absent = [minor for minor in known if minor not in present]
         if absent:
             found[first.display] = Finding(
                 REQUIRE_TORCH,
@@ -189,8 +188,8 @@ def _torch_finding(
     for reason, group in by_reason.items():
         names = [_release_name(r) for r in group[:_SHOWN]]
         more = f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
-        gone = max(len(r.missing) for r in group)
-        parts.append(f"{', '.join(names)}{more} ({reason}{f', {gone} missing' if gone else ''})")
+        missing = max(len(r.missing) for r in group)
+        parts.append(f"{', '.join(names)}{more} ({reason}{f', {missing} missing' if missing else ''})")
     builds = sorted(release.build for release in failing)
     return Finding(
         REQUIRE_TORCH,
@@ -199,7 +198,7 @@ def _torch_finding(
         None,
         f"does not load on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
         REQUIREMENT_RULES[0].use_instead,
-        # The builds are part of the name: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
+        # The builds are part of the fingerprint: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
         fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),
         tuple(sorted({name for release in failing for name in release.missing})),
     )
@@ -210,7 +209,7 @@ def _release_name(release: ReleaseVerdict) -> str:
 
 
 def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[tuple[Finding, ...], str | None]:
-    """Findings, and why nothing can be said where that is so."""
+    """Findings, and the reason if the requirement cannot be decided."""
     if not _uses_torch(artifact) or artifact.provenance.abi == "none":
         return (), None
     if artifact.provenance.abi is None:
@@ -237,7 +236,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     if releases is None:
         return (), f"{artifact.display}: unknown which torch release its C shims need"
     wanted = parse_stable_abi(version)
-    # `2.10` speaks of every 2.10.x.
+    # `2.10` includes every 2.10.x.
     if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in releases):
         return (), None
     needs = f"needs torch {releases.first} or newer" if releases else "are exported together by no known release"
@@ -264,7 +263,7 @@ def _uses_torch(artifact: ArtifactReport) -> bool:
 def with_requirements(
     artifact: ArtifactReport, torch: str | None, stable: bool, stable_version: str | None
 ) -> tuple[ArtifactReport, list[str]]:
-    """The artifact with the findings of both requirements, and notes on what could not be decided."""
+    """Add the findings of both requirements; also returns notes on what could not be decided."""
     findings: list[Finding] = []
     undecided: list[str] = []
     answers = []
@@ -280,9 +279,9 @@ def with_requirements(
 
 
 def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
-    """The artifact with a finding where it does not load although no rule says so as an error."""
-    told = any(finding.severity is Severity.ERROR for finding in artifact.findings)
-    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.replaced_by is not None or told:
+    """Add a finding if the file does not load although no rule reports that as an error."""
+    has_error = any(finding.severity is Severity.ERROR for finding in artifact.findings)
+    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.replaced_by is not None or has_error:
         return artifact
     cause = artifact.causes[0] if artifact.causes else None
     reasons = (artifact.loader.error, *artifact.failure_reasons, *artifact.notes, "it does not load")
