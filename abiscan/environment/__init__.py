@@ -1,1 +1,1 @@
-"""This machine: its interpreters and the torch that is installed (found and read, never imported)."""
+"""This machine: its interpreters and the installed torch, found and read but never imported."""

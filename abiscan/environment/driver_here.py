@@ -1,8 +1,8 @@
-"""Which release of NVIDIA's driver this machine has, whichever file system is looked at.
+"""The version of NVIDIA's driver on this machine, independent of `--root`.
 
-What compiles PTX is the library that a process loads, whose file has the version in its name; that of the kernel's
-module counts where no such library is found (https://docs.nvidia.com/deploy/cuda-compatibility/, "Forward
-Compatibility": the two may differ). Neither is opened or asked.
+The library that a process loads compiles PTX, and its file name has the version; without such a library, the version of
+the kernel module is used (https://docs.nvidia.com/deploy/cuda-compatibility/, "Forward Compatibility": the two may
+differ). The library is not opened and no device is queried.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _IN_TEXT = rb"^NVRM version:.*?\s(\d{3}\.\d+(?:\.\d+)?)\s"
 
 
 def driver_here(library: str | None, kernel_module: str = _KERNEL_MODULE) -> tuple[str, str] | None:
-    """(version, what says so); None where there is no driver, or none that tells its version.
+    """(version, its source); None without a driver of known version.
 
     Args:
-        library: the libcuda.so.1 that a process here loads, None for none.
+        library: the libcuda.so.1 that a process here loads; None for none.
     """
     if library is not None:
         version = HERE.real(library).rpartition(".so.")[2]

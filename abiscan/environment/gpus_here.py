@@ -1,8 +1,8 @@
-"""Which GPUs this machine has, whichever file system is looked at.
+"""The GPUs of this machine, independent of `--root`.
 
-AMD's are told by the kernel (`gfx_target_version` of the KFD topology,
-https://docs.kernel.org/gpu/amdgpu/driver-core.html). The compute capability of NVIDIA's is in no file: the driver's own
-tool `nvidia-smi` is run for it (https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html).
+Those of AMD come from the kernel (`gfx_target_version` of the KFD topology,
+https://docs.kernel.org/gpu/amdgpu/driver-core.html). The compute capability of NVIDIA GPUs is in no file: the driver's
+tool `nvidia-smi` is run (https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SECONDS = 30
 
 
 def gpus_here(search_path: str | None, nodes: str = _NODES) -> tuple[GpuArchitecture, ...]:
-    """The GPUs of this machine, each kind once.
+    """The distinct GPUs of this machine.
 
     Args:
-        search_path: directories in which `nvidia-smi` is looked for, as PATH has them.
+        search_path: directories to search for `nvidia-smi`, in the format of PATH.
         nodes: directory of the KFD topology.
     """
     return tuple(dict.fromkeys((*_nvidia(search_path), *_amd(nodes))))
@@ -51,13 +51,13 @@ def _amd(nodes: str) -> list[GpuArchitecture]:
     found = []
     for name in names:
         match = _VERSION.search(HERE.read(f"{nodes}/{name}/properties", _MAX_PROPERTIES) or b"")
-        # A node that is a CPU has 0.
+        # CPU nodes have 0.
         if match is not None and int(match[1]):
             found.append(GpuArchitecture("gfx", processor=processor_of(int(match[1]))))
     return found
 
 
 def processor_of(version: int) -> str:
-    """`gfx90a` of 90010: major, minor and stepping in two decimal digits each, of which the last two are written in
-    hexadecimal."""
+    """The processor name, such as `gfx90a` for 90010: major, minor and stepping in two decimal digits each; the last
+    two are printed in hexadecimal."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"

@@ -1,4 +1,4 @@
-"""The torch that is installed: found on disk and described, never imported."""
+"""The installed torch: found on disk and described, never imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library
 
-# Where most names are, and so the order in which a name is looked for.
+# In the order of lookup: the libraries with the most symbols first.
 _LOOKUP_ORDER = (
     "libc10.so",
     "libtorch_cpu.so",
@@ -35,17 +35,17 @@ class InstalledTorch(Struct, frozen=True):
 
     Attributes:
         root: the `torch` package directory, or the libtorch folder.
-        library_dir: where its libraries lie.
-        libraries: paths of its own libraries (libtorch*, libc10*, libshm), in the order in which names are looked up.
+        library_dir: directory of its libraries.
+        libraries: paths of its own libraries (libtorch*, libc10*, libshm), in the order of symbol lookup.
         extension: path of `torch/_C*.so`; None for a libtorch folder.
-        version: with its local label, as it says of itself (`2.13.0+cpu`).
+        version: its own version with local label (`2.13.0+cpu`).
         torch: the public version (`2.13.0`).
         variant: `cpu`, `cu126`, `rocm6.2`.
-        cuda, hip: versions it was built with, if it was.
-        git_revision: the commit it was built from, if it says so.
-        cxx11_abi: whether its std::string is the new one, by its exports; None if they do not tell.
-        python: the environment it was found in, if it was found in one.
-        files: where all these paths are.
+        cuda, hip: versions it was built with, if any.
+        git_revision: the commit it was built from, if recorded.
+        cxx11_abi: whether its exports use the new std::string; None if unknown.
+        python: the environment in which it was found, if any.
+        files: the file system of all these paths.
     """
 
     root: str
@@ -70,7 +70,7 @@ class InstalledTorch(Struct, frozen=True):
 
 
 def find_torches(environment: PythonEnvironment) -> tuple[str, ...]:
-    """Package directories of every torch on the environment's path, the one that `import torch` takes first."""
+    """Package directories of every torch on the environment's path; `import torch` takes the first."""
     found: dict[str, str] = {}
     for directory in environment.site_packages:
         root = os.path.join(directory, "torch")
@@ -80,13 +80,13 @@ def find_torches(environment: PythonEnvironment) -> tuple[str, ...]:
 
 
 def read_torch(root: str, environment: PythonEnvironment | None = None, files: FileSystem = HERE) -> InstalledTorch:
-    """Describe the torch in a directory: a torch package, a libtorch folder, or the `lib` folder of either.
+    """Read the torch in a directory: a torch package, a libtorch folder, or the `lib` folder of either.
 
     Args:
-        files: where it lies; the environment's own where there is one.
+        files: the file system of `root`; that of the environment, if there is one.
 
     Raises:
-        UnknownBuild: there is no libtorch in it.
+        UnknownBuild: it contains no libtorch.
         UnreadableFile: its libc10.so is damaged.
     """
     if environment is not None:
@@ -148,7 +148,7 @@ def _own_libraries(
 def _locate_libraries(
     root: str, environment: PythonEnvironment | None, files: FileSystem
 ) -> tuple[str, tuple[str, ...]]:
-    """torch/lib; for distributions that split it (conda-forge's libtorch), the environment's own lib folder."""
+    """torch/lib; for distributions that split it (conda-forge's libtorch), the lib folder of the environment."""
     directory = os.path.join(root, "lib")
     libraries = _own_libraries(directory, files)
     if environment is not None and not any(os.path.basename(p) == "libtorch_cpu.so" for p in libraries):
@@ -165,7 +165,7 @@ def _locate_libraries(
 
 
 def _version_values(root: str, files: FileSystem) -> dict[str, str | None]:
-    """The assignments of torch/version.py, or the files of a libtorch folder that say the same."""
+    """The assignments of torch/version.py, or the equivalent files of a libtorch folder."""
     text = (files.read(os.path.join(root, "version.py"), _MAX_VERSION_FILE) or b"").decode("utf-8", "replace")
     values: dict[str, str | None] = {}
     for match in re.finditer(_ASSIGNMENT, text):
@@ -188,7 +188,7 @@ def _extension(root: str, environment: PythonEnvironment | None, files: FileSyst
     return os.path.join(root, names[0]) if names else None
 
 
-# Functions that take a std::string in every release, so that one spelling or the other of each is exported.
+# Functions with a std::string parameter in every release, so each is exported in one of the two spellings.
 _STRING_PROBES = ("_ZN3c106detail14torchCheckFail", "_ZN3c105ErrorC1E", "_ZN3c104WarnE", "_ZN5torch3jit11parseSchemaE")
 
 

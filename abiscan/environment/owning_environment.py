@@ -1,4 +1,4 @@
-"""The Python environment that a path lies in: a virtual environment, conda prefix, site-packages or `pip --target`."""
+"""The Python environment that contains a path: a virtual environment, conda prefix, site-packages or `pip --target`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
 
-# Directories above a file that are looked at.
+# Maximum number of parent directories to look at.
 _MOST_PARENTS = 64
 _SITE_NAMES = ("site-packages", "dist-packages")
 # `lib/python3.11`, `lib64/python3.13t`, above a site-packages (site.getsitepackages).
@@ -24,11 +24,12 @@ _LIBRARY = r"(?P<prefix>.*)/lib(?:64)?/python(?P<major>\d)\.(?P<minor>\d{1,2})(?
 def owning_environment(
     path: str, active: PythonEnvironment | None, files: FileSystem = HERE
 ) -> PythonEnvironment | None:
-    """The environment that a file or directory lies in, or is; None where it lies in none.
+    """Find the environment that contains, or is, a file or directory; None if there is none.
 
     Args:
         path: absolute.
-        active: the environment that is looked at where nothing else decides; it is the answer for what lies in it.
+        active: the environment of the run, which is returned for paths inside it and supplies the interpreter where a
+            path has none.
     """
     own = {files.real(site) for site in active.site_packages} if active is not None else set()
     for directory in _parents(path, files):
@@ -55,7 +56,7 @@ def _parents(path: str, files: FileSystem) -> Iterator[str]:
 
 
 def _is_environment(directory: str, files: FileSystem, *, named: bool) -> bool:
-    """A virtual environment or a conda prefix; of a directory that the user named, any installation of Python."""
+    """Whether it is a virtual environment or a conda prefix; if the user named it, any installation of Python."""
     if files.is_file(os.path.join(directory, "pyvenv.cfg")) or files.is_directory(
         os.path.join(directory, "conda-meta")
     ):
@@ -71,8 +72,8 @@ def _read(prefix: str, files: FileSystem) -> PythonEnvironment | None:
 
 
 def _of_site(site: str, active: PythonEnvironment | None, files: FileSystem) -> PythonEnvironment:
-    """The environment of a site-packages: by its own interpreter where there is one of the version that its path names,
-    else by the path alone."""
+    """The environment of a site-packages: from its own interpreter if one has the version in its path, otherwise from
+    the path alone."""
     named = re.match(_LIBRARY, os.path.dirname(site))
     if named is None:
         return _without_interpreter(site, _version_of_modules(site, files), active, files)
@@ -93,7 +94,7 @@ def _without_interpreter(
     site: str, version: PythonVersion | None, active: PythonEnvironment | None, files: FileSystem
 ) -> PythonEnvironment:
     if active is not None and active.version is not None and version in (None, active.version):
-        # The active interpreter would import from there: what lies there comes first, as PYTHONPATH does.
+        # The active interpreter would import from there; these packages come first, as with PYTHONPATH.
         return replace(active, site_packages=(site, *active.site_packages))
     return PythonEnvironment(None, None, version, site, site, (site,), None, files)
 
@@ -105,12 +106,12 @@ def _holds_torch(directory: str, files: FileSystem) -> bool:
 
 
 def _is_torch_of(directory: str, path: str) -> bool:
-    """Whether a path is the torch of a directory, or lies in it: a source tree of torch itself is no environment."""
+    """Whether a path is or is inside the torch of a directory: a source tree of torch itself is not an environment."""
     return f"{path}/".startswith(os.path.join(directory, "torch") + "/")
 
 
 def _version_of_modules(site: str, files: FileSystem) -> PythonVersion | None:
-    """The CPython that torch's own extension module is for (`torch/_C.cpython-311-x86_64-linux-gnu.so`)."""
+    """The CPython of torch's own extension module (`torch/_C.cpython-311-x86_64-linux-gnu.so`)."""
     try:
         names = files.names(os.path.join(site, "torch"))
     except OSError:

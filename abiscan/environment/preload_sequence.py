@@ -1,10 +1,10 @@
-"""The sequence in which `import torch` opens libraries by path, as a value."""
+"""The libraries that `import torch` opens by path, as a value."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-# What stands in a pattern for the major version of `torch.version.cuda`.
+# Placeholder in a pattern for the major version of `torch.version.cuda`.
 CUDA_MAJOR = "{cuda}"
 
 
@@ -12,9 +12,9 @@ class Preload(Struct, frozen=True, array_like=True):
     """A library that is opened by its path.
 
     Attributes:
-        patterns: shell patterns (glob) below a directory of `sys.path`, best first; the first directory that has a
-            match for any of them counts. `CUDA_MAJOR` stands in them where a build without CUDA does not look.
-        required: finding none ends the sequence with an error.
+        patterns: shell patterns (glob) below a directory of `sys.path`, best first; the first directory that matches
+            any of them is used. Patterns with `CUDA_MAJOR` are skipped by builds without CUDA.
+        required: whether finding none ends the sequence with an error.
     """
 
     patterns: tuple[str, ...]
@@ -22,13 +22,13 @@ class Preload(Struct, frozen=True, array_like=True):
 
 
 class Preloads(Struct, frozen=True):
-    """The sequence in which a release of torch opens libraries, around `libtorch_global_deps.so`.
+    """The libraries that a release of torch opens around `libtorch_global_deps.so`.
 
     Attributes:
-        runtime: what the path of a loaded object must contain for `after` to be opened; None for always.
-        after: opened when the global dependencies are loaded. The first failure ends the sequence, and nothing more.
-        errors: one of these must be in the message with which the global dependencies fail, for `instead`.
-        instead: opened when they failed, before they are tried again. A failure is the end of `import torch`.
+        runtime: text that the path of a loaded object must contain for `after` to be opened; None for always.
+        after: opened after the global dependencies were loaded. The first failure ends the sequence without an error.
+        errors: `instead` is opened if the error of the global dependencies contains one of these.
+        instead: opened after that error, before the global dependencies are tried again. A failure ends `import torch`.
     """
 
     runtime: str | None = None

@@ -1,11 +1,11 @@
-"""What `import torch` loads into the process, in its order.
+"""The libraries and modules that `import torch` loads, in order.
 
-Which libraries it opens by path, its own source says (`torch_init`); where that cannot be read, the table of releases
-that `tools/build_torch_preloads.py` makes of all of them.
+Libraries opened by path are read from its own source (`torch_init`), or, if that cannot be read, from the table of
+releases made by `tools/build_torch_preloads.py`.
 
-Which extension modules of the standard library, of numpy and of cuda-bindings it brings was observed (dl_iterate_phdr
-on CPython 3.11 to 3.13 with torch 2.4 to 2.15); those that later interpreters add (_zstd) are from their sources. They
-matter only where one of their libraries, already loaded, answers for a library that a file needs.
+Extension modules of the standard library, numpy and cuda-bindings were observed (dl_iterate_phdr on CPython 3.11 to
+3.13 with torch 2.4 to 2.15); those added by later interpreters (_zstd) are from their sources. They matter only if one
+of their libraries, already loaded, satisfies a dependency of a file.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
 
-# `ctypes` itself, by which a library is opened.
+# `ctypes` itself, which opens libraries.
 CTYPES = ("_ctypes", "_struct")
 BEFORE_TORCH = (
     *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
     *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
 )
-# torch/hub.py imports tqdm where it is installed, and tqdm asks for the width of characters.
+# torch/hub.py imports tqdm if it is installed, and tqdm needs the width of characters.
 TQDM = ("unicodedata",)
 NUMPY = ("_core/_multiarray_umath", "linalg/_umath_linalg")
-# numpy before 2 imports its FFT and random modules at once. Where there are two names, a release has one of them.
+# numpy before 2 imports its FFT and random modules at once. Of two names, each release has one.
 OLD_NUMPY = (
     *("core/_multiarray_umath", "core/_multiarray_tests", "linalg/_umath_linalg"),
     *("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
@@ -44,35 +44,35 @@ AFTER_TORCH = (
     *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),
     *("_ssl", "_multiprocessing", "_posixshmem", "_asyncio"),
 )
-# From CPython 3.13 on `random` and `importlib.metadata` import these when they use them.
+# Since CPython 3.13 `random` and `importlib.metadata` import these on use.
 _LATER = ("_sha2", "_csv")
-# torch/cuda/_utils.py imports `cuda.bindings.runtime` from 2.13 on, which brings the others; without the package
-# cuda.pathfinder it comes no further than the first of them.
+# torch/cuda/_utils.py imports `cuda.bindings.runtime` since 2.13, which loads the others; without the package
+# cuda.pathfinder only the first of them is loaded.
 CUDA_BINDINGS = ("runtime", "driver", "cydriver", "_internal/driver", "_internal/utils")
 CUDA_BINDINGS_WITH_PATHFINDER = ("cyruntime", "_internal/runtime", "_internal/runtime_ptds")
 _IMPORTS_CUDA_BINDINGS = "\n    from cuda.bindings import"
-# Larger by far than any: torch 2.15 has 133 kB.
+# Far larger than any: torch 2.15 has 133 kB.
 _MAX_SOURCE = 1 << 20
 _TABLE = "torch_preloads.json.gz"
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 def imported_at_once(names: Iterable[str], python: PythonVersion | None) -> list[str]:
-    """Those modules of the standard library that an interpreter imports with what imports them."""
+    """The standard library modules that are imported immediately, not on use."""
     return [name for name in names if python is None or python < PythonVersion(3, 13) or name not in _LATER]
 
 
 def global_dependencies(torch: InstalledTorch) -> str:
-    """The library that `import torch` opens first, and into the global scope; a build may lack it."""
+    """The library that `import torch` opens first and globally; some builds lack it."""
     return os.path.join(torch.library_dir, "libtorch_global_deps.so")
 
 
 class PreloadTable(Struct, frozen=True):
-    """What the releases open.
+    """The libraries that each release opens.
 
     Attributes:
-        rows: releases, oldest first, each with what holds from it on until the next.
+        rows: releases, oldest first, each with the sequence that applies until the next.
         sources: size and CRC-32 of a release's `torch/__init__.py` (`132911-7f3a90c1`) -> the release of its row.
     """
 
@@ -81,12 +81,13 @@ class PreloadTable(Struct, frozen=True):
 
 
 def preloads_of(torch: InstalledTorch) -> Preloads:
-    """The libraries that this torch opens by path, by its own source; by its release where that does not tell."""
+    """Find the libraries that this torch opens by path, from its own source, or its release if the source is
+    unknown."""
     content = torch.files.read(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE)
     if content is None:
         return preloads_of_release(torch.torch)
     table = preload_table()
-    # Following a source takes 10 ms; one that a release has has been followed already.
+    # Analysing a source takes 10 ms; those of releases are in the table.
     known = table.sources.get(mark_of(content))
     if known is not None:
         return dict(table.rows)[known]
@@ -95,12 +96,12 @@ def preloads_of(torch: InstalledTorch) -> Preloads:
     try:
         return read_preloads(content.decode("utf-8", "replace"))
     except UnknownSequence:
-        # Patched beyond recognition: what its release does is the best that is known.
+        # The source is patched: the sequence of its release is the best known.
         return preloads_of_release(torch.torch)
 
 
 def preloads_of_release(version: str) -> Preloads:
-    """The libraries that a release opens by path; of a version that is not known, what the newest does."""
+    """The libraries that a release opens by path; for an unknown version, those of the newest."""
     wanted = order(version)
     rows = preload_table().rows
     known = [each for since, each in rows if wanted is None or (order(since) or ()) <= wanted]
@@ -114,19 +115,19 @@ def preload_table() -> PreloadTable:
 
 
 def mark_of(source: bytes) -> str:
-    """What tells one release's source from another's: the torch is the user's own, so nobody forges it, and a better
-    digest costs 5 ms of imports."""
+    """A key for the source of a release. The torch is the user's own, so no forgery is expected, and importing a better
+    digest takes 5 ms."""
     return f"{len(source)}-{zlib.crc32(source):08x}"
 
 
 def find_preload(
     preload: Preload, site_packages: Iterable[str], cuda: str | None, files: FileSystem = HERE
 ) -> str | None:
-    """The path that a library is opened by; None where none is installed.
+    """Find the path of a library to open; None if it is not installed.
 
     Args:
-        site_packages: directories of packages, in the order in which they are searched; `files`: where they are.
-        cuda: the version of CUDA that torch was built with (`12.8`), if it was.
+        site_packages: directories of packages, in search order; `files`: their file system.
+        cuda: the CUDA version with which torch was built (`12.8`), if any.
     """
     patterns = [pattern for pattern in preload.patterns if cuda is not None or CUDA_MAJOR not in pattern]
     if not patterns:
@@ -137,7 +138,7 @@ def find_preload(
         for pattern in patterns:
             folder, _, name = pattern.replace(CUDA_MAJOR, (cuda or "").partition(".")[0]).rpartition("/")
             try:
-                # The first in the order of the directory, as glob.glob gives them.
+                # The first in directory order, as glob.glob returns them.
                 found = next((n for n in files.names(f"{site}/{folder}") if fnmatch.fnmatchcase(n, name)), None)
             except OSError:
                 continue
@@ -147,11 +148,11 @@ def find_preload(
 
 
 def imports_cuda_bindings(torch: InstalledTorch) -> bool:
-    """Whether `import torch` imports `cuda.bindings`, where that is installed."""
+    """Whether `import torch` imports `cuda.bindings` if it is installed."""
     content = torch.files.read(os.path.join(torch.root, "cuda", "_utils.py"), _MAX_SOURCE)
     return _IMPORTS_CUDA_BINDINGS in (content or b"").decode("utf-8", "replace")
 
 
 def has_rocm_init(torch: InstalledTorch) -> bool:
-    """Whether it is a build for ROCm's wheels, whose `_rocm_init` opens their libraries first (torch/__init__.py)."""
+    """Whether it is a build for ROCm wheels, whose `_rocm_init` opens their libraries first (torch/__init__.py)."""
     return torch.files.is_file(os.path.join(torch.root, "_rocm_init.py"))

@@ -1,8 +1,8 @@
-"""Which Python environment is looked at: its interpreter, its version, and where its packages lie.
+"""The Python environment of a run: its interpreter, version and package directories.
 
-Everything is read from files (pyvenv.cfg, directory names, .pth files), as `site` of the standard library does. The
-interpreter is started only for a path that is not an interpreter itself but something that leads to one, such as a
-pyenv shim; in a file system other than this machine's own nothing is started.
+Everything is read from files (pyvenv.cfg, directory names, .pth files), as by `site` of the standard library. The
+interpreter is started only for a path that is a script leading to one, such as a pyenv shim; in another file system
+nothing is started.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.python_version import PythonVersion
 
-# Far more than a version of Python has.
+# Far more than a Python version has.
 _MAX_DIGITS = 8
-# Bytes of pyvenv.cfg or of a .pth file.
+# In bytes, for pyvenv.cfg and .pth files.
 _MAX_FILE = 1 << 16
 # A .pth file of a real environment has a handful of lines.
 _MAX_PTH_LINES = 1000
@@ -28,14 +28,14 @@ class PythonEnvironment(Struct, frozen=True):
     """A Python installation or virtual environment.
 
     Attributes:
-        executable: the interpreter's binary, symbolic links resolved; None where only a directory of packages is known.
-        launcher: the path by which a user would start it (a virtual environment's `bin/python`).
-        version: with which of its builds it is, None if it is not known.
+        executable: the interpreter's binary, with symbolic links resolved; None if only a package directory is known.
+        launcher: path of the command that starts it (`bin/python` of a virtual environment).
+        version: Python version and build; None if unknown.
         prefix: `sys.prefix` of the environment.
-        base_prefix: where the standard library lies; differs from `prefix` in a virtual environment.
-        site_packages: directories that `import` searches for packages, in its order.
-        stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it is there.
-        files: where all these paths are.
+        base_prefix: prefix of the standard library; differs from `prefix` in a virtual environment.
+        site_packages: directories that `import` searches for packages, in order.
+        stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it exists.
+        files: the file system of all these paths.
     """
 
     executable: str | None
@@ -49,7 +49,7 @@ class PythonEnvironment(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """For a message: `Python 3.11 at /opt/venv`."""
+        """Name for messages: `Python 3.11 at /opt/venv`."""
         version = "" if self.version is None else f" {self.version}"
         return f"Python{version} at {self.prefix}"
 
@@ -58,7 +58,7 @@ class PythonEnvironment(Struct, frozen=True):
         """Tags of extension modules that it imports, best first (importlib's EXTENSION_SUFFIXES)."""
         if self.version is None:
             return ("abi3",)
-        # Until 3.7 the tag has the flag of pymalloc (PEP 3149); free-threaded builds import no abi3 (PEP 703).
+        # Up to 3.7 the tag has the pymalloc flag (PEP 3149); free-threaded builds do not import abi3 (PEP 703).
         flag = "t" if self.version.free_threaded else "m" if self.version < PythonVersion(3, 8) else ""
         tag = f"cpython-{self.version.major}{self.version.minor}{flag}"
         return (tag,) if self.version.free_threaded else (tag, "abi3")
@@ -72,25 +72,25 @@ def read_environment(
     files: FileSystem = HERE,
     may_run: bool = False,
 ) -> PythonEnvironment:
-    """Describe the environment that `path` names.
+    """Read the environment at `path`.
 
     Args:
         path: an interpreter, a pyenv-like shim, or the directory of an environment.
-        python_path: value of PYTHONPATH to honour, if any.
-        user_base: `~/.local`, to look for user packages; None to leave them out.
-        files: where all of it lies.
-        may_run: whether a script that `path` itself names may be run to learn which interpreter it starts; only for
-            what the user names as an interpreter, never for what lies in an input.
+        python_path: value of PYTHONPATH, if it applies.
+        user_base: `~/.local`, to include user packages; None to leave them out.
+        files: the file system of all paths.
+        may_run: whether a script at `path` may be run to find the interpreter that it starts; only for a path that the
+            user named as an interpreter, never for one in an input.
 
     Raises:
-        UsageError: nothing is there, or it is no Python.
+        UsageError: it does not exist, or is not a Python.
     """
     if files.is_directory(path):
         launchers = [os.path.join(path, name) for name in ("bin/python3", "bin/python")]
         for launcher in filter(files.exists, launchers):
             return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
         for launcher in filter(files.is_named, launchers):
-            raise UsageError(f"{launcher}: a link to an interpreter that is not there")
+            raise UsageError(f"{launcher}: a link to a missing interpreter")
         raise UsageError(f"{path}: a directory without bin/python: name an interpreter or a virtual environment")
     if not files.is_file(path):
         raise UsageError(f"{path}: no such interpreter")
@@ -101,9 +101,9 @@ def read_environment(
         if files.root or not may_run:
             why = "nothing below --root is run" if files.root else "only one that --python names itself is run"
             raise UsageError(f"{path}: not an interpreter but a script, and {why}: name the interpreter that it starts")
-        return _ask(path, python_path, user_base)
+        return _run_launcher(path, python_path, user_base)
     if config is None and os.path.abspath(path) != real:
-        # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is where the link leads.
+        # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is at its target.
         prefix = os.path.dirname(os.path.dirname(real))
     base = prefix
     configured = None
@@ -151,23 +151,23 @@ def _read_pyvenv(path: str, files: FileSystem) -> dict[str, str] | None:
 def _version(
     executable: str, configured: str | None, prefix: str, base: str, files: FileSystem
 ) -> PythonVersion | None:
-    """By the interpreter's own name, by pyvenv.cfg, by the newest `lib/pythonX.Y` of the installation.
+    """The version from the interpreter's name, pyvenv.cfg, or the newest `lib/pythonX.Y` of the installation.
 
-    Only names tell a free-threaded build (`python3.13t`, `lib/python3.13t`); pyvenv.cfg has bare numbers.
+    Only names show a free-threaded build (`python3.13t`, `lib/python3.13t`); pyvenv.cfg has only numbers.
     """
     named = _parse_version(executable.removeprefix("python"))
     libraries = _versions_of_lib(prefix, files) or _versions_of_lib(base, files)
     if named is not None:
         return named
-    stated = _parse_version(configured)
-    if stated is None:
+    configured_version = _parse_version(configured)
+    if configured_version is None:
         return max(libraries, default=None)
-    threaded = PythonVersion(stated.major, stated.minor, free_threaded=True)
-    return threaded if threaded in libraries and stated not in libraries else stated
+    threaded = PythonVersion(configured_version.major, configured_version.minor, free_threaded=True)
+    return threaded if threaded in libraries and configured_version not in libraries else configured_version
 
 
 def _parse_version(text: str | None) -> PythonVersion | None:
-    """`3.13`, `3.13t`, `3.13.0`."""
+    """Parse `3.13`, `3.13t` or `3.13.0`; None for other text."""
     major, _, rest = (text or "").partition(".")
     minor = rest.partition(".")[0]
     number = minor.removesuffix("t")
@@ -177,7 +177,7 @@ def _parse_version(text: str | None) -> PythonVersion | None:
 
 
 def _versions_of_lib(root: str, files: FileSystem) -> list[PythonVersion]:
-    """Those of the `lib/pythonX.Y` below an installation or virtual environment."""
+    """Versions of the `lib/pythonX.Y` directories of an installation or virtual environment."""
     try:
         names = files.names(os.path.join(root, "lib"))
     except OSError:
@@ -197,7 +197,7 @@ def _stdlib(base: str, version: PythonVersion | None, files: FileSystem) -> str 
 
 
 def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_base: str | None) -> list[str]:
-    """Installations whose packages are importable, in the order of `sys.path`."""
+    """Installations with importable packages, in the order of `sys.path`."""
     roots = [prefix] if virtual else []
     if not virtual or system_packages:
         roots += [user_base, base] if user_base is not None else [base]
@@ -205,7 +205,7 @@ def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_ba
 
 
 def _site_directories(root: str, version: PythonVersion | None, stdlib: str | None) -> list[str]:
-    """site.getsitepackages: below `sys.platlibdir`, which is where the standard library lies, and below `lib`."""
+    """site.getsitepackages: below `sys.platlibdir`, the directory of the standard library, and below `lib`."""
     if version is None:
         return []
     name = f"python{version}"
@@ -218,10 +218,11 @@ def _site_directories(root: str, version: PythonVersion | None, stdlib: str | No
 
 
 def _search_path(named: list[str], sites: list[str], files: FileSystem) -> tuple[str, ...]:
-    """Those that exist, each once (one may be a link to another), and behind a site directory what its .pth files add.
+    """The existing directories, each once (one may be a link to another); each site directory is followed by those of
+    its .pth files.
 
     Args:
-        named: directories of PYTHONPATH, whose .pth files do not count.
+        named: directories of PYTHONPATH, whose .pth files do not apply.
     """
     unique: dict[str, str] = {}
     for path in named:
@@ -235,8 +236,8 @@ def _search_path(named: list[str], sites: list[str], files: FileSystem) -> tuple
 
 
 def _pth_directories(site: str, files: FileSystem) -> list[str]:
-    """Directories that .pth files of a site directory add (site.addpackage): how an editable install is found, or what
-    environments share. Lines of code ("import ...") are not run."""
+    """Directories added by .pth files of a site directory (site.addpackage), as used by editable installs and shared
+    environments. Lines of code ("import ...") are not run."""
     found = []
     try:
         names = sorted(n for n in files.names(site) if n.endswith(".pth") and not n.startswith("."))
@@ -253,8 +254,8 @@ def _pth_directories(site: str, files: FileSystem) -> list[str]:
     return found
 
 
-def _ask(path: str, python_path: str | None, user_base: str | None) -> PythonEnvironment:
-    """Start what is no binary (a shim, a wrapper script) to learn which interpreter it leads to."""
+def _run_launcher(path: str, python_path: str | None, user_base: str | None) -> PythonEnvironment:
+    """Run a shim or wrapper script to find the interpreter that it starts."""
     from abiscan.child_processes import Failed, run_tool
 
     try:
@@ -265,5 +266,5 @@ def _ask(path: str, python_path: str | None, user_base: str | None) -> PythonEnv
         raise UsageError(f"{path}: it is not an interpreter, and running it failed: status {done.returncode}")
     real = done.stdout.strip()
     if not real or not os.path.isfile(real) or not _is_binary(os.path.realpath(real)):
-        raise UsageError(f"{path}: it leads to no Python interpreter that can be read ({real or 'no answer'})")
+        raise UsageError(f"{path}: it starts no readable Python interpreter ({real or 'no output'})")
     return read_environment(real, python_path=python_path, user_base=user_base)

@@ -18,12 +18,12 @@ from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
 
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 def known_versions() -> tuple[PythonVersion, ...]:
-    """The versions of the table, in their order."""
+    """The versions of the table, in order."""
     return _table()[0]
 
 
@@ -34,7 +34,7 @@ def exported_by(name: str, system: OperatingSystem = OperatingSystem.LINUX) -> t
 
 
 def names() -> Iterable[str]:
-    """Every name that some known version exports."""
+    """Every symbol that some known version exports."""
     return _table()[1].keys()
 
 
@@ -59,10 +59,10 @@ def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSyste
     return _of_mask(versions, mask)
 
 
-def serving_abi3(names: Iterable[str]) -> tuple[PythonVersion, ...]:
-    """The known versions on which an `.abi3.so` file finds all of the names that it imports, in their order.
+def supporting_abi3(names: Iterable[str]) -> tuple[PythonVersion, ...]:
+    """The known versions that export all imports of an `.abi3.so` file, in order.
 
-    Free-threaded builds up to 3.14 and Python 2 are not among them: they import no file of that suffix
+    Free-threaded builds up to 3.14 and Python 2 are excluded: they do not import files with that suffix
     (`importlib.machinery.EXTENSION_SUFFIXES`; PEP 384, PEP 703).
     """
     return tuple(version for version in exporting_all(names) if version.major >= 3 and not version.free_threaded)

@@ -1,7 +1,8 @@
-"""What a `torch/__init__.py` opens before its extension module, read from its source by `ast`; nothing of it is run.
+"""Libraries that `torch/__init__.py` opens before its extension module, read from its source with `ast`; the source is
+not run.
 
-`_load_global_deps` and what it calls are followed statement by statement, with values that are known from the text
-alone. A condition that is not known is left open: what it assigns counts, what it returns or raises does not.
+`_load_global_deps` and the functions it calls are followed statement by statement, with values known from the text
+alone. Under an unknown condition, assignments count, but returns and raises do not.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ from msgspec import Struct
 
 from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads
 
-# Larger by far than any: the functions of the largest have 5 kB.
+# Far larger than any: the largest has 5 kB.
 _MAX_FUNCTION = 1 << 15
 _MAX_DEPTH = 8
 _MAX_STEPS = 5000
-# Characters of a text, elements of a list.
+# In characters of a text, or elements of a list.
 _MAX_LENGTH = 5000
 
 _ENTRY = "_load_global_deps"
-# What stands in a pattern for the directory of `sys.path` that is searched.
+# Placeholder in a pattern for the searched directory of `sys.path`.
 _DIRECTORY = "{path}"
 
 
-class UnknownSequence(Exception):  # noqa: N818 - an outcome of reading, which the caller answers with its table
-    """The source does not tell its sequence; `str()` says why."""
+class UnknownSequence(Exception):  # noqa: N818 - an outcome; the caller then uses its table
+    """The sequence cannot be read from the source; `str()` is the reason."""
 
 
 def read_preloads(source: str) -> Preloads:
-    """The sequence of a `torch/__init__.py`.
+    """Read the sequence from the source of `torch/__init__.py`.
 
     Raises:
-        UnknownSequence: it is not written as any known release's is.
+        UnknownSequence: it does not follow the structure of a known release.
     """
     functions = _Functions(source)
     if functions.get(_ENTRY) is None:
@@ -50,7 +51,7 @@ def read_preloads(source: str) -> Preloads:
 
 
 class _Functions:
-    """The functions at the top of a module, each parsed when it is asked for: all of it takes a tenth of a second."""
+    """The top-level functions of a module, each parsed on use: parsing the whole module takes a tenth of a second."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -65,7 +66,7 @@ class _Functions:
         start = re.search(rf"^def {re.escape(name)}\(", self._source, re.MULTILINE)
         if start is None:
             return None
-        # It ends where a line begins in the first column; its own signature may close there.
+        # It ends at the next line that begins in the first column; its own signature may close there.
         end = re.compile(r"^[^\s#)]", re.MULTILINE).search(self._source, start.end())
         text = self._source[start.start() : end.start() if end else len(self._source)]
         if len(text) > _MAX_FUNCTION:
@@ -87,17 +88,17 @@ class _Glob(Struct, frozen=True):
 
 
 class _NoMatch(Struct, frozen=True):
-    """True where no path matches."""
+    """True if no path matches."""
 
 
 class _Text(Struct, frozen=True):
-    """A text that is there at run time only: `maps` of /proc/self/maps, or the message of the `error`."""
+    """A text known only at run time: `maps` of /proc/self/maps, or the message of the `error`."""
 
     of: str
 
 
 class _Contained(Struct, frozen=True):
-    """True where a text has one of these parts, or where it has none."""
+    """True if a text contains one of these parts, or if it contains none."""
 
     of: str
     parts: tuple[str, ...]
@@ -113,13 +114,13 @@ _Value = (
 )
 
 
-class _Return(Exception):  # noqa: N818 - the way out of a function
+class _Return(Exception):  # noqa: N818 - control flow, not an error
     def __init__(self, value: _Value) -> None:
         self.value = value
 
 
 class _Frame:
-    """The variables of a call, and whether it raises where the library that it looked for is not found."""
+    """The variables of a call, and whether it raises an error if its library is not found."""
 
     def __init__(self, names: dict[str, _Value]) -> None:
         self.names = names
@@ -197,7 +198,7 @@ class _Reader:
         if isinstance(test, bool):
             self._run(body if test else statement.orelse, frame)
         elif isinstance(test, _Contained) and test.of == "maps":
-            # "not there: leave", or "there: open them".
+            # "if absent: return", or "if present: open them".
             self.runtime = test.parts[0]
             self._run(statement.orelse if _leaves(body) else body, frame)
         elif isinstance(test, _Contained) and _leaves(body):
@@ -209,7 +210,7 @@ class _Reader:
             self._run(body, frame)
             self._run(statement.orelse, frame)
             for name, old in before.items():
-                # Patterns that are tried where the first ones match nothing.
+                # Patterns that are tried if the first ones match nothing.
                 new = frame.names[name]
                 if isinstance(old, _Glob) and isinstance(new, _Glob) and not _begins_with(new, old):
                     frame.names[name] = _Glob(old.patterns + new.patterns)
@@ -230,7 +231,7 @@ class _Reader:
         outer = self._current
         for handler in statement.handlers:
             if handler.name is None:
-                continue  # what goes on as if nothing had been
+                continue  # the handler ignores the error
             self._current = self.instead
             frame.names[handler.name] = _Text("error")
             self._run(handler.body, frame)
@@ -298,7 +299,7 @@ class _Reader:
                 return _UNKNOWN
 
     def _selected(self, generator: ast.comprehension, frame: _Frame) -> _Value:
-        """`[name for name in names if ... in message]`: true where the message has one of them."""
+        """`[name for name in names if ... in message]`: true if the message contains one of them."""
         items = self._value(generator.iter, frame)
         parts: list[str] = []
         of = None
@@ -350,7 +351,7 @@ class _Reader:
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
-    """Whether a branch ends with leaving the function, or this turn of the loop."""
+    """Whether a branch leaves the function, or ends this iteration of the loop."""
     return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break) and len(body) == 1
 
 
@@ -392,7 +393,7 @@ def _negated(value: _Value) -> _Value:
 
 
 def _combined(values: Sequence[_Value], *, every: bool) -> _Value:
-    """`and` and `or`: what decides, else what is known of a text or a search, else unknown."""
+    """`and` and `or`: the deciding value, otherwise the condition on a text or a search, otherwise unknown."""
     if any(value is (not every) for value in values):
         return not every
     open_ones = [value for value in values if value is not every]
@@ -437,7 +438,7 @@ def _glob(_held: _Value, arguments: Sequence[_Value]) -> _Value:
             return _UNKNOWN
 
 
-# Methods and functions by their last name, on the value before the dot.
+# Methods and functions by their last name, applied to the value before the dot.
 _METHODS: dict[str, Callable[[_Value, Sequence[_Value]], _Value]] = {
     "join": lambda _held, arguments: _joined(arguments, "/"),
     "glob": _glob,

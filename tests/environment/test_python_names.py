@@ -18,7 +18,7 @@ from abiscan.environment.python_names import (
     exports,
     is_python_name,
     known_versions,
-    serving_abi3,
+    supporting_abi3,
 )
 from abiscan.model.python_version import PythonVersion
 
@@ -142,7 +142,7 @@ def test_an_unknown_version_says_nothing() -> None:
     ],
 )
 def test_who_serves_an_abi3_file(names: set[str], expected: str) -> None:
-    assert " ".join(map(str, serving_abi3(names))) == expected
+    assert " ".join(map(str, supporting_abi3(names))) == expected
 
 
 def test_all_of_nothing_is_every_version() -> None:
