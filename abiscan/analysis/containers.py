@@ -15,7 +15,7 @@ from abiscan.target.declared import marker_environments, pythons_of_tags, releas
 from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
-from abiscan.wheel.tags import applicable, promise_of, torch_requirements
+from abiscan.wheel.tags import applicable, read_declared_tags, torch_requirements
 
 # A container without metadata.
 _PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
@@ -44,9 +44,9 @@ def container_of(group: Group) -> Container | None:
 
 
 def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
-    promise = promise_of(facts.file_tags or facts.metadata_tags)
-    machine = next((platform.machine for platform in promise.platforms if platform.machine), "")
-    pythons = pythons_of_tags(promise.interpreters)
+    declared = read_declared_tags(facts.file_tags or facts.metadata_tags)
+    machine = next((platform.machine for platform in declared.platforms if platform.machine), "")
+    pythons = pythons_of_tags(declared.interpreters)
     environments = marker_environments(torch_requirements(lines), pythons, facts.requires_python or "", machine)
     return tuple(spelled(line) for line in lines if applicable(torch_requirements([line]), environments))
 

@@ -98,13 +98,15 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
     kept = sorted(place.glob("*.whl"))
     if exact and kept:
         return str(kept[0])
-    from abiscan.wheel.tags import platforms_of
+    from abiscan.wheel.tags import list_platforms
 
     found: Fetched | None = None
     offered = ""
     for version in pythons:
         abis = (f"cp{version}",) if version.endswith("t") else ()
-        found, path = _download(requirement, place, version.removesuffix("t"), platforms_of(machine), abis, quiet=quiet)
+        found, path = _download(
+            requirement, place, version.removesuffix("t"), list_platforms(machine), abis, quiet=quiet
+        )
         if path is not None:
             return path
         offered = offered or found.offered

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, ranges_of
 from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.diff_report import Change, Effect
-from abiscan.wheel.tags import brought_with
+from abiscan.wheel.tags import shipped_with
 
 
 def compare_compatibility(old: Compatibility, new: Compatibility) -> Iterator[Change]:
@@ -143,7 +143,7 @@ def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         if (
             glibc is not None
             and part != "glibc"
-            and all(floor.version <= brought_with(glibc.version, machine, part) for machine in new.machines)
+            and all(floor.version <= shipped_with(glibc.version, machine, part) for machine in new.machines)
         ):
             text += f"; systems with {glibc.text} have it"
             yield Change(Aspect.SYSTEM, Effect.CHANGED, text, removed=removed, added=(floor.text,))

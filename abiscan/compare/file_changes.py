@@ -19,7 +19,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of, owner_of_library
-from abiscan.wheel.tags import is_promised
+from abiscan.wheel.tags import is_guaranteed
 
 # `6 of 93 ` of `6 of 93 CPython names outside of the limited API`.
 _COUNT = re.compile(r"^\d+ of \d+ ")
@@ -273,7 +273,7 @@ def _needed(old: ArtifactReport, new: ArtifactReport, brings: Collection[str] | 
     if brings is not None:
         # CUDA's and ROCm's are told by their releases; which OpenMP runtime serves is torch's to say.
         elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(brings)
-        absent = [soname for soname in gained if soname in elsewhere and not is_promised(soname)]
+        absent = [soname for soname in gained if soname in elsewhere and not is_guaranteed(soname)]
         if absent:
             text = f"needs {_few(absent)}, which neither the package nor a standard system provides"
             yield Aspect.SYSTEM, Effect.LOST, text, (), absent

@@ -16,7 +16,14 @@ from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.target.declared import Declared, marker_environments, pythons_of_tags, without_build
 from abiscan.target.file_target import importing_pythons
 from abiscan.target.package_builds import covered
-from abiscan.wheel.tags import System, TorchRequirement, applicable, promise_of, torch_allowed, torch_requirements
+from abiscan.wheel.tags import (
+    System,
+    TorchRequirement,
+    applicable,
+    read_declared_tags,
+    torch_allowed,
+    torch_requirements,
+)
 
 
 class NamedBuild(Protocol):
@@ -109,7 +116,7 @@ def _environments(
 ) -> tuple[Mapping[str, str], ...]:
     tags = () if container is None else container.tags or container.metadata_tags
     python = "" if container is None else container.requires_python or ""
-    return marker_environments(required, pythons_of_tags(promise_of(tags).interpreters), python, machine)
+    return marker_environments(required, pythons_of_tags(read_declared_tags(tags).interpreters), python, machine)
 
 
 def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
@@ -156,7 +163,7 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
 def _declared_pythons(container: Container | None) -> tuple[str, ...] | None:
     if container is None:
         return None
-    interpreters = promise_of(container.tags or container.metadata_tags).interpreters
+    interpreters = read_declared_tags(container.tags or container.metadata_tags).interpreters
     declared = Declared(pythons=pythons_of_tags(interpreters), requires_python=container.requires_python or "")
     found = importing_pythons(declared, ())
     return None if found is None else tuple(map(str, found))
@@ -215,9 +222,9 @@ def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]
             if part not in found or lowest.version > found[part].version:
                 found[part] = lowest
     container = scope.container
-    promise = promise_of(() if container is None else container.tags or container.metadata_tags)
+    declared = read_declared_tags(() if container is None else container.tags or container.metadata_tags)
     for system in (System.GLIBC, System.MUSL):
-        tags = [p for p in promise.platforms if p.system is system and p.oldest is not None]
+        tags = [p for p in declared.platforms if p.system is system and p.oldest is not None]
         if tags:
             oldest = min(tags, key=lambda p: p.oldest or ())
             version = oldest.oldest or ()

@@ -26,7 +26,7 @@ from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.metadata import ContainerKind, container_facts, is_metadata, kind_of
+from abiscan.wheel.metadata import ContainerKind, container_facts, find_kind, is_metadata
 
 Expanded = Iterator[Artifact | InputError | Note]
 
@@ -177,12 +177,12 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
         if member.name in by_name and file_kind.named_like_shared_object(member.name):
             collector.error(member.name, "two members of this name: which one is installed depends on the installer")
         by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
-    if kind_of(place.name, by_name) is ContainerKind.WHEEL:
+    if find_kind(place.name, by_name) is ContainerKind.WHEEL:
         collector.options = replace(options, sources=False)
         collector.may_link = False
     for name, member in by_name.items():
         _judge_zip_member(archive, name, member, collector, nested)
-    kind = kind_of(place.name, collector.metadata)
+    kind = find_kind(place.name, collector.metadata)
     collector.names = list(by_name)
     if kind is ContainerKind.CONDA and nested:
         yield from _expand_conda(archive, nested, place, options)
@@ -361,7 +361,7 @@ def _expand_tar(
     archive.neighbours = {
         name: number for name, number in archive.neighbours.items() if posixpath.splitext(name)[0] in stems
     }
-    kind = kind_of(place.name, collector.metadata)
+    kind = find_kind(place.name, collector.metadata)
     results = list(collector.finish(kind, largest_first=False))
     if broken is not None:
         # What stands before the damage is good; the rest is unknown.

@@ -17,7 +17,7 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import required_name
-from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
+from abiscan.wheel.tags import TorchRequirement, read_declared_tags, torch_requirements
 
 
 class DeclaredTorch(Struct, frozen=True):
@@ -140,17 +140,17 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
         place: the file's path inside of its container; its name for a file by itself.
         machine: its architecture, for the markers of requirements.
     """
-    promise = promise_of(container.file_tags or container.metadata_tags)
-    pythons = _pythons(place, promise.interpreters)
+    declared = read_declared_tags(container.file_tags or container.metadata_tags)
+    pythons = _pythons(place, declared.interpreters)
     return Declared(
         torch=next(_torches(container, place, pythons, machine), None),
         gpu=next(_gpus(container, place), None),
         pythons=pythons,
-        glibc=promise.glibc,
+        glibc=declared.glibc,
         requires_python=container.requires_python or "",
         other_python=not pythons
-        and bool(promise.interpreters)
-        and not any(_is_known(*p) for p in promise.interpreters),
+        and bool(declared.interpreters)
+        and not any(_is_known(*p) for p in declared.interpreters),
     )
 
 
@@ -328,7 +328,7 @@ def unknown_of(container: ContainerFacts) -> Iterator[str]:
         yield f"the reference names no release of torch: Requires-Dist: {_shortened(line)}"
     if len(references) > _MOST_LINES:
         yield f"{len(references) - _MOST_LINES} more references name no release of torch"
-    pairs = promise_of(container.file_tags).interpreters
+    pairs = read_declared_tags(container.file_tags).interpreters
     pythons = list(dict.fromkeys(python for python, _ in pairs))
     if any(python[:1].isdigit() for python in pythons):
         yield (

@@ -1,1 +1,1 @@
-"""What a wheel declares: its tags and requirements."""
+"""Declarations of a wheel: tags, metadata and requirements."""

@@ -1,5 +1,5 @@
-"""The environments in which the markers of requirements are asked (dependency specifiers specification, "Environment
-Markers"): those that a wheel is for, of which this one is none."""
+"""Environments for evaluating the markers of requirements (dependency specifiers specification, "Environment Markers"):
+those that a wheel targets, not the current one."""
 
 from __future__ import annotations
 

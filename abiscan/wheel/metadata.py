@@ -1,4 +1,4 @@
-"""What a container says of itself: METADATA, WHEEL, PKG-INFO, index.json, file names, places of installation."""
+"""Declarations of a container: METADATA, WHEEL, PKG-INFO, index.json, file names, install paths."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PKG_INFO = r"^[^/]+/PKG-INFO$"
 _DATA = r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$"
 _INDEX = "info/index.json"
 _CONDA_SITE = r"^lib/python\d[^/]*/site-packages/(.+)$"
-# From lib/pythonX.Y/site-packages up to the prefix, in every layout that wheels are installed to on Linux.
+# From lib/pythonX.Y/site-packages up to the prefix, in every layout to which wheels are installed on Linux.
 _TO_PREFIX = "../../../"
-# Fields of METADATA and WHEEL that mean something here beside `Requires-Dist`.
+# Fields of METADATA and WHEEL that are read beside `Requires-Dist`.
 _READ_FIELDS = ("name", "version", "requires-python", "tag", "root-is-purelib")
 
 
 class ContainerKind(enum.StrEnum):
-    """What holds the artifacts of a group."""
+    """Kind of container of an artifact group."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -38,19 +38,19 @@ class ContainerKind(enum.StrEnum):
 
 
 class ContainerFacts(Struct, frozen=True):
-    """What a wheel, conda package, sdist or installed distribution declares. Empty where it declares nothing.
+    """Declarations of a wheel, conda package, sdist or installed distribution; empty if it declares nothing.
 
     Attributes:
         path: display path of the container.
         file_tags: compatibility tags of a wheel's file name, expanded (`cp311-cp311-manylinux_2_28_x86_64`).
         metadata_tags: `Tag` lines of its WHEEL file; they should be the same.
-        requires_dist: `Requires-Dist` lines as they stand; a conda package's `depends`.
-        requires_python: as it stands.
-        top_level: import names, from the places of its files (wheels, installed), sorted.
-        is_pure: no shared object inside.
-        root_is_purelib: of the WHEEL file.
-        unread: why its METADATA says nothing; empty where it does.
-        lacks: the name of the metadata that it has to have and has not; empty where it has it.
+        requires_dist: `Requires-Dist` lines, verbatim; `depends` of a conda package.
+        requires_python: `Requires-Python`, verbatim.
+        top_level: import names, from the paths of its files (wheels, installed), sorted.
+        is_pure: whether it contains no shared object.
+        root_is_purelib: `Root-Is-Purelib` of the WHEEL file.
+        unread: why its METADATA is unreadable; empty if it is readable.
+        lacks: name of the required metadata file that is missing; empty if it exists.
     """
 
     path: str
@@ -69,15 +69,15 @@ class ContainerFacts(Struct, frozen=True):
 
 
 def is_metadata(name: str) -> bool:
-    """Whether a member is one whose content `container_facts` wants."""
-    # Of thousands of members some three pass this: 0.6 us for two patterns otherwise.
+    """Whether a member is a metadata file that `container_facts` needs."""
+    # About three of thousands of members pass this; matching two patterns for each would take 0.6 us.
     return name.endswith(("METADATA", "WHEEL", "top_level.txt", "PKG-INFO", "index.json")) and (
         re.match(_DIST_INFO_FILE, name) is not None or re.match(_PKG_INFO, name) is not None or name == _INDEX
     )
 
 
-def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
-    """What an archive is, by the metadata in it, and by its suffix where that is missing."""
+def find_kind(file_name: str, metadata: Iterable[str]) -> ContainerKind:
+    """The kind of an archive, from its metadata files, or its suffix if they are missing."""
     names = set(metadata)
     if file_name.endswith(".whl") or any(name.endswith(".dist-info/WHEEL") for name in names):
         return ContainerKind.WHEEL
@@ -87,8 +87,8 @@ def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
 
 
 def _header_lines(raw: bytes) -> Iterator[str]:
-    """The lines of a text up to the first empty one, as `str.splitlines` divides them, one at a time: the text behind
-    them may be a book."""
+    """The lines of a text up to the first empty one, divided like `str.splitlines`, one at a time because a long text
+    may follow."""
     text = raw.decode("utf-8", "replace")
     start = 0
     for end in re.finditer("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\\Z", text):
@@ -101,17 +101,17 @@ def _header_lines(raw: bytes) -> Iterator[str]:
 
 def headers(raw: bytes) -> dict[str, list[str]]:
     """The header fields of a METADATA, WHEEL or PKG-INFO file, names in lower case, up to the first empty line (core
-    metadata specification, "Format": RFC 822 as `email` reads it).
+    metadata specification, "Format": RFC 822 as read by `email`).
 
-    `packaging.metadata` reads the same, as the tests hold. It asks the message anew for each name, so that a
-    hostile megabyte that repeats none takes minutes, and its imports of `email` cost 25 ms.
+    `packaging.metadata` has the same results, which tests check. It searches the message again for each name, so a
+    hostile megabyte of distinct names takes minutes, and its imports of `email` take 25 ms.
     """
     found: dict[str, list[str]] = {}
     values: list[str] | None = None
     folded: list[str] = []
     for line in _header_lines(raw):
         if not line.strip():
-            # Blanks alone continue a field, as in a license text that was folded (RFC 5322, section 2.2.3).
+            # A line of blanks continues a field, as in a folded license text (RFC 5322, section 2.2.3).
             continue
         if line[0] in " \t":
             folded.append(line.strip())
@@ -126,7 +126,7 @@ def headers(raw: bytes) -> dict[str, list[str]]:
 
 
 def _unfold(values: list[str] | None, folded: list[str]) -> None:
-    """Join the last value with the lines that continue it."""
+    """Join the last value with its continuation lines."""
     if folded and values:
         values[-1] = "\n".join((values[-1], *folded))
     folded.clear()
@@ -154,13 +154,13 @@ def find_excess_of_metadata(name: str, raw: bytes) -> str:
         if len(tags) > MAX_TAGS or any(expanded_tags(tag) is None for tag in tags):
             return f"more than {MAX_TAGS} tags"
         texts = [text for field in _READ_FIELDS for text in fields.get(field, ())]
-    of_one = next(filter(None, map(find_excess, texts)), "")
-    return of_one or find_excess_of_requirements(requirements)
+    excess = next(filter(None, map(find_excess, texts)), "")
+    return excess or find_excess_of_requirements(requirements)
 
 
 def expanded_tags(triple: str) -> tuple[str, ...] | None:
-    """The tags that a compressed set of tags stands for (PEP 425), the text itself where it is none; None where they
-    are more than MAX_TAGS."""
+    """The tags of a compressed tag set (PEP 425), or the text itself if it is not a tag; None for more than
+    MAX_TAGS."""
     parts = triple.split("-")
     if len(parts) != 3:
         return (triple,)
@@ -178,8 +178,8 @@ def find_excess_of_wheel_name(file_name: str) -> str:
 
 
 def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention");
-    None if it is not formed like one, or exceeds the limits."""
+    """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention"); None
+    if it is not a valid one, or exceeds the limits."""
     stem = file_name.removesuffix(".whl")
     parts = stem.split("-")
     if stem == file_name or len(parts) not in (5, 6):
@@ -191,7 +191,7 @@ def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
 def container_facts(
     display: str, file_name: str, kind: ContainerKind, metadata: Mapping[str, bytes], names: Iterable[str]
 ) -> ContainerFacts:
-    """Put together what the container declares.
+    """Read the declarations of a container.
 
     Args:
         metadata: content of the members that `is_metadata` accepts.
@@ -235,8 +235,9 @@ def _is_core_metadata(name: str) -> bool:
 
 
 def _unread(main: Mapping[str, list[str]], metadata: Mapping[str, bytes]) -> str:
-    """Core metadata has a Metadata-Version, a Name and a Version (core metadata specification): what has none of them
-    is something else. One that was refused is an error of its own."""
+    """Why the METADATA is unreadable; empty if it is not. Core metadata has a Metadata-Version, a Name and a Version
+    (core metadata specification): a file without any of them is something else. Refused metadata is a separate
+    error."""
     if main.keys() & {"metadata-version", "name", "version"}:
         return ""
     return "its METADATA cannot be read" if any(map(_is_core_metadata, metadata)) else ""
@@ -247,7 +248,7 @@ def _first(fields: dict[str, list[str]], name: str) -> str | None:
 
 
 class _CondaIndex(Struct, frozen=True):
-    """What is read of info/index.json (conda's package specification)."""
+    """Fields of info/index.json (conda's package specification)."""
 
     name: str = ""
     version: str = ""
@@ -289,14 +290,14 @@ def _import_names(names: Iterable[str]) -> set[str]:
 
 
 def _module(file_name: str) -> str | None:
-    """What is imported from a file, which may be in a folder; None for one that Python does not import."""
+    """The module name for a file, possibly in a folder; None for a file that Python does not import."""
     if file_name.endswith(".py"):
         return file_name.removesuffix(".py")
     return without_tag(file_name).rpartition(".")[0] if file_name.endswith((".so", ".pyd")) else None
 
 
 def install_path(kind: ContainerKind, name: str) -> str | None:
-    """Where a member is installed, relative to site-packages; None where installing has no fixed place."""
+    """Install path of a member, relative to site-packages; None if it has no fixed one."""
     if kind is ContainerKind.WHEEL:
         match = re.match(_DATA, name)
         if match is None:

@@ -1,4 +1,4 @@
-"""Requirements of a distribution, by the name of what is required."""
+"""Requirements of a distribution, by name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _NAME = r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)"
 
 
 def normal_name(name: str) -> str:
-    """A distribution's name as an index compares it ("Names and normalization", packaging.python.org)."""
+    """A normalized distribution name ("Names and normalization", packaging.python.org)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def required_name(line: str) -> str | None:
-    """The name in a requirement, as it stands; None where it begins with none."""
+    """The name in a requirement, verbatim; None if it does not begin with one."""
     name = re.match(_NAME, line)
     return None if name is None else name[1]
 
 
 def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Normalized name -> the `Requires-Dist` lines on it, sorted; without those of extras, which an installer does not
-    follow by itself."""
+    """Normalized name -> its `Requires-Dist` lines, sorted; without those of extras, which are not installed by
+    default."""
     found: dict[str, list[str]] = {}
     for line in lines:
         name = required_name(line)
@@ -31,7 +31,7 @@ def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def spelled(line: str) -> str:
-    """`torch (==2.4.1)` and `torch ==2.4.1`, as older builders write it, are `torch==2.4.1`."""
+    """Write `torch (==2.4.1)` and `torch ==2.4.1`, the forms of older builders, as `torch==2.4.1`."""
     required, semicolon, marker = line.partition(";")
     if "@" not in required:
         required = re.sub(r"\(([^()]*)\)", r"\1", re.sub(r"\s+", "", required))

@@ -1,7 +1,7 @@
-"""What the tags and the metadata of a wheel promise, and how that compares with what its shared objects need.
+"""The guarantees of a wheel's tags and metadata, compared with the needs of its shared objects.
 
-Pure functions over values: tags as PEP 425 (compatibility tags), PEP 513, 571, 599 and 600 (manylinux) and PEP 656
-(musllinux) define them, requirements as the dependency specifiers specification does.
+Pure functions over values: tags as defined by PEP 425 (compatibility tags), PEP 513, 571, 599 and 600 (manylinux) and
+PEP 656 (musllinux), requirements as defined by the dependency specifiers specification.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINUX = r"^linux_(.+)$"
 # Of binaries for macOS with several architectures "universal2" and "intel" are in use
 # (https://packaging.python.org/specifications/platform-compatibility-tags/#macos).
 _MACOS = r"^macosx_(\d+)_(\d+)_(.+)$"
-_OF_SEVERAL = {
+_SEVERAL_MACHINES = {
     "macosx_universal2": ("macosx_arm64", "macosx_x86_64"),
     "macosx_intel": ("macosx_x86_64",),
     "macosx_universal": ("macosx_x86_64",),
@@ -35,11 +35,11 @@ _OF_SEVERAL = {
 _WINDOWS = ("win_amd64", "win_arm64", "win32")
 # PEP 600, "Legacy manylinux tags".
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
-# Tag machine -> the reader's name for the ELF machine, where they differ.
+# Tag machine -> name of the ELF machine in `abiscan.elf`, if different.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
-# Libraries beside glibc's and GCC's that every system of a manylinux tag has (PEP 513 and 600; `lib_whitelist` of
+# Libraries on every system of a manylinux tag, besides those of glibc and GCC (PEP 513 and 600; `lib_whitelist` of
 # auditwheel's policy).
-_PROMISED = frozenset(
+_GUARANTEED = frozenset(
     [
         *("libX11.so.6", "libXext.so.6", "libXrender.so.1", "libICE.so.6", "libSM.so.6", "libGL.so.1", "libz.so.1"),
         *("libgobject-2.0.so.0", "libgthread-2.0.so.0", "libglib-2.0.so.0", "libatomic.so.1"),
@@ -49,7 +49,7 @@ _CPYTHON_TAG = r"^cp(\d)(\d+)$"
 
 
 class System(enum.StrEnum):
-    """The operating system that a platform tag is for."""
+    """Operating system of a platform tag."""
 
     GLIBC = "glibc"
     MUSL = "musl"
@@ -61,10 +61,10 @@ class System(enum.StrEnum):
 
 
 class PlatformTag(Struct, frozen=True):
-    """A platform tag, read.
+    """A parsed platform tag.
 
     Attributes:
-        oldest: oldest glibc, musl or macOS that it promises to run with; None where it promises none (`linux_x86_64`).
+        oldest: oldest supported glibc, musl or macOS; None if the tag has none (`linux_x86_64`).
         machine: key of the platform (`x86_64`, `win_amd64`, `macosx_arm64`, `macosx_universal2` for both of macOS);
             None for `any` and for other systems.
     """
@@ -76,7 +76,7 @@ class PlatformTag(Struct, frozen=True):
 
 
 def platform_tag(tag: str) -> PlatformTag:
-    """Read the platform part of a compatibility tag (`manylinux_2_28_x86_64`)."""
+    """Parse the platform part of a compatibility tag (`manylinux_2_28_x86_64`)."""
     if tag == "any":
         return PlatformTag(tag, System.ANY, None, None)
     if match := re.match(_PERENNIAL, tag):
@@ -100,8 +100,8 @@ def _machine(text: str) -> str:
 
 @cache
 def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ...]]]:
-    """Per glibc of a manylinux tag the newest symbol versions that all its systems have; of x86_64 for a machine
-    of which nothing is known."""
+    """glibc of a manylinux tag -> newest symbol versions that all of its systems have. For an unknown machine, those of
+    x86_64."""
     with open(data_file("manylinux_policies.json"), "rb") as file:
         machines = msgspec.json.decode(file.read())["newest"]
     return {
@@ -112,21 +112,20 @@ def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ..
     }
 
 
-def platforms_of(machine: str) -> tuple[str, ...]:
-    """Every platform tag of Linux with glibc that a wheel for a machine may carry, up to the newest that is known."""
+def list_platforms(machine: str) -> tuple[str, ...]:
+    """Every Linux platform tag with glibc for a machine, up to the newest known."""
     newest = max(_limits(machine))
     perennial = [f"manylinux_2_{minor}_{machine}" for minor in range(newest[1], 4, -1)]
     return (*perennial, *(f"{legacy}_{machine}" for legacy in _LEGACY_GLIBC), f"linux_{machine}")
 
 
-class Promise(Struct, frozen=True):
-    """What a wheel promises by its tags, all together: an installer takes it if one of them fits, so the oldest and
-    widest counts.
+class DeclaredTags(Struct, frozen=True):
+    """The tags of a wheel. An installer accepts it if one of them fits, so the oldest and widest counts.
 
     Attributes:
-        platforms: every platform tag, read, in the order of the tags.
+        platforms: every parsed platform tag, in the order of the tags.
         interpreters: (python tag, abi tag) pairs, in the order of the tags.
-        glibc: oldest glibc promised, None if no tag names one.
+        glibc: oldest declared glibc; None if no tag has one.
     """
 
     platforms: tuple[PlatformTag, ...]
@@ -135,23 +134,23 @@ class Promise(Struct, frozen=True):
 
     @property
     def oldest_platform(self) -> str | None:
-        """The tag that names the oldest glibc."""
+        """The tag with the oldest glibc."""
         named = [p for p in self.platforms if p.system is System.GLIBC and p.oldest == self.glibc]
         return named[0].tag if named else None
 
     @property
     def abi3_since(self) -> tuple[int, int] | None:
-        """Oldest CPython that an `abi3` tag promises; None if there is no such tag."""
+        """Oldest CPython of an `abi3` tag; None if there is no such tag."""
         found = [v for python, abi in self.interpreters if abi == "abi3" and (v := cpython_of_tag(python)) is not None]
         return min(found, default=None)
 
 
-def promise_of(tags: Iterable[str]) -> Promise:
-    """Read expanded tags (`ContainerFacts.file_tags`); what is no triple is left out."""
+def read_declared_tags(tags: Iterable[str]) -> DeclaredTags:
+    """Parse expanded tags (`ContainerFacts.file_tags`); text that is not a triple is left out."""
     triples = [parts for tag in tags if len(parts := tag.split("-")) == 3]
     platforms = tuple(platform_tag(p) for p in dict.fromkeys(parts[2] for parts in triples))
     oldest = [p.oldest for p in platforms if p.system is System.GLIBC and p.oldest is not None]
-    return Promise(
+    return DeclaredTags(
         platforms=platforms,
         interpreters=tuple(dict.fromkeys((parts[0], parts[1]) for parts in triples)),
         glibc=min(oldest, default=None),
@@ -159,35 +158,37 @@ def promise_of(tags: Iterable[str]) -> Promise:
 
 
 def differing_tags(file_tags: Iterable[str], metadata_tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags that only one of a wheel's file name and its WHEEL file has, sorted; nothing if one of them has none."""
-    of_name, of_file = set(file_tags), {tag for line in metadata_tags for tag in expanded_tags(line) or (line,)}
-    return tuple(sorted(of_name ^ of_file)) if of_name and of_file else ()
+    """Tags that only one of a wheel's file name and its WHEEL file has, sorted; empty if one of them has no tags."""
+    in_name, in_metadata = set(file_tags), {tag for line in metadata_tags for tag in expanded_tags(line) or (line,)}
+    return tuple(sorted(in_name ^ in_metadata)) if in_name and in_metadata else ()
 
 
 # --- the platform -----------------------------------------------------------------------------------------------
 
 
 class Excess(Struct, frozen=True):
-    """A symbol version that is newer than a tag promises.
+    """A symbol version that is newer than a tag guarantees.
 
     Attributes:
-        promised: the newest version of that family that every system of the tag has, as `GLIBC_2.17`.
+        guaranteed: the newest version of that family on every system of the tag, such as `GLIBC_2.17`.
     """
 
     library: str
     version: str
-    promised: str
+    guaranteed: str
 
 
-def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Iterable[str] = ()) -> tuple[Excess, ...]:
-    """The GLIBC, GLIBCXX, CXXABI and GCC versions that a shared object asks for and the oldest promised system lacks,
-    newest first. A weak need is left out: the loader goes on without it.
+def versions_exceed(
+    declared: DeclaredTags, needs: Iterable[VersionNeed], bundled: Iterable[str] = ()
+) -> tuple[Excess, ...]:
+    """Find the required GLIBC, GLIBCXX, CXXABI and GCC versions that the oldest declared system lacks, newest first.
+    Weak needs are left out: the loader does not require them.
 
     Args:
         needs: of one shared object.
-        bundled: sonames that the wheel brings itself, so that the system's are not asked.
+        bundled: sonames that the wheel bundles, which replace those of the system.
     """
-    return () if promise.glibc is None else _newer(_promised(promise), needs, bundled)
+    return () if declared.glibc is None else _newer(_guaranteed_versions(declared), needs, bundled)
 
 
 def _newer(
@@ -202,38 +203,37 @@ def _newer(
         family, version = numbered
         limit = limits.get(family)
         if limit is not None and version > limit:
-            promised = f"{family}_{'.'.join(map(str, limit))}"
-            found.setdefault((family, version), Excess(need.library, need.name, promised))
+            guaranteed = f"{family}_{'.'.join(map(str, limit))}"
+            found.setdefault((family, version), Excess(need.library, need.name, guaranteed))
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
-def _promised(promise: Promise) -> Mapping[str, tuple[int, ...]]:
-    """The newest versions that the oldest promised system has. Tags that are in no table promise their glibc alone."""
-    assert promise.glibc is not None
-    limits: dict[str, tuple[int, ...]] = {"GLIBC": promise.glibc}
-    for platform in promise.platforms:
-        if platform.system is System.GLIBC and platform.oldest == promise.glibc and platform.machine is not None:
-            # One wheel for two machines: the wider, since nobody says here which of them a file is for.
-            found = _limits(platform.machine).get(promise.glibc, {})
+def _guaranteed_versions(declared: DeclaredTags) -> Mapping[str, tuple[int, ...]]:
+    """The newest versions on the oldest declared system. Unknown tags guarantee only their glibc."""
+    assert declared.glibc is not None
+    limits: dict[str, tuple[int, ...]] = {"GLIBC": declared.glibc}
+    for platform in declared.platforms:
+        if platform.system is System.GLIBC and platform.oldest == declared.glibc and platform.machine is not None:
+            # For a wheel of two machines the wider limits, since the machine of the file is unknown here.
+            found = _limits(platform.machine).get(declared.glibc, {})
             limits.update((family, max(limits.get(family, ()), limit)) for family, limit in found.items())
     return limits
 
 
-def is_promised(soname: str) -> bool:
-    """Whether every system of a manylinux tag has a library, beside those of glibc and GCC."""
-    return soname in _PROMISED
+def is_guaranteed(soname: str) -> bool:
+    """Whether every system of a manylinux tag has a library, besides those of glibc and GCC."""
+    return soname in _GUARANTEED
 
 
-def brought_with(glibc: tuple[int, ...], machine: str, family: str) -> tuple[int, ...]:
-    """The newest version of GLIBCXX or CXXABI that the reference distributions with this glibc all have; () where none
-    is known to."""
+def shipped_with(glibc: tuple[int, ...], machine: str, family: str) -> tuple[int, ...]:
+    """The newest version of GLIBCXX or CXXABI in all reference distributions with this glibc; () if unknown."""
     known = _limits(machine)
     having = max((each for each in known if each <= glibc), default=None)
     return () if having is None else known[having].get(family, ())
 
 
 def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:
-    """The oldest manylinux tag whose systems all have the versions; None where no tag is known to."""
+    """The oldest manylinux tag whose systems have all of the versions; None if no known tag has."""
     needs, bundled = tuple(needs), tuple(bundled)
     glibc = [_glibc(need) for need in needs if not need.weak]
     newest = max((found for found in glibc if found is not None), default=(0, 0))
@@ -247,37 +247,37 @@ def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterab
 
 def _glibc(need: VersionNeed) -> tuple[int, int] | None:
     if need.name == "GLIBC_ABI_DT_RELR":
-        return 2, 36  # which made it (NEWS of glibc 2.36)
+        return 2, 36  # introduced in glibc 2.36 (NEWS)
     match need.numbered:
         case ("GLIBC", (major, minor, *_)):
             return major, minor
     return None
 
 
-def machine_fits(promise: Promise, machine: str) -> bool:
+def machine_fits(declared: DeclaredTags, machine: str) -> bool:
     """Whether some platform tag is for the platform of a file. A wheel without readable tags fits everything; `any`,
     and tags of systems that are not known, fit no shared object."""
-    if not promise.platforms:
+    if not declared.platforms:
         return True
-    return any(machine in _OF_SEVERAL.get(p.machine or "", (p.machine,)) for p in promise.platforms)
+    return any(machine in _SEVERAL_MACHINES.get(p.machine or "", (p.machine,)) for p in declared.platforms)
 
 
 # --- the interpreter --------------------------------------------------------------------------------------------
 
 
-def module_fits(promise: Promise, module: ModuleName) -> bool:
-    """Whether every interpreter that the tags promise imports a file of that name.
+def module_fits(declared: DeclaredTags, module: ModuleName) -> bool:
+    """Whether every interpreter of the tags imports a file of that name.
 
-    A `cp311-cp311` wheel whose module is `.cpython-310-...so` installs and never imports; nor does a `cp39-abi3` or
-    `py3-none` one whose module is for a single version, on all the other versions.
+    A `cp311-cp311` wheel with a `.cpython-310-...so` module installs but never imports; a `cp39-abi3` or `py3-none` one
+    with a module for a single version fails on all other versions.
     """
-    if module.plain or not promise.interpreters:
+    if module.plain or not declared.interpreters:
         return True
     if module.abi3:
         # CPython 3.2 and later take .abi3.so, except free-threaded builds.
-        return all(not abi.endswith("t") for _python, abi in promise.interpreters)
+        return all(not abi.endswith("t") for _python, abi in declared.interpreters)
     if module.cpython is not None:
-        return all(abi == f"cp{module.cpython}" for _python, abi in promise.interpreters)
+        return all(abi == f"cp{module.cpython}" for _python, abi in declared.interpreters)
     return True
 
 
@@ -293,22 +293,21 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def beyond_stable_abi(
-    promise: Promise, module: ModuleName | None, imports: Iterable[str], stable: Mapping[str, str]
+    declared: DeclaredTags, module: ModuleName | None, imports: Iterable[str], stable: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """CPython names that a shared object imports and that a promise of many Pythons does not cover, sorted.
+    """CPython symbols that a shared object imports and that are not guaranteed for several Pythons, sorted.
 
-    Something is said only where many Pythons are promised: an `abi3` or `none` ABI tag. For `none` nothing but an
-    exact list could be told about libraries that no interpreter imports, so that only modules that are called abi3,
-    or plainly, are judged.
+    Only `abi3` and `none` ABI tags declare several Pythons. For `none` there is no exact list of libraries that no
+    interpreter imports, so only modules with an abi3 or plain suffix are checked.
 
     Args:
-        imports: mangled names; those that are no CPython names are skipped.
-        stable: names of CPython's stable ABI (Misc/stable_abi.toml) -> the version since which they are in it (`3.10`).
+        imports: mangled names; those that are not CPython names are skipped.
+        stable: names of CPython's stable ABI (Misc/stable_abi.toml) -> the version that added them (`3.10`).
     """
-    abis = {abi for _python, abi in promise.interpreters}
+    abis = {abi for _python, abi in declared.interpreters}
     if not abis & {"abi3", "none"} or (module is not None and (module.cpython or module.other)):
         return ()
-    since = promise.abi3_since
+    since = declared.abi3_since
     found = set()
     for name in imports:
         if not name.startswith(("Py", "_Py")):
@@ -326,9 +325,9 @@ class TorchRequirement(Struct, frozen=True):
     """A `Requires-Dist` line about torch.
 
     Attributes:
-        specifier: `==2.4.0`; empty if any version will do.
-        marker: environment marker, empty if it always holds; `extra == "..."` among them.
-        reference: the URL of a direct reference; where that is a wheel, `specifier` has the version of its name.
+        specifier: `==2.4.0`; empty if every version satisfies it.
+        marker: environment marker, including `extra == "..."`; empty if it always holds.
+        reference: URL of a direct reference; if it is a wheel, `specifier` has the version of its name.
     """
 
     specifier: str
@@ -342,13 +341,13 @@ class TorchRequirement(Struct, frozen=True):
 
     @property
     def optional(self) -> bool:
-        """Only asked for with an extra."""
+        """Whether it applies only with an extra."""
         return "extra" in self.marker
 
 
 def torch_requirements(requires_dist: Iterable[str]) -> tuple[TorchRequirement, ...]:
-    """The requirements on torch, in order, for wheels, sdists and conda packages (`pytorch >=2.4,<2.5.0a0`). Lines that
-    are formed wrongly are left out."""
+    """The requirements on torch, in order, of wheels, sdists and conda packages (`pytorch >=2.4,<2.5.0a0`). Invalid
+    lines are left out."""
     found = []
     for line in requires_dist:
         requirement = _requirement(line) if concerns_torch(line) else None
@@ -361,17 +360,17 @@ def _requirement(line: str) -> TorchRequirement | None:
     try:
         parsed = read_requirement(line)
     except InvalidDependency:
-        # conda: name, version, build, apart by spaces.
+        # conda: name, version and build, separated by spaces.
         parts = line.split()
-        stated = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
-        return TorchRequirement(parts[1], "") if stated else None
+        is_version = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
+        return TorchRequirement(parts[1], "") if is_version else None
     if parsed.url:
-        return TorchRequirement(_of_reference(parsed.url), str(parsed.marker or ""), parsed.url)
+        return TorchRequirement(_referenced_version(parsed.url), str(parsed.marker or ""), parsed.url)
     return TorchRequirement(str(parsed.specifier), str(parsed.marker or ""))
 
 
-def _of_reference(url: str) -> str:
-    """`==2.5.1+cu124` of a reference to `.../torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl`; empty where it is to no
+def _referenced_version(url: str) -> str:
+    """`==2.5.1+cu124` for a reference to `.../torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl`; empty if it is not a
     wheel (dependency specifiers specification, "URL reqs")."""
     from urllib.parse import unquote
 
@@ -383,7 +382,7 @@ def _of_reference(url: str) -> str:
 def applicable(
     requirements: Iterable[TorchRequirement], environments: Iterable[Mapping[str, str]]
 ) -> tuple[TorchRequirement, ...]:
-    """Those that hold in one of the environments, without extras."""
+    """The requirements that hold in one of the environments, without extras."""
     environments = tuple(environments)
     return tuple(r for r in requirements if not r.optional and any(holds(r.marker, each) for each in environments))
 
@@ -391,18 +390,18 @@ def applicable(
 def torch_allowed(
     requirements: Iterable[TorchRequirement], versions: Iterable[str], environments: Iterable[Mapping[str, str]]
 ) -> tuple[str, ...] | None:
-    """Those of `versions` (public torch versions) that an installer may put beside the wheel in one of the
-    environments: all that satisfy every requirement that holds there without extras. None where nothing is required,
-    so that nothing is promised either. Order kept.
+    """The `versions` (public torch versions) that an installer accepts in one of the environments: those that satisfy
+    every requirement that holds there without extras. None without requirements: then nothing is declared. The order is
+    kept.
     """
     requirements, versions = tuple(requirements), tuple(versions)
-    every = [asked for each in environments if (asked := applicable(requirements, (each,)))]
+    every = [required for each in environments if (required := applicable(requirements, (each,)))]
     if not every:
         return None
     allowed: set[str] = set()
-    for asked in dict.fromkeys(every):
+    for required in dict.fromkeys(every):
         try:
-            allowed.update(v for v in versions if all(admits(requirement.specifier, (v,)) for requirement in asked))
+            allowed.update(v for v in versions if all(admits(requirement.specifier, (v,)) for requirement in required))
         except InvalidDependency:
             return None
     return tuple(v for v in versions if v in allowed)

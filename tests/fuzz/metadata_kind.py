@@ -96,7 +96,7 @@ def _read_wheel(member: str) -> Callable[[bytes, str], None]:
         from abiscan.inputs import Group
         from abiscan.target.declared import declared_by, marker_environments, unknown_of, unread_requirements
         from abiscan.wheel.metadata import container_facts, find_excess_of_metadata, kind_of
-        from abiscan.wheel.tags import differing_tags, promise_of, torch_allowed, torch_requirements
+        from abiscan.wheel.tags import differing_tags, read_declared_tags, torch_allowed, torch_requirements
 
         if find_excess_of_metadata(member, content):
             return
@@ -116,7 +116,7 @@ def _read_wheel(member: str) -> Callable[[bytes, str], None]:
         required = torch_requirements(facts.requires_dist)
         environments = marker_environments(required, declared.pythons, facts.requires_python or "", "x86_64")
         torch_allowed(required, _VERSIONS, environments)
-        promise_of(facts.metadata_tags)
+        read_declared_tags(facts.metadata_tags)
         differing_tags(facts.file_tags, facts.metadata_tags)
 
     return read

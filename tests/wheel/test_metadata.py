@@ -15,9 +15,9 @@ from packaging.utils import parse_wheel_filename
 from abiscan.wheel.metadata import (
     ContainerKind,
     container_facts,
+    find_kind,
     headers,
     install_path,
-    kind_of,
     split_wheel_name,
 )
 from tests.corpus.fetch import corpus_dir
@@ -167,11 +167,11 @@ def test_a_conda_index_that_is_formed_wrongly(index: bytes) -> None:
 
 
 def test_kinds() -> None:
-    assert kind_of("x.whl", []) is ContainerKind.WHEEL
-    assert kind_of("x", ["x-1.dist-info/WHEEL"]) is ContainerKind.WHEEL
-    assert kind_of("x.tar.bz2", ["info/index.json"]) is ContainerKind.CONDA
-    assert kind_of("x-1.tar.gz", ["x-1/PKG-INFO"]) is ContainerKind.SDIST
-    assert kind_of("x-1.tar.gz", ["x-1/deep/PKG-INFO"]) is ContainerKind.ARCHIVE
+    assert find_kind("x.whl", []) is ContainerKind.WHEEL
+    assert find_kind("x", ["x-1.dist-info/WHEEL"]) is ContainerKind.WHEEL
+    assert find_kind("x.tar.bz2", ["info/index.json"]) is ContainerKind.CONDA
+    assert find_kind("x-1.tar.gz", ["x-1/PKG-INFO"]) is ContainerKind.SDIST
+    assert find_kind("x-1.tar.gz", ["x-1/deep/PKG-INFO"]) is ContainerKind.ARCHIVE
 
 
 def test_a_folded_license_with_blank_lines_does_not_end_the_headers() -> None:

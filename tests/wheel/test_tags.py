@@ -17,11 +17,11 @@ from abiscan.wheel.tags import (
     applicable,
     beyond_stable_abi,
     differing_tags,
+    list_platforms,
     machine_fits,
     module_fits,
     platform_tag,
-    platforms_of,
-    promise_of,
+    read_declared_tags,
     torch_allowed,
     torch_requirements,
     versions_exceed,
@@ -63,23 +63,25 @@ def test_platform_tags(tag: str, system: System, oldest: tuple[int, int] | None,
     ],
 )
 def test_what_the_systems_of_a_tag_have(tag: str, families: dict[str, str]) -> None:
-    promise = promise_of([f"py3-none-{tag}"])
+    declared = read_declared_tags([f"py3-none-{tag}"])
     for family, newest in families.items():
         major, last = newest.rpartition(".")[::2]
-        assert versions_exceed(promise, needs(f"{family}_{newest}")) == ()
-        (beyond,) = versions_exceed(promise, needs(f"{family}_{major}.{int(last) + 1}"))
-        assert beyond.promised == f"{family}_{newest}"
+        assert versions_exceed(declared, needs(f"{family}_{newest}")) == ()
+        (beyond,) = versions_exceed(declared, needs(f"{family}_{major}.{int(last) + 1}"))
+        assert beyond.guaranteed == f"{family}_{newest}"
 
 
 def test_the_table_is_each_machines_own() -> None:
     """CentOS 7's libc for aarch64 defines GLIBC_2.18, that for x86_64 does not (auditwheel's policy)."""
     for machine, fits in (("aarch64", True), ("x86_64", False)):
-        assert (versions_exceed(promise_of([f"py3-none-manylinux2014_{machine}"]), needs("GLIBC_2.18")) == ()) is fits
+        assert (
+            versions_exceed(read_declared_tags([f"py3-none-manylinux2014_{machine}"]), needs("GLIBC_2.18")) == ()
+        ) is fits
 
 
 def test_platforms_that_a_wheel_may_carry() -> None:
     """As `packaging.tags` lists them on such a machine, down to manylinux1."""
-    found = platforms_of("x86_64")
+    found = list_platforms("x86_64")
     assert {"manylinux_2_41_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64", "linux_x86_64"} < set(found)
     assert all(platform_tag(tag).machine == "x86_64" for tag in found)
     assert found.index("manylinux_2_28_x86_64") < found.index("manylinux_2_17_x86_64")
@@ -110,15 +112,15 @@ def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[V
     ],
 )
 def test_versions(tags: list[str], wanted: list[VersionNeed], expected: list[str]) -> None:
-    promise = promise_of(f"cp311-cp311-{tag}" for tag in tags)
-    assert [e.version for e in versions_exceed(promise, wanted)] == expected
+    declared = read_declared_tags(f"cp311-cp311-{tag}" for tag in tags)
+    assert [e.version for e in versions_exceed(declared, wanted)] == expected
 
 
 def test_a_bundled_libstdcxx_is_not_the_systems() -> None:
-    promise = promise_of(["cp311-cp311-manylinux2014_x86_64"])
+    declared = read_declared_tags(["cp311-cp311-manylinux2014_x86_64"])
     wanted = needs("GLIBCXX_3.4.30", library="libstdc++-abc.so.6")
-    assert versions_exceed(promise, wanted)
-    assert not versions_exceed(promise, wanted, bundled=["libstdc++-abc.so.6"])
+    assert versions_exceed(declared, wanted)
+    assert not versions_exceed(declared, wanted, bundled=["libstdc++-abc.so.6"])
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_a_bundled_libstdcxx_is_not_the_systems() -> None:
     ],
 )
 def test_machines(tags: list[str], machine: str, fits: bool) -> None:
-    assert machine_fits(promise_of(tags), machine) is fits
+    assert machine_fits(read_declared_tags(tags), machine) is fits
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_module_names(file: str, tag: str, fits: bool) -> None:
     module = module_name(file)
     assert module is not None
     assert module.name == "_C"
-    assert module_fits(promise_of([f"{tag}-linux_x86_64"]), module) is fits
+    assert module_fits(read_declared_tags([f"{tag}-linux_x86_64"]), module) is fits
 
 
 @pytest.mark.parametrize("file", ["libx.so.1", "lib-x.so", "x.txt", ".so", "a.b.so"])
@@ -183,8 +185,8 @@ def test_beyond_the_stable_abi(tag: str, file: str, expected: tuple[str, ...]) -
         "_PyThreadState_UncheckedGet",
         "malloc",
     ]
-    promise = promise_of([f"{tag}-linux_x86_64"])
-    assert beyond_stable_abi(promise, module_name(file), imports, stable_abi()) == expected
+    declared = read_declared_tags([f"{tag}-linux_x86_64"])
+    assert beyond_stable_abi(declared, module_name(file), imports, stable_abi()) == expected
 
 
 def test_tags_of_name_and_metadata() -> None:

@@ -17,7 +17,7 @@ from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.names import owner_of
 from abiscan.releases import Build
 from abiscan.releases.matrix import build_matrix
-from abiscan.wheel.tags import promise_of, versions_exceed
+from abiscan.wheel.tags import read_declared_tags, versions_exceed
 
 
 def check_releases(record: FileRecord) -> None:
@@ -61,9 +61,9 @@ def _newer_functions(record: FileRecord) -> tuple[str, ...]:
     if not named:
         return ()
     facts = record.artifact.group.facts
-    promise = promise_of(facts.file_tags or facts.metadata_tags)
+    declared = read_declared_tags(facts.file_tags or facts.metadata_tags)
     needs = [VersionNeed("libstdc++.so.6", version, weak=False) for version in named]
-    beyond = {each.version for each in versions_exceed(promise, needs)}
+    beyond = {each.version for each in versions_exceed(declared, needs)}
     return tuple(name for name, version in ADDED.items() if version in beyond)
 
 

@@ -29,8 +29,8 @@ from abiscan.target.declared import marker_environments, pythons_of_tags, withou
 from abiscan.target.package_builds import covered as builds_covered
 from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.tags import (
+    DeclaredTags,
     Excess,
-    Promise,
     TorchRequirement,
     applicable,
     beyond_stable_abi,
@@ -39,7 +39,7 @@ from abiscan.wheel.tags import (
     fitting_platform,
     machine_fits,
     module_fits,
-    promise_of,
+    read_declared_tags,
     torch_allowed,
     torch_requirements,
     versions_exceed,
@@ -54,13 +54,13 @@ class Wheel(Struct, frozen=True):
 
     Attributes:
         members: at least one, sorted by name.
-        promise: what its tags promise.
+        declared: its compatibility tags.
         versions: see `Versions`.
     """
 
     container: Container
     members: tuple[ArtifactReport, ...]
-    promise: Promise
+    declared: DeclaredTags
     versions: Versions
 
 
@@ -75,7 +75,7 @@ def findings_of_wheel(
     shared = sorted((m for m in members if m.kind is ArtifactKind.SHARED_OBJECT), key=lambda m: m.display)
     if not shared:
         return
-    wheel = Wheel(container, tuple(shared), promise_of(container.tags or container.metadata_tags), versions)
+    wheel = Wheel(container, tuple(shared), read_declared_tags(container.tags or container.metadata_tags), versions)
     for identifier, compute in WHEEL_RULES.items():
         yield from compute(load.rule(identifier), wheel)
 
@@ -111,12 +111,12 @@ def _others(members: Sequence[ArtifactReport], lead: str = "also") -> str:
 
 
 def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`wheel-tag-too-old`: a member asks for newer versions of system libraries than the tags promise."""
+    """`wheel-tag-too-old`: a member needs newer versions of system libraries than the tags guarantee."""
     own = {_base(member) for member in wheel.members}
     rows = []
     for member in wheel.members:
         needs = [b.symbol.version for b in member.imports if b.symbol.version is not None]
-        exceeded = versions_exceed(wheel.promise, needs, own)
+        exceeded = versions_exceed(wheel.declared, needs, own)
         if exceeded:
             rows.append((member, exceeded))
     if not rows:
@@ -125,7 +125,7 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     rows.sort(key=lambda row: row[0] is not member)
     first: dict[str, str] = {}
     for excess in exceeded:
-        first.setdefault(excess.promised, f"{excess.version} of {excess.library} (declared: {excess.promised})")
+        first.setdefault(excess.guaranteed, f"{excess.version} of {excess.library} (declared: {excess.guaranteed})")
     every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
     others = _others([row[0] for row in rows], "newer versions than declared are also required by")
     fitting = fitting_platform(every, member.machine or "", own)
@@ -135,7 +135,7 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         _finding(
             rule,
             wheel,
-            name=wheel.promise.oldest_platform or "",
+            name=wheel.declared.oldest_platform or "",
             detail=detail,
             target="Build the wheel in the image of its tag, or let `auditwheel repair` tag it"
             if fitting is None
@@ -156,11 +156,11 @@ def _base(member: ArtifactReport) -> str:
 
 def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     """`wheel-tag-other-machine`: members are for another machine than the tags say."""
-    other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.promise, m.machine)]
+    other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.declared, m.machine)]
     if not other:
         return
     # One stray file may be data; where no member fits, nobody can use the wheel.
-    anywhere = any(platform.machine is None for platform in wheel.promise.platforms)
+    anywhere = any(platform.machine is None for platform in wheel.declared.platforms)
     severity = Severity.ERROR if len(other) == len(wheel.members) and not anywhere else None
     first = other[0]
     built_for = platform_of(first.machine or "").shown
@@ -170,7 +170,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         _finding(
             rule,
             wheel,
-            name=", ".join(platform.tag for platform in wheel.promise.platforms),
+            name=", ".join(platform.tag for platform in wheel.declared.platforms),
             detail=f"{_short(first)} is built for {built_for}{_others(same)}",
             severity=severity,
         ),
@@ -187,11 +187,11 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
     # Several builds of one module serve several Pythons.
     alone = [found[0] for found in builds.values() if len(found) == 1]
-    misfits = [(member, module) for member, module in alone if not module_fits(wheel.promise, module)]
+    misfits = [(member, module) for member, module in alone if not module_fits(wheel.declared, module)]
     if not misfits:
         return
     member, module = misfits[0]
-    many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.promise.interpreters)
+    many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.declared.interpreters)
     suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
     who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
     detail = f"{_short(member)} can be imported only by {who} ({suffix}){_others([row[0] for row in misfits])}"
@@ -200,15 +200,15 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         _finding(
             rule,
             wheel,
-            name=_interpreters(wheel.promise),
+            name=_interpreters(wheel.declared),
             detail=detail,
             severity=None if many else Severity.ERROR,
         ),
     )
 
 
-def _interpreters(promise: Promise) -> str:
-    return ", ".join(f"{python}-{abi}" for python, abi in promise.interpreters)
+def _interpreters(declared: DeclaredTags) -> str:
+    return ", ".join(f"{python}-{abi}" for python, abi in declared.interpreters)
 
 
 def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -218,7 +218,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     for member in wheel.members:
         names = [b.name for b in member.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
         module = module_name(_base(member))
-        beyond = beyond_stable_abi(wheel.promise, module, names, stable)
+        beyond = beyond_stable_abi(wheel.declared, module, names, stable)
         if module is not None and module.abi3:
             # The rule outside-limited-api speaks of names that no version has in its stable ABI.
             beyond = tuple(name for name in beyond if name in stable)
@@ -228,7 +228,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     member, beyond = max(rows, key=lambda row: len(row[1]))
     rows.sort(key=lambda row: row[0] is not member)
-    since = wheel.promise.abi3_since
+    since = wheel.declared.abi3_since
     late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
     others = _others([row[0] for row in rows], "such symbols are also imported by")
     missing = (
@@ -237,7 +237,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     detail = f"{_short(member)} imports symbols that {missing}: {shortened(late)}{others}"
     yield (
         member,
-        _finding(rule, wheel, name=_interpreters(wheel.promise), detail=detail, symbols=beyond),
+        _finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond),
     )
 
 
@@ -247,7 +247,7 @@ def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     if differing:
         of_name = set(wheel.container.tags)
         origins = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
-        # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI is another promise.
+        # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI changes the guarantee.
         every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
         same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
         severity = Severity.NOTE if same_python else None
@@ -311,7 +311,7 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     if not users:
         return None
     every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
-    known = _installable(every, wheel.promise)
+    known = _installable(every, wheel.declared)
     # A member that no known release serves is of another kind of build; the range can say nothing of it.
     loading = [
         _Loading(m, releases)
@@ -321,7 +321,7 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     covered, choice = builds_covered((_module(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
     required = torch_requirements(wheel.container.requires_dist)
-    pythons = pythons_of_tags(wheel.promise.interpreters)
+    pythons = pythons_of_tags(wheel.declared.interpreters)
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
     return _TorchUse(
@@ -445,10 +445,10 @@ def _advice(releases: Sequence[str], use: _TorchUse) -> str:
     return text
 
 
-def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:
+def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:
     """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
     found: set[str] = set()
-    for python, abi in promise.interpreters:
+    for python, abi in declared.interpreters:
         version = cpython_of_tag(python)
         if version is None or not abi.startswith(python):
             return versions
