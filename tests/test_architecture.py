@@ -356,7 +356,7 @@ _CONFINED = {"environment", "inputs", "loader", "target", "analysis"}
 # Path inside of the package -> what it may ask: of a path that `FileSystem.host` gave, or where there is no other root.
 _ASKED_OF_THIS_MACHINE = {
     "environment/python.py": {"isfile", "realpath"},  # what a shim of this machine leads to
-    "inputs/distributions.py": {"walk"},
+    "inputs/direct_url.py": {"walk"},
     "inputs/packages.py": {"walk"},
     "inputs/tree.py": {"scandir", "readlink"},
     "analysis/explanation.py": {"exists"},  # paths in a log

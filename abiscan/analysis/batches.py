@@ -106,21 +106,22 @@ def _by_environment(
     """The inputs grouped by the environment that contains them, None for that of the run, in order of appearance."""
     if options.python_named:
         return [(None, tuple(targets))]
-    from abiscan.environment.owning_environment import owning_environment
+    from abiscan.environment.owning_environment import environments_of
 
     files, cwd = options.settings.files, options.settings.cwd
-    of_directory: dict[str, PythonEnvironment | None] = {}
+    of_directory: dict[str, tuple[PythonEnvironment, ...]] = {}
     groups: dict[PythonEnvironment | None, list[str]] = {}
     for target in targets:
         path = os.path.normpath(os.path.join(cwd, target))
-        environment = None
+        found: tuple[PythonEnvironment | None, ...] = ()
         # A name without a path is a package of the run's environment, or is fetched.
         if target and files.is_named(path) and not named_like_archive(path):
             key = path if files.is_directory(path) else os.path.dirname(path)
             if key not in of_directory:
-                of_directory[key] = owning_environment(path, options.environment, files)
-            environment = of_directory[key]
-        groups.setdefault(None if environment == options.environment else environment, []).append(target)
+                of_directory[key] = environments_of(path, options.environment, files)
+            found = of_directory[key]
+        for environment in found or (None,):
+            groups.setdefault(None if environment == options.environment else environment, []).append(target)
     return [(environment, tuple(group)) for environment, group in groups.items()]
 
 

@@ -151,7 +151,9 @@ def driver_of(line: CommandLine) -> TargetPart | None:
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:
-    """The environment of --python, else the active virtual environment, else that of this interpreter."""
+    """The environment of --python, else the active virtual environment, else that of this interpreter, or where there
+    is no torch in it (`pipx install abiscan`), that of `python3` on PATH if it has one."""
+    from abiscan.environment.installed_torch import find_torches
     from abiscan.environment.python import read_environment
 
     python_path = os.environ.get("PYTHONPATH")
@@ -165,7 +167,17 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
                 return read_environment(active, python_path=python_path, user_base=user_base)
             except UsageError:
                 continue  # a stale variable of a removed environment: this interpreter's serves
-    return read_environment(sys.executable, python_path=python_path, user_base=user_base) if sys.executable else None
+    own = read_environment(sys.executable, python_path=python_path, user_base=user_base) if sys.executable else None
+    if own is not None and find_torches(own):
+        return own
+    import shutil
+
+    launcher = shutil.which("python3")
+    try:
+        other = None if launcher is None else read_environment(launcher, python_path=python_path, user_base=user_base)
+    except UsageError:
+        return own  # a script that starts one (pyenv)
+    return other if other is not None and find_torches(other) else own
 
 
 def index_directory() -> str:

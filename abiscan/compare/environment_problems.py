@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
-from abiscan.filesystem import HERE, FileSystem
-from abiscan.inputs.distributions import Distribution, shared_objects_below
+from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.releases.pythons import installable
@@ -73,12 +72,3 @@ def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) 
         return
     if torch not in installable(known, PythonVersion(version.major, version.minor)):
         yield Problem(ProblemKind.NO_WHEELS, f"torch {torch} has no wheels for CPython {version}")
-
-
-def editable(packages: Iterable[Distribution], files: FileSystem = HERE) -> Iterator[Problem]:
-    """Packages that are imported from a source tree with shared objects, which no record lists."""
-    for package in packages:
-        directory = package.editable
-        if directory is not None and not package.shared_objects and shared_objects_below(directory, files):
-            text = f"{package.name} is installed in editable mode and was not checked: run abiscan {directory}"
-            yield Problem(ProblemKind.EDITABLE, text)

@@ -11,7 +11,6 @@ from abiscan.analysis.installed_packages import scan_packages
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.compare.environment import InspectedEnvironment
 from abiscan.compare.environment_problems import (
-    editable,
     failing_torch,
     missing_requirements,
     no_wheels,
@@ -65,7 +64,6 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         *torch_problems(environment, every, None if installed is None else installed.version),
         *several_runtimes(native),
     ]
-    problems += editable(every, files)
     problems += shadowed(options.settings.library_path, native, now)
     if torch is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))

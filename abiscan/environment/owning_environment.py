@@ -21,6 +21,37 @@ _SITE_NAMES = ("site-packages", "dist-packages")
 _LIBRARY = r"(?P<prefix>.*)/lib(?:64)?/python(?P<major>\d)\.(?P<minor>\d{1,2})(?P<threaded>t?)$"
 
 
+def environments_of(
+    path: str, active: PythonEnvironment | None, files: FileSystem = HERE
+) -> tuple[PythonEnvironment, ...]:
+    """The environments that a path is checked against: of a prefix those of all its Pythons (`/usr/local`, `~/.local`,
+    `pip install --prefix`), else the one that it lies in or is; none where it lies in none.
+
+    Args:
+        path, active: as for `owning_environment`.
+    """
+    owner = owning_environment(path, active, files)
+    if owner is not None and owner.prefix != path:
+        return (owner,)
+    sites = () if files.is_file(os.path.join(path, "pyvenv.cfg")) else tuple(_sites_below(path, files))
+    if owner is not None and len(sites) < 2:
+        return (owner,)
+    found = (owning_environment(site, active, files) for site in sites)
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _sites_below(prefix: str, files: FileSystem) -> Iterator[str]:
+    """`lib/pythonX.Y/site-packages` of every Python, by name."""
+    for library in ("lib", "lib64"):
+        directory = os.path.join(prefix, library)
+        if not files.is_directory(directory) or files.real(directory) != os.path.join(files.real(prefix), library):
+            continue  # lib64 is a link to lib on many systems
+        for name in sorted(files.names(directory)):
+            site = os.path.join(directory, name, "site-packages")
+            if re.match(_LIBRARY, os.path.join(directory, name)) and files.is_directory(site):
+                yield site
+
+
 def owning_environment(
     path: str, active: PythonEnvironment | None, files: FileSystem = HERE
 ) -> PythonEnvironment | None:
@@ -39,7 +70,8 @@ def owning_environment(
             return _of_site(directory, active, files)
         if _is_environment(directory, files, named=directory == path):
             return _read(directory, files)
-        if directory != path and _holds_torch(directory, files) and not _is_torch_of(directory, path):
+        installed = _records_torch if directory == path else _holds_torch
+        if installed(directory, files) and not _is_torch_of(directory, path):
             # `pip install --target`: packages that an interpreter finds through PYTHONPATH.
             return _without_interpreter(directory, _version_of_modules(directory, files), active, files)
     return None
@@ -102,6 +134,13 @@ def _without_interpreter(
 def _holds_torch(directory: str, files: FileSystem) -> bool:
     return files.is_file(os.path.join(directory, "torch", "version.py")) and files.is_directory(
         os.path.join(directory, "torch", "lib")
+    )
+
+
+def _records_torch(directory: str, files: FileSystem) -> bool:
+    """Whether an installer put a torch there, which a source tree of torch has too."""
+    return _holds_torch(directory, files) and any(
+        name.startswith("torch-") and name.endswith(".dist-info") for name in files.names(directory)
     )
 
 

@@ -1,14 +1,12 @@
 """Every distribution that is installed in an environment, as its records tell.
 
-Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/;
-direct_url.json: https://packaging.python.org/en/latest/specifications/direct-url/
+Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,14 +14,13 @@ from msgspec.structs import replace
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
+from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.members import not_read
 from abiscan.inputs.packages import InstalledPackage, installed_files, is_package_name, roots_of
 from abiscan.model.limits import MAX_METADATA
 from abiscan.wheel.metadata import find_excess_of_metadata, headers
 from abiscan.wheel.requirement_lines import normal_name
 
-# Files of a source tree, when it is asked whether it holds any shared object.
-_MAX_LOOKED_AT = 20_000
 # Files of one distribution.
 _MAX_FILES = 200_000
 
@@ -33,9 +30,8 @@ class Distribution(Struct, frozen=True):
 
     Attributes:
         requires_dist: `Requires-Dist` lines as they stand.
-        shared_objects: paths of files named like shared objects, absolute.
+        shared_objects: paths of files named like shared objects, absolute; those of the source tree of an editable one.
         from_source: installed from a directory or a repository, not from an index (direct_url.json).
-        editable: the directory that it is imported from, where it was installed in editable mode.
         hides: places of other installations of the same name further down the path.
         unread: why it is not known what it requires, or which files it has, in sentences.
     """
@@ -46,7 +42,6 @@ class Distribution(Struct, frozen=True):
     requires_dist: tuple[str, ...]
     shared_objects: tuple[str, ...]
     from_source: bool
-    editable: str | None = None
     hides: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
@@ -82,54 +77,22 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
         excess = find_excess_of_metadata("METADATA", raw)
         fields = {} if excess else headers(raw)
         unread = [f"{os.path.join(site, dist_info, 'METADATA')}: {not_read(excess)}"] if excess else []
-        url = _direct_url(files.read(os.path.join(site, dist_info, "direct_url.json"), MAX_METADATA + 1))
+        url = read_direct_url(site, dist_info, files)
+        tree = editable_directory(url)
         package = InstalledPackage(name, site, dist_info, roots_of(site, dist_info, files))
         objects: list[str] = []
         try:
             objects += filter(file_kind.named_like_shared_object, installed_files(package, _MAX_FILES, files))
         except UnreadableFile as error:
             unread.append(str(error))
+        if tree is not None and not objects:
+            objects += shared_objects_below(tree, files)
         yield Distribution(
             name=next(filter(is_package_name, fields.get("name", ())), name),
             version=(fields.get("version") or [version])[0],
             package=package,
             requires_dist=tuple(fields.get("requires-dist", ())),
             shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, place)) for place in objects})),
-            from_source=url is not None and ("dir_info" in url or "vcs_info" in url),
-            editable=_editable(url),
+            from_source="dir_info" in url or "vcs_info" in url,
             unread=tuple(unread),
         )
-
-
-def _direct_url(raw: bytes | None) -> Mapping[str, object] | None:
-    try:
-        found = None if raw is None or len(raw) > MAX_METADATA else json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _editable(url: Mapping[str, object] | None) -> str | None:
-    place, about = (url or {}).get("url"), (url or {}).get("dir_info")
-    if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
-        return None
-    from urllib.parse import unquote, urlsplit
-
-    try:
-        parts = urlsplit(place)
-    except ValueError:
-        return None
-    return unquote(parts.path) if parts.scheme == "file" else None
-
-
-def shared_objects_below(directory: str, files: FileSystem = HERE) -> bool:
-    """Whether a directory holds files named like shared objects, as far as it is looked through."""
-    left = _MAX_LOOKED_AT
-    for _folder, below, names in os.walk(files.host(directory)):
-        below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
-        if any(map(file_kind.named_like_shared_object, names)):
-            return True
-        left -= 1 + len(names)
-        if left < 0:
-            return False
-    return False

@@ -20,8 +20,9 @@ from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
+from abiscan.inputs.direct_url import editable_directory, read_direct_url, shared_objects_below
 from abiscan.inputs.members import MemberPlace, not_read, nothing_found
-from abiscan.inputs.tree import DiskContent
+from abiscan.inputs.tree import DiskContent, expand_directory
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts, find_excess_of_metadata
@@ -122,6 +123,11 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
             group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))
         elif file_kind.named_like_shared_object(name):
             errors.append(InputError(display, describe_other(head[:512])))
+    tree = None if len(group) or package.dist_info is None else _editable_tree(package.site, package.dist_info, files)
+    if tree is not None:
+        yield from errors
+        yield from expand_directory(tree, tree, replace(options, sources=False), facts)
+        return
     group.facts = replace(group.facts, is_pure=not len(group))
     yield from errors
     yield from group
@@ -154,7 +160,7 @@ def expand_environment(
             if not name or normal_name(name) == "torch":
                 continue
             package = InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
-            if not _may_have_shared_objects(package, options):
+            if not _may_have_shared_objects(package, options) and _editable_tree(site, entry, files) is None:
                 continue
             found += 1
             yield from expand_installed(package, at, options)
@@ -162,6 +168,12 @@ def expand_environment(
             yield Note(at, "the libraries of torch itself are not checked: name torch/ to check them")
     if not found:
         yield Note(shown, "no installed package has a shared object")
+
+
+def _editable_tree(site: str, dist_info: str, files: FileSystem) -> str | None:
+    """The source tree of a distribution in editable mode, where that holds shared objects."""
+    tree = editable_directory(read_direct_url(site, dist_info, files))
+    return tree if tree is not None and next(shared_objects_below(tree, files), None) is not None else None
 
 
 def _may_have_shared_objects(package: InstalledPackage, options: Options) -> bool:

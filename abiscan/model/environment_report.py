@@ -97,7 +97,7 @@ class ProblemKind(enum.StrEnum):
     SHADOWED = "shadowed"
     """LD_LIBRARY_PATH puts another copy of a library before the environment's."""
     EDITABLE = "editable"
-    """A package whose shared objects are in its source tree, which is not checked."""
+    """Earlier versions did not check the shared objects of a source tree, and said so."""
     TORCH_FAILS = "torch-fails"
     """`import torch` itself fails."""
     MISSING_REQUIREMENTS = "missing-requirements"

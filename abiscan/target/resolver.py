@@ -133,8 +133,8 @@ class TargetResolver:
         chosen = next(found for source in TORCH_SOURCES if (found := source(self, question)) is not None)
         here = request.environment.version if request.environment is not None else None
         installed = chosen.torch is not None and chosen.torch.installed
-        if artifact.member is not None and not installed and not request.python_named:
-            here = None  # what a wheel's file finds beside a release does not depend on who asks
+        if not installed and not request.python_named:
+            here = None  # what a file finds beside a release does not depend on who asks
         releases = dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))
         return target_with(
             declared,

@@ -22,7 +22,8 @@ class TargetTorch(Struct, frozen=True):
 
     Attributes:
         exports: what it exports, name by name.
-        installed: whether it is installed in the environment that is looked at, so that the loader can be predicted.
+        installed: whether it is installed in the environment that is looked at, and its interpreter is known, so that
+            the loader can be predicted.
         note: why it is not the run's own target, where it is not.
         build: its key in the release index, where it is judged as a build of that.
     """
@@ -56,7 +57,9 @@ def torch_for_machine(
                 lambda path: open_binary(files.host(path), path),
                 released=_released_names(chosen.target, index),
             )
-            return TargetTorch(chosen.target, on_disk, installed=chosen.installed.python is not None)
+            # Without an interpreter that can be read there is no process to predict.
+            opens = chosen.installed.python is not None and chosen.installed.python.executable is not None
+            return TargetTorch(chosen.target, on_disk, installed=opens)
         assert chosen.build is not None
         exports = ReleasedExports(chosen.index or index, chosen.build)
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)

@@ -272,7 +272,7 @@ def test_what_came_from_a_directory_is_rebuilt(environment: Path) -> None:
     assert [p["action"] for p in found["packages"] if p["name"] == "old"] == ["rebuild"]
 
 
-def test_an_editable_package_with_shared_objects_is_named(environment: Path, tmp_path: Path) -> None:
+def test_an_editable_package_is_checked_in_its_source_tree(environment: Path, tmp_path: Path) -> None:
     tree = tmp_path / "src with space"
     (tree / "pkg").mkdir(parents=True)
     info = _site(environment) / "pkg-1.0.dist-info"
@@ -281,11 +281,16 @@ def test_an_editable_package_with_shared_objects_is_named(environment: Path, tmp
     (info / "RECORD").write_text("pkg-1.0.dist-info/METADATA,,\n")
     url = {"url": tree.as_uri(), "dir_info": {"editable": True}}
     (info / "direct_url.json").write_text(json.dumps(url))
-    kinds = [p["kind"] for p in json.loads(run("env", "--python", environment, "-f", "json").stdout)["problems"]]
-    assert "editable" not in kinds
+
+    def packages() -> list[dict[str, Any]]:
+        found = json.loads(run("env", "--python", environment, "-f", "json").stdout)["packages"]
+        return [package for package in found if package["name"] == "pkg"]
+
+    assert packages() == []
     shutil.copy(GOOD, tree / "pkg" / "_C.so")
-    problems = json.loads(run("env", "--python", environment, "-f", "json").stdout)["problems"]
-    assert [p["text"].endswith(str(tree)) for p in problems if p["kind"] == "editable"] == [True]
+    assert [package["files"] for package in packages()] == [1]
+    (artifact,) = json.loads(run("pkg", "--python", environment, "-f", "json").stdout)["artifacts"]
+    assert artifact["path"] == str(tree / "pkg" / "_C.so")
 
 
 def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.environment.owning_environment import owning_environment
+from abiscan.environment.owning_environment import environments_of, owning_environment
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.report import ArtifactReport
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
+from tests import torch_here
 
 HERE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -167,3 +168,49 @@ def test_no_script_in_an_input_is_run(named: str, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
     assert read_environment(str(root / "bin" / "python3"), may_run=True).executable == os.path.realpath(sys.executable)
     assert (tmp_path / "ran").exists()
+
+
+def test_a_named_target_directory_is_its_environment_by_the_record_of_torch(tmp_path: Path) -> None:
+    """`abiscan D` after `pip install --target D torch`: a source tree of torch has no record of an installer."""
+    touch(tmp_path / "D" / "torch" / "version.py")
+    (tmp_path / "D" / "torch" / "lib").mkdir()
+    active = empty(tmp_path)
+    assert environments_of(str(tmp_path / "D"), active) == ()
+    (tmp_path / "D" / "torch-2.8.0.dist-info").mkdir()
+    (found,) = environments_of(str(tmp_path / "D"), active)
+    assert found.site_packages[0] == str(tmp_path / "D")
+
+
+def test_of_a_prefix_the_environments_of_all_its_pythons(tmp_path: Path) -> None:
+    """`~/.local`, `pip install --prefix`, /usr/local: `sysconfig` has a site-packages for each version there."""
+    for version in ("3.9", "3.12"):
+        (tmp_path / "prefix" / "lib" / f"python{version}" / "site-packages").mkdir(parents=True)
+    (tmp_path / "prefix" / "lib64").symlink_to("lib")
+    found = environments_of(str(tmp_path / "prefix"), empty(tmp_path))
+    assert [(each.version, each.prefix) for each in found] == [
+        (version, str(tmp_path / "prefix" / "lib" / f"python{version}" / "site-packages"))
+        for version in (PythonVersion(3, 12), PythonVersion(3, 9))
+    ]
+
+
+def test_a_virtual_environment_is_of_one_python(tmp_path: Path) -> None:
+    """An upgraded one keeps the folder of its former Python, which nothing imports from."""
+    site = virtual(tmp_path / "other")
+    (site.parents[1] / "python3.6" / "site-packages").mkdir(parents=True)
+    (found,) = environments_of(str(tmp_path / "other"), empty(tmp_path))
+    assert found.site_packages[0] == str(site)
+
+
+@pytest.mark.torch
+def test_an_installed_torch_without_an_interpreter_has_its_libraries(tmp_path: Path) -> None:
+    """A user site of which no interpreter is here: the verdict is that of the environment which has one."""
+    other = "python3.11" if HERE != "python3.11" else "python3.12"
+    site = tmp_path / "home" / "lib" / other / "site-packages"
+    (site / "pkg").mkdir(parents=True)
+    (site / "torch").symlink_to(torch_here.directory())
+    (site / "pkg" / "_C.so").write_bytes((FIXTURES / "good-extension.so").read_bytes())
+    options = ScanOptions(None, empty(tmp_path), LoaderSettings(str(tmp_path)))
+    (artifact,) = scan([f"home/lib/{other}/site-packages/pkg/_C.so"], options).artifacts
+    assert artifact.verdict is ArtifactVerdict.LOADS
+    assert [finding.rule for finding in artifact.findings if finding.rule == "missing-library"] == []
+    assert artifact.loader.outcome is None

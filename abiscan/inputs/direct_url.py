@@ -1,0 +1,54 @@
+"""Where an installed distribution came from, and the source tree of one that is installed in editable mode.
+
+https://packaging.python.org/en/latest/specifications/direct-url/
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+from abiscan.filesystem import FileSystem
+from abiscan.inputs import file_kind
+from abiscan.model.limits import MAX_METADATA
+
+# Files of a source tree that are looked at for shared objects.
+_MAX_LOOKED_AT = 20_000
+
+
+def read_direct_url(site: str, dist_info: str, files: FileSystem) -> Mapping[str, object]:
+    """The object in direct_url.json; empty where there is none or it cannot be read."""
+    raw = files.read(os.path.join(site, dist_info, "direct_url.json"), MAX_METADATA + 1)
+    try:
+        found = None if raw is None or len(raw) > MAX_METADATA else json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def editable_directory(url: Mapping[str, object]) -> str | None:
+    """The source tree that a distribution is imported from; None where it is not installed in editable mode."""
+    place, about = url.get("url"), url.get("dir_info")
+    if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
+        return None
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(place)
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts.scheme == "file" else None
+
+
+def shared_objects_below(directory: str, files: FileSystem) -> Iterator[str]:
+    """Paths of files named like shared objects, as far as a source tree is looked through."""
+    left = _MAX_LOOKED_AT
+    host = files.host(directory)
+    for folder, below, names in os.walk(host):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
+        for name in filter(file_kind.named_like_shared_object, sorted(names)):
+            yield os.path.normpath(os.path.join(directory, os.path.relpath(folder, host), name))
+        left -= 1 + len(names)
+        if left < 0:
+            return
