@@ -14,6 +14,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.rules.texts import shortened
 from abiscan.target.declared import without_build
 from abiscan.target.package_builds import covered
 
@@ -126,7 +127,11 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     state, why = PackageState.NOT_TORCH, ""
     if failing or refused:
         state = PackageState.FAILS if failing or len(refused) == len(files) else PackageState.PARTLY
-        why = _reason_of((failing or refused)[0]) if not absent else f"not found on this machine: {', '.join(absent)}"
+        why = (
+            _reason_of((failing or refused)[0])
+            if not absent
+            else f"not found on this machine: {shortened(list(absent))}"
+        )
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
         state, why = (
             PackageState.UNDECIDED,

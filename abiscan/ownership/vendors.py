@@ -179,6 +179,10 @@ VENDORS = (
         Owner.OTHER,
         starts=("av_", "avcodec_", "avformat_", "avfilter_", "avdevice_", "sws_", "swr_"),
     ),
+    *(
+        Vendor(library, "FFmpeg", Owner.OTHER)
+        for library in ("avutil", "avformat", "avfilter", "avdevice", "swscale", "swresample", "postproc")
+    ),
     Vendor("ascendcl", "CANN, for Ascend NPUs", Owner.OTHER, starts=("aclrt", "aclnn", "aclop"), capital=("acl",)),
     Vendor("hccl", "CANN's HCCL, for Ascend NPUs", Owner.OTHER, capital=("Hccl",)),
     Vendor("msprofiler", "CANN's profiler, for Ascend NPUs", Owner.OTHER, capital=("Msprof", "aclprof")),

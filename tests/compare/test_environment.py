@@ -108,3 +108,7 @@ def test_what_is_to_be_installed_is_named() -> None:
         "1 of 2 files: not found on this machine: libcudart.so.12, libavutil.so.56; "
         "run `pip install nvidia-cuda-runtime-cu12`"
     )
+    codec = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None), NeededLibrary("libx.so.1", None)))
+    found = environment_report(looked(LOADS, codec))
+    assert (found.packages[0].action, found.packages[0].command) == (Action.INSTALL, "")
+    assert page_of(found).tables[0].rows[0].cells[2] == "1. install FFmpeg, libx.so.1"

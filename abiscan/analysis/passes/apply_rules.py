@@ -184,6 +184,7 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
             path=record.load_path,
             alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
             beside=beside,
+            torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
         )
 
 

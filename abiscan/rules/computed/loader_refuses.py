@@ -12,7 +12,7 @@ from abiscan.rules.rule import Rule
 
 _OTHER_MACHINE = "; to check the file for the machine where it will run, pass `--torch RELEASE`"
 _DAMAGED = "Build or download {object} again: it loads on no machine"
-_TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall torch==VERSION`"
+_TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall {torch}`"
 # Templates over the fields of `LoaderStop`.
 _FIXES = {
     StopKind.LIBRARY_NOT_FOUND: "Install the package that provides {object}" + _OTHER_MACHINE,
@@ -44,6 +44,7 @@ def find_refusal(
     path: str,
     alone: bool,
     beside: Collection[str] = (),
+    torch: str = "torch",
 ) -> Iterator[Finding]:
     """One finding where the loader refuses the file for anything but an absent GPU driver.
 
@@ -53,6 +54,7 @@ def find_refusal(
         path: of the file, as passed to dlopen.
         alone: whether the file itself is an input, not a wheel or package that contains it.
         beside: the needed libraries in the directory of the file.
+        torch: the installed one as a requirement (`torch==2.8.0`).
     """
     stop = prediction.stop
     if prediction.outcome is not LoaderOutcome.FAILS:
@@ -73,7 +75,7 @@ def find_refusal(
     severity = rule.severity if alone or damaged else Severity.WARNING
     fix = _DAMAGED.format(object=path)
     if prediction.torch_fails:
-        fix = _TORCH_FAILS
+        fix = _TORCH_FAILS.format(torch=torch)
     elif stop is not None:
         is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside
         template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)

@@ -342,10 +342,13 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     tried = None if setting is None else setting.torch_build
     if setting is not None and tried is not None:
         which = "" if setting.torch is None else _CHOSEN.get(setting.torch.source, "")
+        if setting.torch is not None and setting.torch.source is TargetSource.NEWEST_KNOWN and setting.gpu is not None:
+            # The one that was chosen for its CUDA is not the newest of all.
+            which += f" for {setting.gpu.value}" if tried.version != known[-1] else ""
         detail = f"and fails on torch {tried.version}{which}"
     target = "Declare the torch releases that it needs"
     if use.telling is not None:
-        detail += f"; the members load on {_words(covered, known)}{_drift_words(covered, use)}"
+        detail += f"; {_loading_words(covered, use)}"
         advice = _advice([v for v in known if v in covered], use)
         target = f"Declare {advice}" if advice else target
     # Whoever meets the failure is told first that the wheel may be for another torch.
@@ -369,12 +372,9 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     everywhere = not telling.releases.intersection(wrong)
     who = _short(telling.member) if everywhere else "at least one member"
-    detail = (
-        f"which allows {_words(wrong, known)}, where {who} does not load; the members load on {_words(covered, known)}"
-    )
+    detail = f"which allows {_words(wrong, known)}, where {who} does not load; {_loading_words(covered, use)}"
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
-    detail += _drift_words(right, use)
     advice = _advice(right, use)
     yield (
         telling.member,
@@ -429,6 +429,16 @@ def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
     if not there:
         return ""
     return f", with `layout-drift` in {_short(found[there[0]])} on {_words(there, use.known)}"
+
+
+def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
+    """On which of these releases, which export all symbols, the members load with the libraries of a known build."""
+    drifting = _drifting(use, Severity.ERROR)
+    loading = [r for r in use.known if r in releases and (use.verified is None or r in use.verified or r in drifting)]
+    if not loading:
+        where = _words(releases, use.known)
+        return f"all torch symbols resolve on {where}, but no known build of these loads every member"
+    return f"the members load on {_words(loading, use.known)}{_drift_words(releases, use)}"
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:

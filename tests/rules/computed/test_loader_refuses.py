@@ -30,3 +30,13 @@ def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(ki
     of_the_machine = {"library-not-found", "version-not-found", "undefined-symbol", "isa-level"}
     assert ("--torch" in finding.fix) is (kind in of_the_machine)
     assert "{" not in finding.fix
+
+
+def test_a_torch_that_cannot_be_imported_is_installed_again_in_its_own_release() -> None:
+    prediction = LoaderPrediction(
+        LoaderOutcome.FAILS, LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libshm.so"), torch_fails=True
+    )
+    (finding,) = find_refusal(
+        rule("loader-refuses"), prediction, (), "m", path="/x/m.so", alone=True, torch="torch==2.8.0"
+    )
+    assert finding.fix.endswith("`pip install --force-reinstall torch==2.8.0`")

@@ -234,6 +234,19 @@ def test_numbers_of_kernels_are_no_builds_to_choose_from() -> None:
     assert requirement(container(CP311, "torch>=1.13"), *same)[1].severity is Severity.WARNING
 
 
+def test_releases_whose_builds_have_another_cuda_are_not_said_to_load() -> None:
+    """All torch symbols are exported there, and no known build has the file's CUDA (`ReleaseState.OTHER_CUDA`)."""
+    user = replace(member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),)), loads_on=())
+    _at, finding = found(container(CP311, "numpy"), user)["torch-requirement-missing"]
+    assert "symbols resolve on torch 2.4.0 - 2.5.1, but no known build of these loads every member" in finding.message
+    assert finding.fix == "Declare the torch releases that it needs"
+    _at, finding = found(container(CP311, "numpy"), replace(user, loads_on=("2.5.0", "2.5.1")))[
+        "torch-requirement-missing"
+    ]
+    assert "the members load on torch 2.5.0 - 2.5.1" in finding.message
+    assert finding.fix == "Declare `torch>=2.5,<2.6`"
+
+
 def test_a_wheel_that_requires_no_torch() -> None:
     user = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
     for wheel in (
