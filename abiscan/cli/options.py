@@ -159,7 +159,16 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
     python_path = os.environ.get("PYTHONPATH")
     user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")
     if python is not None:
-        return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)
+        try:
+            return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)
+        except UsageError:
+            from abiscan.environment.owning_environment import environments_of
+
+            # A directory of packages without an interpreter: `pip install --target`, ~/.local.
+            found = environments_of(os.path.abspath(python), environment_of(None)) if os.path.isdir(python) else ()
+            if len(found) != 1:
+                raise
+            return found[0]
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         active = os.environ.get(variable)
         if active and os.path.isdir(active):

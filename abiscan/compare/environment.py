@@ -113,6 +113,7 @@ def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | 
     outcome = now if after is None else after
     action = Action.INSTALL if waits else _action(outcome, package)
     what = ([wanted] if wanted else []) if waits else _distributions_with(outcome.absent)
+    command = " ".join((looked.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -124,7 +125,8 @@ def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | 
         step=None,
         requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
         loads_on=loads_on(files),
-        command=" ".join((looked.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else "",
+        command=command,
+        products=_products_of(outcome.absent) if action is Action.INSTALL and not command else (),
     )
 
 
@@ -151,6 +153,12 @@ def _distributions_with(libraries: Sequence[str]) -> list[str]:
         if text is not None:
             found[text] = None
     return list(found)
+
+
+def _products_of(libraries: Sequence[str]) -> tuple[str, ...]:
+    """What the libraries are part of (`libavutil.so.56` of FFmpeg), each once; the library where that is unknown."""
+    vendors = ((soname, vendor_of_library(soname)) for soname in libraries)
+    return tuple(dict.fromkeys(soname if vendor is None else vendor.product for soname, vendor in vendors))
 
 
 def _require_torch(

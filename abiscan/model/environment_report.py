@@ -72,6 +72,7 @@ class PackageReport(Struct, frozen=True):
         requires_torch: its requirement on torch; empty if none.
         loads_on: torch releases on which all its files load; empty if it imports nothing of torch.
         command: command that installs what it needs, if a package provides that; else empty.
+        products: what to install where no command is known: `FFmpeg`, or the library of an unknown product.
     """
 
     name: str
@@ -85,6 +86,7 @@ class PackageReport(Struct, frozen=True):
     requires_torch: str
     loads_on: str
     command: str = ""
+    products: tuple[str, ...] = ()
 
 
 class ProblemKind(enum.StrEnum):

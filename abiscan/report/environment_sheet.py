@@ -11,7 +11,6 @@ from abiscan.model.environment_report import (
     Problem,
     on_releases,
 )
-from abiscan.ownership.vendors import vendor_of_library
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted
 
@@ -80,7 +79,7 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
     if package.after is not None:
         cells.append(_state(package.after))
     step = f"{package.step}. " if package.step is not None else ""
-    cells.append(step + package.action.value + _what_to_install(package, outcome))
+    cells.append(step + " ".join((package.action.value, *([", ".join(package.products)] if package.products else []))))
     why = _why(package, outcome)
     if package.command and package.command not in commands:
         commands.add(package.command)
@@ -88,15 +87,6 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
     tone = _TONES[outcome.state] if outcome.allowed else Tone.BAD
     minor = package.action is Action.KEEP and outcome == package.now and outcome.state is PackageState.NOT_TORCH
     return Row((*cells, why), tone, minor=minor)
-
-
-def _what_to_install(package: PackageReport, outcome: PackageOutcome) -> str:
-    """The products that provide what is absent, where no command installs it (`libavutil.so.56` is of FFmpeg)."""
-    if package.action is not Action.INSTALL or package.command:
-        return ""
-    vendors = ((soname, vendor_of_library(soname)) for soname in outcome.absent)
-    products = dict.fromkeys(soname if vendor is None else vendor.product for soname, vendor in vendors)
-    return f" {', '.join(products)}" if products else ""
 
 
 def _state(outcome: PackageOutcome) -> str:

@@ -15,7 +15,8 @@ from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
-from abiscan.report.summary import common_target, count_words, severity_counts, summary_of
+from abiscan.report.summary import common_target, severity_counts
+from abiscan.report.text import count_line
 from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
 
 # A GitHub job summary holds 1 MiB a step.
@@ -88,11 +89,7 @@ def fenced(text: str) -> str:
 
 
 def _head(report: Report) -> str:
-    counts = summary_of(report)
-    words = [counted(counts.artifacts, "file")]
-    words += [f"{number} {verdict_words(verdict)}" for verdict, number in counts.verdicts.items() if number]
-    words += count_words(counts)
-    lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
+    lines = [f"## abiscan: {_marked(report.verdict)}", "", count_line(report)]
     target = common_target(report.artifacts, report.torch_build)
     if not report.artifacts:
         return "\n".join(lines)

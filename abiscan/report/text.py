@@ -365,12 +365,12 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
 
 
 def _python_words(artifact: ArtifactReport) -> str:
-    """`every Python >=3.8 (the wheel's tag cp38-abi3)`."""
+    """`Python 3.13 (...)`, `some Python of >=3.8 (the wheel's tag cp38-abi3)`: the cause says which."""
     python = None if artifact.target is None else artifact.target.python
     if python is None:
         return "its Python"
-    every = "every " if python.value.startswith(">=") else ""
-    return f"{every}Python {python.value} ({python.detected_from})"
+    some = "some Python of" if python.value.startswith(">=") else "Python"
+    return f"{some} {python.value} ({python.detected_from})"
 
 
 def target_words(target: TorchBuild) -> str:

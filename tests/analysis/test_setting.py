@@ -239,7 +239,7 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
     """python-abi-mismatch.so takes PyUnstable_Code_GetExtra, of CPython 3.12 on, and _PyGen_Send, gone in 3.10 (nm -D);
     what it has of torch is there (vllm 0.12.0 on torch 2.9.0)."""
     for tag, words in (
-        ("cp39-abi3", "every Python >=3.9 (the wheel's tag cp39-abi3)"),
+        ("cp39-abi3", "some Python of >=3.9 (the wheel's tag cp39-abi3)"),
         ("cp313-cp313", "Python 3.13 (the wheel's tag cp313-cp313)"),
     ):
         name = wheel(tmp_path, "x", f"{tag}-linux_x86_64", ("x/_C.so", "python-abi-mismatch.so"))

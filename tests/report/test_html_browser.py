@@ -210,6 +210,15 @@ def test_themes_and_copy(browser: Any, tmp_path: Path) -> None:
     assert browser.execute_script("return document.querySelector('[data-copy]').textContent;") == "Copied"
 
 
+def test_counts_lead_to_what_they_count(browser: Any, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, samples.wheels())
+    links = "return [...document.querySelectorAll('.tallies a')].map((a) => [a.textContent, a.hash.slice(1)]);"
+    found = browser.execute_script(links)
+    assert ["1 file fails", "wheels"] in found
+    for _words, section in found:
+        assert browser.execute_script("return document.getElementById(arguments[0]).tagName;", section) == "H2"
+
+
 def test_one_search_and_what_fails_alone(browser: Any, tmp_path: Path) -> None:
     """By hand from `samples.wheels`: `data_ptr` is beta's one import, of the finding and the cause; alpha and gamma
     have neither."""
@@ -230,6 +239,8 @@ def test_one_search_and_what_fails_alone(browser: Any, tmp_path: Path) -> None:
     assert (shown(browser, "rule"), shown(browser, "wheel")) == (["missing-import"], ["beta 2.0"])
     browser.execute_script(type_in, "alpha/one.so")
     assert shown(browser, "file") == ["one.so"]
+    browser.execute_script(type_in, "zzqq")
+    assert browser.execute_script("return document.getElementById('count').textContent;") == "Nothing matches."
     browser.execute_script(type_in, "")
     browser.execute_script("document.getElementById('only').click();")
     assert (shown(browser, "wheel"), shown(browser, "file")) == (["beta 2.0"], ["_C.so"])

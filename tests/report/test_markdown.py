@@ -17,7 +17,9 @@ from tests.report import samples
 
 def test_what_a_reviewer_needs() -> None:
     text = markdown.render(samples.mixed())
-    assert text.startswith("## abiscan: ❌ fail\n\n6 files, 2 loads, 1 fails, 1 undecided, 1 unreadable, 1 not torch")
+    assert text.startswith(
+        "## abiscan: ❌ fail\n\n6 files checked: 1 loads, 1 fails to load, 1 undecided, 1 unreadable, 1 not torch"
+    )
     assert "against torch 2.13.0 (cpu)" in text
     assert "| 2 of 6 | 1 | 1 | - |" in text
     assert "```sh\n" + samples.CXX11.fix + "\n```" in text
@@ -64,7 +66,7 @@ def test_a_run_with_nothing_in_it() -> None:
 
 def test_what_could_not_be_read_is_counted_and_was_judged_on_nothing() -> None:
     report = samples.a_report(errors=(InputError("x.whl", "cut off"),))
-    assert markdown.render(report).split("\n\n")[1] == "0 files, 1 input could not be read"
+    assert markdown.render(report).split("\n\n")[1] == "1 input could not be read"
 
 
 def test_many_wheels_have_a_table_and_files_in_order_are_counted() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
-from abiscan.model.outcome import GateOutcome, container_outcomes
+from abiscan.model.outcome import GateOutcome, container_outcomes, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.registry.table_rows import wheel_row
 from abiscan.report import json_report, junit, markdown, ndjson, sarif, text
@@ -151,6 +152,18 @@ def of_tables() -> set[str]:
 def test_every_format_has_the_same_failing_wheels(counted: object) -> None:
     assert callable(counted)
     assert counted() == FAILING
+
+
+def test_every_format_counts_the_same_failing_files() -> None:
+    """The other builds that a package does not load are counted apart from those that fail."""
+    made = Counter(outcomes_of(JUDGED).values())
+    shown = {
+        kind: number for kind, _words, number, _section in page_view(JUDGED, ordered(JUDGED), None, ()).tallies[:6]
+    }
+    assert (shown["fails"], shown["loads"]) == (made[GateOutcome.FAILS], made[GateOutcome.LOADS])
+    assert text.count_line(JUDGED) in markdown.render(JUDGED).splitlines()[2]
+    document = json.loads(json_report.render(JUDGED))
+    assert sum(a["outcome"] == "fails" for a in document["artifacts"]) == made[GateOutcome.FAILS]
 
 
 def test_what_a_wheel_comes_to_is_the_worst_of_its_files() -> None:

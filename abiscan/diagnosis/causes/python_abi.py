@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence, Set
 from itertools import groupby
 
 from abiscan.diagnosis.missing_name import MissingName
@@ -34,7 +34,7 @@ def causes(missing: MissingName) -> Candidates:
         score = 0.95 if found else 0.7
         evidence.append(
             f"The file is for CPython {ranges(missing.knowledge.pythons)} ({missing.knowledge.pythons_because}); "
-            f"CPython {ranges(lacking)} does not export it."
+            f"CPython {ranges(lacking, missing.knowledge.pythons)} does not export it."
         )
     elif here is not None and here in all_known:
         if here not in found:
@@ -96,12 +96,17 @@ def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_
     return f"Install the wheel of the extension for {tag}, or build it with CPython {here}'s headers."
 
 
-def ranges(found: Iterable[PythonVersion]) -> str:
+def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None = None) -> str:
     """`2.7 - 3.12, 3.14`. Free-threaded builds are named where they differ from the default build of their version:
-    `2.7 - 3.14, not 3.13t - 3.14t`."""
+    `2.7 - 3.14, not 3.13t - 3.14t`.
+
+    Args:
+        of: the versions in question; None for all that are known.
+    """
     exporting = set(found)
-    default = [version for version in known_versions() if not version.free_threaded]
-    free_threaded = [version for version in known_versions() if version.free_threaded]
+    versions = [version for version in known_versions() if of is None or version in of]
+    default = [version for version in versions if not version.free_threaded]
+    free_threaded = [version for version in versions if version.free_threaded]
     of_default = {PythonVersion(v.major, v.minor, True) for v in exporting if not v.free_threaded}
     parts = [
         _runs(default, exporting),

@@ -154,8 +154,8 @@
       total += all.length;
     }
     keepStop();
-    $("count").textContent = words.length || only.checked
-      ? packages + " of " + rows.length + " packages" + (words.length ? " · " + others + " of " + total + " rows of the tables" : "") : "";
+    $("count").textContent = !words.length && !only.checked ? "" : !packages && !others ? "Nothing matches."
+      : packages + " of " + rows.length + " packages" + (words.length ? " · " + others + " of " + total + " rows of the tables" : "");
     state.set("q", query.value.trim());
     state.set("only", only.checked ? "failing" : "");
     if (remembered) keep(false);

@@ -180,7 +180,8 @@
       .filter(([kind]) => counts[kind][1]).map(([kind, word]) => counts[kind][0] + " of " + counts[kind][1] + " " + word);
     const found = showImports(words.length ? fits : null, words, only.checked);
     if (found !== undefined) parts.push(found);
-    $("count").textContent = words.length || only.checked ? parts.join(" · ") : "";
+    const nothing = Object.values(counts).every(([shown]) => !shown) && !fits.some(Boolean);
+    $("count").textContent = !words.length && !only.checked ? "" : nothing ? "Nothing matches." : parts.join(" · ");
     state.set("q", query.value.trim());
     state.set("only", only.checked ? "failing" : "");
     if (remembered) keep(false);

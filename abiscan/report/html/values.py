@@ -148,7 +148,7 @@ class PageView(Struct, frozen=True):
     together: str | None
     target: str | None
     target_facts: tuple[tuple[str, str], ...]
-    tallies: tuple[tuple[str, str, int], ...]
+    tallies: tuple[tuple[str, str, int, str], ...]
     causes: tuple[CauseView, ...]
     heat: HeatMap
     apart: tuple[str, ...]

@@ -9,7 +9,7 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, ranges_of
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
-from abiscan.model.outcome import GateOutcome
+from abiscan.model.outcome import GateOutcome, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
@@ -49,7 +49,7 @@ def page_view(
         together=_together(units, together),
         target=f"torch {printable(target.version)}" if target is not None else None,
         target_facts=_target_facts(target),
-        tallies=_tallies(counts),
+        tallies=_tallies(report, counts, artifacts),
         causes=tuple(merged_causes(artifacts, report.cause_pages)),
         heat=release_map(units, wheels, files, artifacts),
         apart=tuple(w.title for w in wheels if w.title and not any(artifacts[f.number].releases for f in w.files)),
@@ -175,14 +175,30 @@ def _target_facts(target: TorchBuild | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts if value)
 
 
-def _tallies(counts: Summary) -> tuple[tuple[str, str, int], ...]:
-    """(class, words, number) of what there is."""
-    found = [(verdict.value, verdict_words(verdict), counts.verdicts[verdict]) for verdict in WORST_FIRST]
+# What a file of each outcome is, said of one and of several.
+_FILE_WORDS = {
+    GateOutcome.FAILS: ("file fails", "files fail"),
+    GateOutcome.LOADS: ("file loads", "files load"),
+    GateOutcome.NOT_TORCH: ("file without torch imports", "files without torch imports"),
+}
+
+
+def _tallies(
+    report: Report, counts: Summary, artifacts: Sequence[ArtifactReport]
+) -> tuple[tuple[str, str, int, str], ...]:
+    """(class, words, number, id of the section that lists them, or empty) of what there is."""
+    outcomes = Counter(outcomes_of(report).values())
+    found = []
+    for outcome in GateOutcome:
+        words = _FILE_WORDS.get(outcome, (f"file {verdict_words(outcome)}", f"files {verdict_words(outcome)}"))
+        found.append((outcome.value, words[outcomes[outcome] != 1], outcomes[outcome], "wheels"))
+    failing, noted = failing_rules(report, artifacts), noted_rules(report, artifacts)
     for severity, number in counts.findings.items():
-        found.append((severity.value, severity.value + ("" if number == 1 else "s"), number))
-    found.append(("suppressed", "accepted", counts.suppressed))
-    found.append(("stale", "stale", counts.stale))
-    found.append(("unreadable", "inputs not read", counts.errors))
+        section = "findings" if severity.at_least(report.fail_on) and failing else "noted" if noted else ""
+        found.append((severity.value, f"{severity.value} finding{'s' * (number != 1)}", number, section))
+    found.append(("suppressed", f"accepted finding{'s' * (counts.suppressed != 1)}", counts.suppressed, ""))
+    found.append(("stale", "stale baseline entries", counts.stale, "stale"))
+    found.append(("unreadable", "inputs not read", counts.errors, "errors"))
     return tuple(item for item in found if item[2])
 
 
