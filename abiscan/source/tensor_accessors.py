@@ -22,7 +22,7 @@ SAME_ON_TENSOR = {
     "toString": "toString()",
 }
 # Those that no other class is known to have behind `type()`.
-_TELLING = frozenset({"scalarType", "typeMeta", "is_cuda"})
+ONLY_ON_TENSOR = frozenset({"scalarType", "typeMeta", "is_cuda"})
 _UNTOLD = "; whether it is called on a tensor of torch's is not known ({})"
 
 
@@ -65,7 +65,7 @@ def _type(place: FlaggedPlace, code: Code, types: ObjectTypes) -> Refined | None
     confidence = None if known.kind is Kind.TENSOR else Confidence.LOW
     if place.inside:
         return Refined(confidence=confidence)
-    if known.kind is not Kind.TENSOR and member not in _TELLING:
+    if known.kind is not Kind.TENSOR and member not in ONLY_ON_TENSOR:
         return None
     same = SAME_ON_TENSOR.get(member)
     instead = same or "scalar_type(), options() or device(), as the use requires"

@@ -86,7 +86,12 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
             "#define M(x) do { TORCH_CHECK(false, x); } while (false)\nvoid f() { if (a) M(b); else c(); }",
         ),
         ("#define M(x) AT_ERROR(x)\nvoid f() { M(b); }", "#define M(x) TORCH_CHECK(false, x)\nvoid f() { M(b); }"),
+        (
+            "#define M(x) AT_ASSERTM(x, 1);\nvoid f() { if (a) M(b) else c(); }",
+            "#define M(x) do { TORCH_INTERNAL_ASSERT(x, 1); } while (false);\nvoid f() { if (a) M(b) else c(); }",
+        ),
         ("if (a) AT_ERROR(b); else c();", "if (a) { TORCH_CHECK(false, b); } else c();"),
+        ("#define CHECK(x) TORCH_CHECK(x.type().is_cuda(), #x)", "#define CHECK(x) TORCH_CHECK(x.is_cuda(), #x)"),
     ],
 )
 def test_rewrites(before: str, after: str) -> None:
@@ -99,7 +104,6 @@ def test_rewrites(before: str, after: str) -> None:
         ("auto p = new T().const_data_ptr<T>();", None),
         ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "only its author knows"),
         ("#define P(x) x.const_data_ptr<T>()", "stands in a macro"),
-        ("#define CHECK(x) TORCH_CHECK(x.type().is_cuda())", "stands in a macro"),
         ("x.const_data_ptr<float>();", "what `x` is was not found in this file"),
         ("template <class C> void f(C x) { x.const_data_ptr<float>(); }", "it is a `C`, which was not looked into"),
         ("Tensor g(); void f() { h().data<float>(); }", "was not found in this file"),

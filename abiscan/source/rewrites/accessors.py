@@ -6,7 +6,7 @@ from abiscan.source.declarations import DeclaredIn, origin_of
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.object_types import Kind
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
-from abiscan.source.tensor_accessors import SAME_ON_TENSOR, asked_of_type
+from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, asked_of_type
 
 
 def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
@@ -94,12 +94,13 @@ def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRe
     current one (ATen/core/DeprecatedTypeProperties.h).
     """
     index = written.index(place.at)
+    member = asked_of_type(written.text, place.at)
     reason = _no_tensor(place, written)
-    if reason is not None:
+    # The argument of a macro is a tensor if the body asks its type() for what only a tensor's type() has.
+    if reason is not None and not (member in ONLY_ON_TENSOR and written.code.is_in_directive(place.at)):
         return NotRewritten(reason)
     if place.inside:
         return [written.replaced(index, "scalar_type")]
-    member = asked_of_type(written.text, place.at)
     same = SAME_ON_TENSOR.get(member or "")
     if same is None:
         return NotRewritten("only its author knows whether scalar_type(), options() or device() is meant")

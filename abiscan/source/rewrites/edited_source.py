@@ -103,8 +103,8 @@ class Written:
         return postfix_start(self.tokens, self.partner, index)
 
     def else_follows(self, index: int) -> bool:
-        """Whether the token is in a macro's body, and somewhere `MACRO(...); else` stands: there the statement that
-        the macro is must not end in an `if`."""
+        """Whether the token is in a macro's body, and somewhere `MACRO(...); else` or, where the body ends in `;`,
+        `MACRO(...) else` stands: there the statement that the macro is must not end in an `if`."""
         name = self._macro(index)
         if not name:
             return False
@@ -127,13 +127,14 @@ class Written:
 
 
 def _with_else(code: Code, macro: str) -> bool:
-    """Whether `MACRO(...); else` stands in a file."""
+    """Whether `MACRO(...); else` or `MACRO(...) else` stands in a file."""
     for at in code.places_of(macro):
         found = code.tokens
         if found.kinds[at + 1 : at + 2] != b"(":
             continue
         close = code.partner[at + 1]
-        if close > 0 and [each.text for each in found[close + 1 : close + 3]] == [";", "else"]:
+        behind = [each.text for each in found[close + 1 : close + 3]] if close > 0 else []
+        if behind[:1] == ["else"] or behind == [";", "else"]:
             return True
     return False
 

@@ -31,7 +31,7 @@ def error_macro(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewrit
     if written.word(close + 1) == ";" and written.word(close + 2) == "else" and name != "AT_CHECK":
         edits.append(Edit(written.tokens[index].at, written.tokens[index].at, "{ "))
         edits.append(Edit(written.end(close + 1), written.end(close + 1), " }"))
-    elif written.word(close + 1) != ";" and name != "AT_CHECK" and written.else_follows(index):
+    elif name != "AT_CHECK" and written.else_follows(index):
         edits.append(Edit(written.tokens[index].at, written.tokens[index].at, "do { "))
         edits.append(Edit(written.end(close), written.end(close), "; } while (false)"))
     return edits
