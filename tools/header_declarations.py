@@ -1,7 +1,7 @@
 """What a C++ header declares at namespace and class scope, read from its tokens.
 
-Every branch of `#if` is read. Where a declaration is unclear, all names that it may declare are returned: the table must
-not lack what a release declares.
+Every branch of `#if` is read. Where a declaration is unclear, all names that it may declare are returned: the table
+must not lack what a release declares.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ _TOKEN = re.compile(
     r"""
     (?P<skip>[ \t\r\n\f\v]+|//[^\n\\]*(?:\\.[^\n\\]*)*|/\*.*?\*/|\\\r?\n)
   | (?P<directive>^[ \t]*\#(?:[^\n\\/]|\\.|/(?![*/])|/\*.*?\*/|//[^\n]*)*)
-  | (?P<literal>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+  | (?P<literal>
+        (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"
+      | "(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
+    )
   | (?P<name>[A-Za-z_]\w*)
   | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
   | (?P<mark>::|->|\[\[|\]\]|.)
@@ -44,7 +47,7 @@ class Declared(NamedTuple):
 
     Attributes:
         scope: namespaces and classes around it, `::` between them; empty for the global namespace.
-        kind: `n` a name, `m` a macro, `b` a base class of `scope`, `u` a namespace that `scope` uses, `a` an alias
+        kind: `n` a name, `m` a macro, `b` a base class of `scope`, `o`: macros declare more in `scope`, `u` a namespace that `scope` uses, `a` an alias
             (`name` = the alias, `target` what it stands for).
     """
 
@@ -74,7 +77,7 @@ class _Reader:
         ]
         self._at = 0
         self._scopes: list[_Scope] = []
-        self._conditions: list[tuple[list[_Scope], bool]] = []
+        self._conditions: list[tuple[list[_Scope], list[str]]] = []
         self._found: list[Declared] = []
 
     def _path(self) -> str:
@@ -99,12 +102,12 @@ class _Reader:
                 statement = self._enumerator(kind, text, statement)
                 continue
             if text == ";":
-                self._declare(statement, "")
+                self._declare(statement)
                 statement = []
             elif text == "{":
                 statement = self._brace(statement)
             elif text == "}":
-                self._declare(statement, "")
+                self._declare(statement)
                 statement = []
                 if self._scopes:
                     self._scopes.pop()
@@ -118,32 +121,50 @@ class _Reader:
                 statement = []
             else:
                 statement.append(text)
-        self._declare(statement, "")
+        self._declare(statement)
         yield from self._found
 
     def _skip(self, opening: str, closing: str) -> None:
         """Go behind the bracket that closes the one just read."""
         level = 1
+        branches: list[int] = []
         while self._at < len(self._tokens) and level:
             kind, text = self._tokens[self._at]
             self._at += 1
             if kind == "mark":
                 level += (text == opening) - (text == closing)
             elif kind == "directive":
-                self._defined(text)
+                word = _directive_word(text)
+                if word in ("if", "ifdef", "ifndef"):
+                    branches.append(level)
+                elif word in ("else", "elif"):
+                    if not branches:  # the bracket belongs to the branch that ends here
+                        self._at -= 1
+                        return
+                    level = branches[-1]
+                elif word == "endif":
+                    if branches:
+                        branches.pop()
+                    elif self._conditions:
+                        self._conditions.pop()
+                else:
+                    self._defined(text)
 
     def _defined(self, text: str) -> None:
+        """Record the macro that a `#define` defines."""
         match = _DIRECTIVE.match(text)
         if match and match[1] == "define" and match[2]:
             self._add(match[2], "m")
 
     def _directive(self, text: str, statement: list[str]) -> list[str]:
-        match = _DIRECTIVE.match(text)
-        word = match[1] if match else ""
+        word = _directive_word(text)
         if word in ("if", "ifdef", "ifndef"):
-            self._conditions.append((list(self._scopes), False))
+            self._conditions.append((list(self._scopes), list(statement)))
         elif word in ("else", "elif") and self._conditions:
-            self._scopes = list(self._conditions[-1][0])
+            self._declare(statement)
+            scopes, before = self._conditions[-1]
+            self._scopes = list(scopes)
+            return list(before)
         elif word == "endif" and self._conditions:
             self._conditions.pop()
         else:
@@ -165,12 +186,11 @@ class _Reader:
         if text == "}":
             self._scopes.pop()
             return ["}"]  # a declarator may follow
-        if kind == "name" and (not statement or statement[-1] == ","):
-            scope = self._scopes[-1]
+        if kind == "name" and (not statement or statement[-1] in (",", ")")):
             self._add(text)
-            if not scope.parts or scope.parts[0].startswith("?"):
-                pass
         if text == "(":
+            if statement and _macro(statement[-1]) and self._scopes[-1].parts:
+                self._add("", "o")
             start = self._at
             self._skip("(", ")")
             for inner, each in self._tokens[start : self._at - 1]:
@@ -183,6 +203,12 @@ class _Reader:
 
     def _brace(self, statement: list[str]) -> list[str]:
         head = _without_templates(statement)
+        while (
+            len(head) > 2 and _macro(head[0]) and head[1] == "(" and not _DEPRECATED.fullmatch(head[0])
+        ):  # a call without `;` before the declaration
+            end = _parenthesis_end(head, 1)
+            self._declare(head[:end])
+            head = head[end:]
         words = [word for word in head if word not in ("inline", "[[", "]]", "export")]
         if words[:1] == ["namespace"]:
             parts = tuple(word for word in _without_attributes(words[1:]) if word.isidentifier() and not _macro(word))
@@ -208,12 +234,12 @@ class _Reader:
         following = self._tokens[self._at][1] if self._at < len(self._tokens) else ""
         if following in (",", ";", "{", ")", ".", "-", "*", "+") and statement:
             return [*statement, "{", "}"]
-        self._declare(statement, "{")
+        self._declare(head)
         return []
 
     # --- names of a statement ----------------------------------------------------------------------------------
 
-    def _declare(self, statement: list[str], _behind: str) -> None:
+    def _declare(self, statement: list[str]) -> None:
         deprecated = _is_deprecated(statement)
         words = _without_attributes(_without_templates(statement))
         while words and words[0] in ("inline", "export", "__host__", "__device__", ")", "extern", '"', ","):
@@ -245,8 +271,13 @@ class _Reader:
                     self._add(name[0], deprecated=deprecated, target=target)
 
 
+def _directive_word(text: str) -> str:
+    match = _DIRECTIVE.match(text)
+    return match[1] if match else ""
+
+
 def _macro(word: str) -> bool:
-    return _MACRO.fullmatch(word) is not None and len(word) > 3
+    return _MACRO.fullmatch(word) is not None and len(word) > 2
 
 
 def _is_deprecated(statement: list[str]) -> bool:
@@ -288,7 +319,9 @@ def _without_attributes(words: list[str]) -> list[str]:
         word = words[at]
         if word == "[[":
             at = words.index("]]", at) + 1 if "]]" in words[at:] else len(words)
-        elif word in ("__attribute__", "__declspec", "alignas", "C10_DEPRECATED_MESSAGE") and words[at + 1 : at + 2] == ["("]:
+        elif word in ("__attribute__", "__declspec", "alignas", "C10_DEPRECATED_MESSAGE") and words[
+            at + 1 : at + 2
+        ] == ["("]:
             at = _parenthesis_end(words, at + 1)
         elif word.startswith("C10_DEPRECATED"):
             at += 1
@@ -310,7 +343,10 @@ def _parenthesis_end(words: list[str], at: int) -> int:
 def _class_key(head: list[str]) -> tuple[str, bool, list[str], bool] | None:
     """Of `class NAME : BASES` its name, whether an enumeration is scoped, its bases, and whether it is an enumeration."""
     words = _without_attributes(head)
-    while words and (words[0] in ("typedef", "static", "const", "constexpr", "inline", "extern", "export", "friend") or _macro(words[0])):
+    while words and (
+        words[0] in ("typedef", "static", "const", "constexpr", "inline", "extern", "export", "friend")
+        or _macro(words[0])
+    ):
         words = words[1:]
     if not words or words[0] not in _KEYS:
         return None
@@ -328,7 +364,11 @@ def _class_key(head: list[str]) -> tuple[str, bool, list[str], bool] | None:
             continue
         if word == "=":
             return None
-        if word.isidentifier() and word != "final" and not (_macro(word) and rest[at + 1 : at + 2] not in ([], [":"], ["<"])):
+        if (
+            word.isidentifier()
+            and word != "final"
+            and not (_macro(word) and rest[at + 1 : at + 2] not in ([], [":"], ["<"]))
+        ):
             name = word
         at += 1
     colon = at
@@ -355,7 +395,7 @@ def _class_key(head: list[str]) -> tuple[str, bool, list[str], bool] | None:
 
 
 def _typedef_names(words: list[str]) -> Iterator[str]:
-    pointer = next((at for at in range(len(words) - 2) if words[at] == "(" and words[at + 1] in ("*", "&") ), None)
+    pointer = next((at for at in range(len(words) - 2) if words[at] == "(" and words[at + 1] in ("*", "&")), None)
     if pointer is not None:
         name = next((word for word in words[pointer + 1 :] if word.isidentifier()), None)
         if name:
@@ -379,7 +419,6 @@ def _declared_names(words: list[str]) -> Iterator[str]:
         return
     at = 0
     level = 0
-    found = False
     initializer = False
     while at < len(words):
         word = words[at]
@@ -392,11 +431,15 @@ def _declared_names(words: list[str]) -> Iterator[str]:
         if word == "(":
             end = _parenthesis_end(words, at)
             inner = words[at + 1 : end - 1]
-            if before.isidentifier() and before not in _BEFORE_PARENTHESIS and before not in _NO_NAME and not initializer:
+            if (
+                before.isidentifier()
+                and before not in _BEFORE_PARENTHESIS
+                and before not in _NO_NAME
+                and not initializer
+            ):
                 qualified = at > 1 and words[at - 2] == "::"
                 if not qualified:
                     yield before
-                    found = True
                 if _macro(before):
                     # A macro may declare what it is given.
                     yield from (each for each in inner if each.isidentifier() and each not in _NO_NAME)
@@ -410,13 +453,11 @@ def _declared_names(words: list[str]) -> Iterator[str]:
                 name = next((each for each in inner if each.isidentifier()), None)
                 if name:
                     yield name
-                    found = True
             at = end
             continue
         if word in ("=", "{", "[", ":") and not initializer:
             if before.isidentifier() and before not in _NO_NAME and words[at - 2 : at - 1] != ["::"]:
                 yield before
-                found = True
             initializer = True
         elif word == ",":
             if before.isidentifier() and before not in _NO_NAME and not initializer:

@@ -164,7 +164,9 @@ class AnalysisContext:
             root = Path(cwd, name)
             if not root.exists():
                 raise UsageError(f"{name}: no such file or directory (--source)")
-            found, unread = scan_tree(root, self.rules, lambda path: display_path(str(path), cwd))
+            found, unread = scan_tree(
+                root, self.rules, lambda path: display_path(str(path), cwd), self.target.of_run().target.version
+            )
             files += found
             errors += unread
         return tuple(files), tuple(errors)

@@ -161,4 +161,5 @@ def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactRe
     else:
         from abiscan.analysis.source_file import analyse_source
 
-        yield from analyse_source(artifact, context.options.settings.files)
+        release = context.target.of_run().target.version
+        yield from analyse_source(artifact, context.options.settings.files, release)

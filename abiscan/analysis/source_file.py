@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from abiscan.source import SourceFile, SourceSet
 
 
-def analyse_source(artifact: Artifact, files: FileSystem) -> Iterator[ArtifactReport]:
+def analyse_source(artifact: Artifact, files: FileSystem, release: str) -> Iterator[ArtifactReport]:
     """The report of a source among the inputs; none for a source without findings among several (a tree has thousands).
     A generated module is always reported.
 
     Args:
         files: the file system of its `disk_path`.
+        release: of torch, whose headers names are looked up in.
     """
     from abiscan.source import look_at_source
 
     module = module_key(artifact.path, artifact.member)
-    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact, files))
+    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact, files), release)
     if findings or artifact.kind is ArtifactKind.GENERATED_KERNEL or _is_alone(artifact):
         yield _report(artifact.path, artifact.member, artifact.kind, artifact.size, findings)
 

@@ -15,9 +15,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 import requests
+from msgspec.structs import replace
 
 from abiscan import __version__
-from abiscan.errors import UnreadableFile
+from abiscan.errors import TransientFailure, UnreadableFile
 from abiscan.inputs.ranged_bytes import SMALL, RangedBytes, WholeFile, check
 from abiscan.inputs.read_rate import TooSlow, begin_request, metered_adapter
 from abiscan.inputs.remote_file import words
@@ -63,7 +64,7 @@ def attempts(ask: Callable[[], Answer], display: str) -> Answer:
     """The answer of the first attempt that gives one.
 
     Raises:
-        UnreadableFile: none does.
+        TransientFailure: none does.
     """
     said = ""
     begin_request()
@@ -73,14 +74,14 @@ def attempts(ask: Callable[[], Answer], display: str) -> Answer:
         except (requests.Timeout, TimeoutError):
             said = f"the server sent nothing for {STALL:g} s"
         except TooSlow as error:
-            raise UnreadableFile(display, str(error)) from error
+            raise TransientFailure(display, str(error)) from error
         except requests.TooManyRedirects as error:
             raise UnreadableFile(display, "the server sends from one place to the next") from error
         except (_TryAgain, requests.RequestException, OSError) as error:
             said = _said(words(error))
         if pause is not None:
             time.sleep(pause)
-    raise UnreadableFile(display, f"cannot be read after {len(PAUSES) + 1} attempts: {said}")
+    raise TransientFailure(display, f"cannot be read after {len(PAUSES) + 1} attempts: {said}")
 
 
 def _said(text: str) -> str:
@@ -158,9 +159,9 @@ def open_http(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
         try:
             begun, total, data = _span(file.url, f"{at}-{end - 1}", file.display)
         except RefusedRange:
-            raise UnreadableFile(file.display, "the server gave a range of it, and then no more") from None
+            raise TransientFailure(file.display, "the server gave a range of it, and then no more") from None
         if begun != at or total != size:
-            raise UnreadableFile(file.display, "the file changed on the server while it was read")
+            raise TransientFailure(file.display, "the file changed on the server while it was read")
         return data
 
     found = RangedBytes(fetch, size, file.display)
@@ -186,6 +187,21 @@ def _all_of(file: RemoteFile) -> WholeFile:
         attempts(ask, file.display)
         kept.check(file.sha256)
     return kept
+
+
+def with_validators(file: RemoteFile) -> RemoteFile:
+    """A file with the ETag, Last-Modified and size that its server tells (RFC 9110, section 8.8); the same where it
+    tells none."""
+    try:
+        answer = session().head(file.url, timeout=(CONNECT, STALL), allow_redirects=True)
+    except (requests.RequestException, OSError):
+        return file  # whoever reads it reports that
+    length = answer.headers.get("Content-Length", "")
+    if not answer.ok or not length.isdigit():
+        return file
+    return replace(
+        file, etag=answer.headers.get("ETag"), modified=answer.headers.get("Last-Modified"), size=int(length)
+    )
 
 
 def page(url: str, accept: str, display: str) -> requests.Response:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from abiscan.errors import UnreadableFile
+from abiscan.errors import TransientFailure, UnreadableFile
 from abiscan.inputs.unpacked import size_words
 from abiscan.model.limits import MAX_WHOLE_REMOTE
 
@@ -76,7 +76,7 @@ class RangedBytes:
         upto = min([upto, *(start for start in self._blocks if start > offset)])
         data = self._fetch(offset, upto)
         if len(data) != upto - offset:
-            raise UnreadableFile(self.display, "the server sent another range than it was asked for")
+            raise TransientFailure(self.display, "the server sent another range than it was asked for")
         self.taken += len(data)
         self._keep(offset, data)
         return offset, data
@@ -141,7 +141,7 @@ class WholeFile:
             write(*data)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
-            raise UnreadableFile(
+            raise TransientFailure(
                 self.display, f"no room for it in a temporary file: {why} (TMPDIR names the directory)"
             ) from error
 
@@ -207,14 +207,14 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
     except FileNotFoundError as error:
         raise UnreadableFile(file.display, "no such object") from error
     except Exception as error:  # each store has its own
-        raise UnreadableFile(file.display, f"cannot be read: {words(error)}") from error
+        raise TransientFailure(file.display, f"cannot be read: {words(error)}") from error
 
     def fetch(start: int, end: int) -> bytes:
         try:
             wait = LIMITS.seconds_for(end - start)
             data: bytes = within(wait, lambda: store.cat_file(path, start=start, end=end))
         except Exception as error:
-            raise UnreadableFile(file.display, f"cannot be read: {words(error)}") from error
+            raise TransientFailure(file.display, f"cannot be read: {words(error)}") from error
         return data
 
     if whole and size > SMALL:

@@ -19,7 +19,8 @@ class RemoteFile(Struct, frozen=True):
         display: how to call it: without credentials, query and fragment.
         sha256: of the index that listed it; None where nobody says.
         size: in bytes, where it is known.
-        etag: of the store that listed it.
+        etag: of the store that listed it, or of the server that has it.
+        modified: the server's Last-Modified, where it has no ETag.
     """
 
     url: str
@@ -27,13 +28,16 @@ class RemoteFile(Struct, frozen=True):
     sha256: str | None = None
     size: int | None = None
     etag: str | None = None
+    modified: str | None = None
 
     @property
     def identity(self) -> str | None:
-        """What tells its contents from others without reading them: the index's hash, or the store's ETag and size."""
+        """What identifies its contents without reading them: the index's hash, the ETag and size, or the time and size."""
         if self.sha256 is not None:
             return f"sha256:{self.sha256}"
-        return None if self.etag is None else f"etag:{self.etag}:{self.size}"
+        if self.etag is not None:
+            return f"etag:{self.etag}:{self.size}"
+        return None if self.modified is None or self.size is None else f"modified:{self.modified}:{self.size}"
 
 
 def named(url: str) -> RemoteFile:

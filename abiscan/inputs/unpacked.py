@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from abiscan.errors import UnreadableFile
+from abiscan.errors import TransientFailure
 from abiscan.model.limits import MAX_IN_MEMORY
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Digest(Protocol):
         """The hash of what came so far."""
 
 
-class NoRoom(UnreadableFile):
+class NoRoom(TransientFailure):
     """A temporary file cannot be had, or not as long as it would have to be."""
 
 
@@ -238,7 +238,7 @@ def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
                 buffer.madvise(mmap.MADV_HUGEPAGE)
         return buffer
     except (OSError, ValueError, OverflowError) as error:
-        raise UnreadableFile(display, f"no memory for its {size_words(size)}") from error
+        raise NoRoom(display, f"no memory for its {size_words(size)}") from error
 
 
 def size_words(size: int) -> str:

@@ -98,16 +98,13 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
 
 
 def asked_of(work: Work) -> Asked:
-    """What makes a run this one and no other."""
+    """What makes a run this one and no other: what decides its verdicts. Limits do not: a unit over one is retried."""
     options = work.options
     said = {
         "gpus": [each.value for each in options.gpus],
         "driver": None if options.driver is None else options.driver.value,
         "hashes": options.hashes,
         "policy": work.policy,
-        "seconds": work.seconds,
-        "memory": work.memory,
-        "keep_facts": work.keep_facts,
     }
     return Asked(__version__, index_revision(options.user_index), options.torch, repr(said))
 

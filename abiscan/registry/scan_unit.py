@@ -25,7 +25,7 @@ from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_o
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_items
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.errors import AbiscanError, UnreadableFile
+from abiscan.errors import AbiscanError, UnreadableFile, transient_failures
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
 from abiscan.inputs import Artifact, Note
@@ -100,8 +100,11 @@ class Worker:
     def _scan_within_limits(self, unit: Unit, look: Any) -> Outcome:
         meter = _Meter()
         try:
-            with time_limit(self.work.seconds), memory_limit(self.work.memory):
+            with time_limit(self.work.seconds), memory_limit(self.work.memory), transient_failures() as failures:
                 outcome: Outcome = look(meter)
+            if failures and outcome.rows["errors"]:
+                # What was read of it is no verdict: a later run reads it again.
+                outcome = failed(unit, f"{failures[0].path}: {failures[0].reason}".removeprefix(f"{unit.display}: "))
         except TimeUp:
             outcome = failed(unit, f"took longer than {self.work.seconds:g} s: given up")
         except MemoryError:

@@ -54,7 +54,11 @@ TABLES = (
         "a row for each wheel or archive, whatever became of it",
         (
             _PATH,
-            Column("identity", "text", "what its contents were told by: `sha256:`, `etag:` or `file:SIZE:MTIME`"),
+            Column(
+                "identity",
+                "text",
+                "what identifies its contents: `sha256:`, `etag:`, `modified:` or `file:SIZE:MTIME`; null: read again",
+            ),
             Column("name", "text", "of the distribution, as its metadata has it"),
             Column("version", "text", "of the distribution"),
             Column("requires_python", "text", "as it stands"),

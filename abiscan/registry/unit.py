@@ -22,8 +22,8 @@ class Unit(Struct, frozen=True):
 
     Attributes:
         display: how it is called, as valid Unicode; one unit of a run has each.
-        identity: what tells its contents from others without reading them: `sha256:...` of an index, `etag:...` of a
-            store, `file:SIZE:MTIME` of a file here; None where nobody says.
+        identity: what tells its contents from others without reading them: `sha256:...` of an index, `etag:...` or
+            `modified:...` of a server, `file:SIZE:MTIME` of a file here; None where nobody says.
         path: absolute, of a file here.
         remote: of one on a server.
     """
@@ -88,9 +88,19 @@ def _behind(target: str | Archives, cwd: str) -> Iterator[Unit | InputError]:
             if isinstance(found, InputError):
                 yield InputError(text(found.path), found.message)
             else:
-                yield Unit(text(found.display), found.identity, remote=found)
+                file = _identified(found)
+                yield Unit(text(file.display), file.identity, remote=file)
     except UnreadableFile as error:
         yield InputError(text(error.path), error.reason)
+
+
+def _identified(file: RemoteFile) -> RemoteFile:
+    """A file with what its server tells of it, where no index has a hash."""
+    if file.identity is not None or not file.url.startswith(("http://", "https://")):
+        return file
+    from abiscan.inputs.http_bytes import with_validators  # needs packages that local runs do without
+
+    return with_validators(file)
 
 
 def _new(found: Iterator[Unit | InputError], seen: set[str]) -> Iterator[Unit | InputError]:

@@ -37,6 +37,16 @@ class Language(enum.StrEnum):
     HIP = "hip"
 
 
+class NameForm(enum.StrEnum):
+    """What a source names. NAME, HEADER: earlier releases declare it, the target's headers do not. LATER: only later
+    releases declare it. DEPRECATED: every declaration of the name is deprecated."""
+
+    NAME = "name"
+    HEADER = "header"
+    LATER = "later"
+    DEPRECATED = "deprecated"
+
+
 class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What all patterns have: how grave a hit is and what it says, where a pattern says more than its rule.
 
@@ -134,6 +144,7 @@ class SourcePattern(Pattern, frozen=True):
         file_has: identifiers of which the file must have one.
         file_lacks: identifiers of which the file must have none.
         languages: of the file; empty for all.
+        headers: a name of torch, by what the headers of the target release declare; stands alone in a pattern.
     """
 
     member: tuple[str, ...] = ()
@@ -148,6 +159,7 @@ class SourcePattern(Pattern, frozen=True):
     file_has: tuple[str, ...] = ()
     file_lacks: tuple[str, ...] = ()
     languages: tuple[Language, ...] = ()
+    headers: NameForm | None = None
 
 
 class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):

@@ -37,7 +37,7 @@ SYMBOL_FIELDS = frozenset(
 )
 LIBRARY_FIELDS = frozenset(("library", "target", "module", "count", "names"))
 FILE_FIELDS = frozenset(("target", "module", "count", "names", "exported_in"))
-SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module", "detail", "instead"))
+SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module", "detail", "instead", "target"))
 REWRITE_FIELDS = frozenset(("type", "type_code"))
 COMPUTED_FIELDS = frozenset(("name", "detail", "target"))
 

@@ -1,13 +1,17 @@
-"""Preprocessor conditions, judged for a compilation by HIP: true, false, or not known.
+"""Preprocessor conditions, evaluated for a compilation by HIP, or with the headers of a torch release: true, false, or
+unknown.
 
-Which macros are defined there: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+Which macros HIP defines: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
 (`__HIP_PLATFORM_AMD__`, `__HIPCC__`, no `__CUDA_ARCH__`, no `__NVCC__`); torch adds USE_ROCM
 (torch/utils/cpp_extension.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
 
 from abiscan.source.lexer import Token
 
@@ -19,42 +23,86 @@ _MAX_DEPTH = 32
 _MAX_TOKENS = 256
 
 
-def holds(keyword: str, condition: Sequence[Token]) -> bool | None:
-    """Whether `#if condition`, `#ifdef`, `#ifndef` or `#elif` holds under HIP; None where that cannot be told."""
-    if len(condition) > _MAX_TOKENS:
-        return None
-    if keyword in ("ifdef", "ifndef"):
-        found = _defined(condition[0].text) if condition else None
-        return found if keyword == "ifdef" or found is None else not found
-    return _value([token.text for token in condition], 0)
+class MacroFacts(Struct, frozen=True):
+    """What is known of macros.
+
+    Attributes:
+        is_defined: of a name; None where it is unknown.
+        values: of macros that are numbers.
+    """
+
+    is_defined: Callable[[str], bool | None]
+    values: Mapping[str, int] = {}
 
 
-def _defined(name: str) -> bool | None:
+def _defined_by_hip(name: str) -> bool | None:
     if name in _DEFINED:
         return True
     return False if name in _UNDEFINED else None
 
 
-def _value(words: list[str], depth: int) -> bool | None:
+_HIP = MacroFacts(_defined_by_hip)
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+def holds(keyword: str, condition: Sequence[Token], facts: MacroFacts = _HIP) -> bool | None:
+    """Whether `#if condition`, `#ifdef`, `#ifndef` or `#elif` holds; None where that is unknown."""
+    if len(condition) > _MAX_TOKENS:
+        return None
+    if keyword in ("ifdef", "ifndef"):
+        found = facts.is_defined(condition[0].text) if condition else None
+        return found if keyword == "ifdef" or found is None else not found
+    return _value([token.text for token in condition], facts, 0)
+
+
+def _value(words: list[str], facts: MacroFacts, depth: int) -> bool | None:
     if depth > _MAX_DEPTH or not words:
         return None
     for mark, decides in (("|", True), ("&", False)):
         parts = _split(words, mark)
         if len(parts) > 1:
-            values = [_value(part, depth + 1) for part in parts]
+            values = [_value(part, facts, depth + 1) for part in parts]
             return decides if decides in values else None if None in values else not decides
     if words[0] == "!":
-        inner = _value(words[1:], depth + 1)
+        inner = _value(words[1:], facts, depth + 1)
         return None if inner is None else not inner
     if words[0] == "defined":
         names = [word for word in words[1:] if word not in ("(", ")")]
-        return _defined(names[0]) if len(names) == 1 else None
+        return facts.is_defined(names[0]) if len(names) == 1 else None
     if words[0] == "(" and words[-1] == ")":
-        return _value(words[1:-1], depth + 1)
+        return _value(words[1:-1], facts, depth + 1)
     # A macro that nobody defines counts as 0; one that is defined may be 0 too (ISO C++20, 15.2 [cpp.cond]).
     if len(words) == 1:
-        return {"0": False, "1": True}.get(words[0], False if words[0] in _UNDEFINED else None)
-    return False if words[0] in _UNDEFINED and words[1] in (">", "=") else None
+        undefined = facts.is_defined(words[0]) is False
+        return {"0": False, "1": True}.get(words[0], False if undefined else None)
+    compared = _compared(words, facts)
+    if compared is not None:
+        return compared
+    return False if facts.is_defined(words[0]) is False and words[1] in (">", "=") else None
+
+
+def _compared(words: list[str], facts: MacroFacts) -> bool | None:
+    """`A >= 2` with a number or a macro of known value on both sides."""
+    for at, word in enumerate(words):
+        if word in "<>=!":
+            double = words[at + 1 : at + 2] == ["="]
+            sides = words[:at], words[at + 1 + double :]
+            values = [_number(side[0], facts) if len(side) == 1 else None for side in sides]
+            compare = _COMPARISONS.get(word + "=" * double)
+            left, right = values
+            return None if compare is None or left is None or right is None else compare(left, right)
+    return None
+
+
+def _number(word: str, facts: MacroFacts) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() else facts.values.get(word)
 
 
 def _split(words: list[str], mark: str) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePath
@@ -16,7 +17,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding, Location
 from abiscan.model.limits import MAX_SOURCE_FINDINGS, MAX_SOURCE_PLACES
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.rule import Language, Rule, SourcePattern
+from abiscan.rules.rule import Language, NameForm, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
@@ -59,8 +60,13 @@ class SourceRules:
         self.includes: list[tuple[Rule, SourcePattern]] = []
         # What must all stand in a text before it is worth its tokens: of each group one.
         self._needed: list[tuple[tuple[str, ...], ...]] = []
+        # What is looked up in the headers of the target release.
+        self.headers: dict[NameForm, tuple[Rule, SourcePattern]] = {}
         for rule in rules:
             for pattern in rule.sources:
+                if pattern.headers is not None:
+                    self.headers[pattern.headers] = rule, pattern
+                    continue
                 last_words = (each.rsplit("::", 1)[-1] for each in pattern.qualified)
                 words = tuple(dict.fromkeys((*pattern.member, *pattern.identifier, *last_words)))
                 for word in words:
@@ -90,11 +96,22 @@ class SourceRules:
 
     def concern(self, text: str) -> bool:
         """Whether what some pattern looks for can be in the text at all."""
+        if self.headers:
+            from abiscan.source.removed_names import MARKS  # the table is large
+
+            if any(mark in text for mark in MARKS):
+                return True
         return any(all(any(word in text for word in group) for group in groups) for groups in self._needed)
 
 
 def match_source(
-    text: str, path: str, rules: SourceRules, *, module: str | None = None, others: SourceSet | None = None
+    text: str,
+    path: str,
+    rules: SourceRules,
+    *,
+    module: str | None = None,
+    others: SourceSet | None = None,
+    release: str | None = None,
 ) -> tuple[SourceHit, ...]:
     """What the rules say of one source file: one hit for each rule and spelling, with its lines.
 
@@ -103,13 +120,14 @@ def match_source(
         path: as reports should name it; its ending tells the language.
         module: what fingerprints call the file (default: `path`).
         others: where the files that it includes are found; `path` is its name there.
+        release: of torch, whose headers names are looked up in (default: the newest that was read).
 
     Raises:
         UnreadableFile: it has more tokens, places or findings than `abiscan.model.limits` allows.
     """
     grouped: dict[tuple[str, str, str], _Group] = {}
     line, at = 1, 0
-    for place in places_in(text, path, rules, others or NoOthers()):
+    for place in places_in(text, path, rules, others or NoOthers(), release):
         line += text.count("\n", at, place.at)
         at = place.at
         key = (place.rule.id, place.text, place.variant)
@@ -123,18 +141,33 @@ def match_source(
     return tuple(_hit(group, path, module or path) for _key, group in sorted(grouped.items()))
 
 
-def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[FlaggedPlace]:
+def places_in(
+    text: str, path: str, rules: SourceRules, others: SourceSet, release: str | None = None
+) -> list[FlaggedPlace]:
     """Every place of a source that some rule means, in order. Arguments and errors as for `match_source`."""
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
         return []
     code = Code(path, text, many=True)
     places = list(islice(_File(code, language, rules).places(), MAX_SOURCE_PLACES + 1))
+    if rules.headers:
+        known = {place.at for place in places}
+        places += islice(_removed(code, rules, others, release, known), MAX_SOURCE_PLACES + 1)
     if len(places) > MAX_SOURCE_PLACES:
         raise UnreadableFile(
             path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
         )
     return _refined(places, code, others)
+
+
+def _removed(
+    code: Code, rules: SourceRules, others: SourceSet, release: str | None, known: AbstractSet[int]
+) -> Iterator[FlaggedPlace]:
+    """The places of names that the headers of a release lack, other than those that are known."""
+    from abiscan.ownership.torch_declarations import declarations
+    from abiscan.source.removed_names import RemovedNames
+
+    return RemovedNames(code, others, rules.headers, release or declarations().releases[-1]).places(known)
 
 
 def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[FlaggedPlace]:
@@ -189,6 +222,7 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
         "module": path,
         "detail": "",
         "instead": "",
+        "target": "",
         **first.fields,
     }
     fields["rewrites"] = rewrite_texts(rule, fields)

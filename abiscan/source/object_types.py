@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.source.code import Code, listed, match_brackets
 from abiscan.source.declarations import (
@@ -37,6 +38,7 @@ _PLACE_STEPS = 30
 _MAX_STEPS = 8
 _TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
 _SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd",)})
+_ROOTS = frozenset({"at", "c10", "torch"})
 _LISTS = frozenset({"vector", "ArrayRef", "array", "initializer_list", "SmallVector", "List", "span"})
 _POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned"})
 _UNTOLD = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
@@ -78,10 +80,13 @@ class ObjectType(Struct, frozen=True):
 
     Attributes:
         reason: for UNKNOWN, why, as a clause.
+        name: the scopes and the name of the class that it is an object of, for OTHER and some UNKNOWN; empty where that
+            is not known.
     """
 
     kind: Kind
     reason: str = ""
+    name: tuple[str, ...] = ()
 
 
 _TENSOR = ObjectType(Kind.TENSOR)
@@ -125,6 +130,13 @@ class ObjectTypes:
             return _UNTELLABLE
         return self._before_member(found, partner, index, bisect_left(code.tokens.starts, offset))
 
+    def class_of(self, offset: int) -> str | None:
+        """The class of torch's whose member is named at a character offset; None where that is not known."""
+        known = self.receiver(offset)
+        if known.kind is Kind.TENSOR:
+            return "at::Tensor"
+        return "::".join(known.name) if known.name and known.name[0] in _ROOTS else None
+
     def _before_member(
         self, found: Tokens | TokenList, partner: array[int], index: int, scope: int | None
     ) -> ObjectType:
@@ -139,7 +151,7 @@ class ObjectTypes:
         made = _Expression(found, partner, scope)
         answer = self._expression(made, start, dot, _MAX_STEPS)
         if found[dot].text == "->":
-            answer = _pointed(answer)
+            answer = replace(answer, name=()) if answer.name else _pointed(answer)
         if answer.kind in (Kind.TENSORS, Kind.POINTER):
             return _OTHER  # a member of the list or the pointer itself
         return answer
@@ -282,7 +294,8 @@ class ObjectTypes:
             if inner.kind is Kind.TENSOR:
                 return ObjectType(Kind.TENSORS if name in _LISTS else Kind.POINTER)
             return inner if inner.kind is Kind.OTHER else _UNTELLABLE
-        untold = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, which was not looked into")
+        named = kind.name if kind.depth == 0 and not kind.argument else ()
+        untold = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, which was not looked into", named)
         if name in _UNTOLD:
             return untold
         alias = self._alias(name)
@@ -294,7 +307,7 @@ class ObjectTypes:
         foreign = "Tensor" in name or "Variable" in name or name in ("decltype", "auto")
         if foreign or (not scope and origin_of(self._code, self._offset(at), name) is DeclaredIn.PARAMETER):
             return untold
-        return _OTHER
+        return ObjectType(Kind.OTHER, name=named)
 
     def _tensor(self, name: tuple[str, ...], at: int, steps: int) -> ObjectType:
         """What `Tensor`, with the scopes before it, names."""

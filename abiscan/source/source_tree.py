@@ -64,6 +64,7 @@ def scan_source(
     prepared: SourceRules | None = None,
     module: str | None = None,
     others: SourceSet | None = None,
+    release: str | None = None,
 ) -> SourceFile:
     """The findings of one file.
 
@@ -73,6 +74,7 @@ def scan_source(
         rules: all rules; `prepared`: `SourceRules` of them, for callers with many files.
         module: what fingerprints call the file (default: `path`).
         others: where the files that it includes are found.
+        release: as in `match_source`.
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
@@ -83,23 +85,30 @@ def scan_source(
         hits = tuple(SourceHit(finding, None) for findings in found for finding in findings)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
     hits = match_source(
-        text, path, prepared if prepared is not None else SourceRules(rules), module=module, others=others
+        text,
+        path,
+        prepared if prepared is not None else SourceRules(rules),
+        module=module,
+        others=others,
+        release=release,
     )
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
 
 
-def look_at_source(path: str, data: bytes, module: str, others: SourceSet | None = None) -> tuple[Finding, ...]:
+def look_at_source(
+    path: str, data: bytes, module: str, others: SourceSet | None = None, release: str | None = None
+) -> tuple[Finding, ...]:
     """The findings of all rules in one source file.
 
     Args:
         path: as reports should name it; its ending tells the language.
         module: what the findings' fingerprints call the file (`abiscan.model.fingerprint.module_key`).
         others: where the files that it includes are found; `path` is its name there.
+        release: as in `match_source`.
     """
-    return tuple(
-        hit.finding
-        for hit in scan_source(data, path, load_rules(), prepared=_every_rule(), module=module, others=others).hits
-    )
+    rules, prepared = load_rules(), _every_rule()
+    scanned = scan_source(data, path, rules, prepared=prepared, module=module, others=others, release=release)
+    return tuple(hit.finding for hit in scanned.hits)
 
 
 @cache
@@ -108,12 +117,13 @@ def _every_rule() -> SourceRules:
 
 
 def scan_tree(
-    root: Path, rules: tuple[Rule, ...], display: Callable[[Path], str] = str
+    root: Path, rules: tuple[Rule, ...], display: Callable[[Path], str] = str, release: str | None = None
 ) -> tuple[list[SourceFile], list[InputError]]:
     """Every source file with a finding below a directory (or the one file that `root` is), sorted by path.
 
     Args:
         display: how to name a file in reports.
+        release: as in `match_source`.
 
     Returns:
         Files with findings, and what could not be read. A file without a finding is not listed.
@@ -143,7 +153,7 @@ def scan_tree(
             errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
             continue
         try:
-            scanned = scan_source(data, display(path), rules, prepared=prepared, others=others)
+            scanned = scan_source(data, display(path), rules, prepared=prepared, others=others, release=release)
         except UnreadableFile as error:
             errors.append(InputError(display(path), error.reason))
             continue

@@ -102,6 +102,37 @@ class Written:
         """As `postfix_start`, for the `.` or `->` at `index`."""
         return postfix_start(self.tokens, self.partner, index)
 
+    def include(self, header: str, before: int) -> list[Edit] | None:
+        """What includes a header ahead of a character offset: nothing where the file does; None where no `#include` is
+        there that it could follow."""
+        if header in self.code.includes:
+            return []
+        at = self.included.get(header)
+        if at is None:
+            at = self._behind_includes(before)
+        if at is None:
+            return None
+        self.included[header] = at
+        return [Edit(at, at, f"#include <{header}>\n")]
+
+    def _behind_includes(self, before: int) -> int | None:
+        """The offset behind the last `#include` that stands above a place outside of conditions."""
+        depth = 0
+        found = None
+        for index, token in enumerate(self.tokens):
+            if token.at >= before:
+                break
+            if token.kind == "include" and depth == 0:
+                end = self.text.find("\n", token.at)
+                found = None if end < 0 else end + 1
+            elif token.text == "#" and self.word(index + 1) in ("if", "ifdef", "ifndef"):
+                # The guard of a header is around all of it.
+                guard = self.word(index + 1) == "ifndef" and not any(t.kind == "include" for t in self.tokens[:index])
+                depth += not guard
+            elif token.text == "#" and self.word(index + 1) == "endif":
+                depth = max(0, depth - 1)
+        return found
+
     def else_follows(self, index: int) -> bool:
         """Whether the token is in a macro's body, and somewhere `MACRO(...); else` or, where the body ends in `;`,
         `MACRO(...) else` stands: there the statement that the macro is must not end in an `if`."""

@@ -21,15 +21,10 @@ def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRew
         )
     index = written.index(place.at)
     edits = [written.replaced(index, "doLdg")]
-    if HEADER in written.code.includes:
-        return edits
-    at = written.included.get(HEADER)
-    if at is None:
-        at = _behind_includes(written, place.at)
-    if at is None:
+    included = written.include(HEADER, place.at)
+    if included is None:
         return NotRewritten(f"it has no #include before it that <{HEADER}> could follow")
-    written.included[HEADER] = at
-    return [Edit(at, at, f"#include <{HEADER}>\n"), *edits]
+    return [*included, *edits]
 
 
 def _source_of(path: str) -> str:
@@ -38,22 +33,3 @@ def _source_of(path: str) -> str:
     stem = path.rpartition(".")[0]
     renamed = re.sub(r"(?<![A-Za-z])hip(?![A-Za-z])", "cuda", stem)
     return f"{renamed}.cu"
-
-
-def _behind_includes(written: Written, before: int) -> int | None:
-    """The offset behind the last `#include` that stands above a place outside of conditions."""
-    depth = 0
-    found = None
-    for index, token in enumerate(written.tokens):
-        if token.at >= before:
-            break
-        if token.kind == "include" and depth == 0:
-            end = written.text.find("\n", token.at)
-            found = None if end < 0 else end + 1
-        elif token.text == "#" and written.word(index + 1) in ("if", "ifdef", "ifndef"):
-            # The guard of a header is around all of it.
-            guard = written.word(index + 1) == "ifndef" and not any(t.kind == "include" for t in written.tokens[:index])
-            depth += not guard
-        elif token.text == "#" and written.word(index + 1) == "endif":
-            depth = max(0, depth - 1)
-    return found

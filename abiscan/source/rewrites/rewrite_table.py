@@ -9,6 +9,7 @@ from abiscan.source.rewrites.accessors import const_data_ptr, packed_accessor, t
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 from abiscan.source.rewrites.error_macros import error_macro
 from abiscan.source.rewrites.read_only_load import read_only_load
+from abiscan.source.rewrites.successors import successor
 
 # Rule -> the edits for one of its places, or why there are none.
 REWRITES: Mapping[str, Callable[[FlaggedPlace, Written], list[Edit] | NotRewritten]] = {
@@ -17,7 +18,9 @@ REWRITES: Mapping[str, Callable[[FlaggedPlace, Written], list[Edit] | NotRewritt
     "half-intrinsic": read_only_load,
     "packed-accessor": packed_accessor,
     "removed-macros": error_macro,
+    "removed-name": successor,
     "tensor-data": tensor_data,
+    "thc-api": successor,
 }
 # The rule whose rewrite is a file of its own.
 STUB_RULE = "op-not-registered"

@@ -1,0 +1,131 @@
+"""What the headers of each torch release declare, from `data/torch_declarations.gz`
+(`tools/build_header_declarations.py`): names in at::, c10:: and torch::, members of their classes, macros, and headers.
+
+The table has the names that some release lacks. A release has a name if its CUDA or its CPU build declares it; a name
+that the table lacks is declared by every release or by none.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import zlib
+from bisect import bisect_right
+
+from msgspec import Struct
+
+from abiscan.data import data_file
+from abiscan.model.versions import order
+
+FILE = "torch_declarations.gz"
+# Scopes of what has none: macros, and the paths of headers.
+MACROS, HEADERS = "#", "<"
+# zlib's word for a gzip header around the data, with the largest window.
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Absence(Struct, frozen=True):
+    """A name that the headers of a release lack and those of others declare.
+
+    Attributes:
+        last: the last release before it that declares the name; None where only later ones do.
+        removed_in: the first release without the name after `last`.
+        added_in: the first later release that declares it; None where none does.
+    """
+
+    last: str | None
+    removed_in: str | None
+    added_in: str | None
+
+
+class Declarations:
+    """The table.
+
+    Attributes:
+        releases: that were read, oldest first.
+    """
+
+    def __init__(self, text: str) -> None:
+        head, *lines = text.splitlines()
+        self.releases = tuple(head.split(" "))
+        self._order = [order(release) or () for release in self.releases]
+        self._text = text
+        # Scope -> where it stands in the text: (masks, names) of each line.
+        self._lines: dict[str, list[tuple[str, str]]] = {}
+        for line in lines:
+            scope, masks, names = line.split("\t")
+            if masks == "=":
+                self._lines[scope] = self._lines[names]
+            else:
+                self._lines.setdefault(scope, []).append((masks, f" {names} "))
+        self._changing: dict[str, bool] = {}
+
+    def _masks(self, scope: str, name: str) -> str | None:
+        """The releases that declare a name and those that deprecate it, as `_mask` reads them, `;` between."""
+        wanted = f" {name} "
+        return next((masks for masks, names in self._lines.get(scope, ()) if wanted in names), None)
+
+    def absence(self, scope: str, name: str, release: str) -> Absence | None:
+        """Why the headers of a release lack a name.
+
+        Args:
+            scope: namespaces and classes, `::` between them; `MACROS`, `HEADERS`, or empty for C functions.
+            release: a version; one that was not read counts as the newest before it.
+
+        Returns:
+            None where the release declares the name, or none does.
+        """
+        masks = self._masks(scope, name)
+        at = self._index(release)
+        if masks is None or at is None:
+            return None
+        declared = _mask(masks.partition(";")[0])
+        if declared >> at & 1:
+            return None
+        before, after = declared & ((1 << at) - 1), declared >> at
+        last = before.bit_length() - 1
+        return Absence(
+            last=self.releases[last] if before else None,
+            removed_in=self.releases[last + 1] if before else None,
+            added_in=self.releases[at + (after & -after).bit_length() - 1] if after else None,
+        )
+
+    def deprecated_since(self, scope: str, name: str, release: str) -> str | None:
+        """The first release of those up to `release` that all deprecate every declaration of a name; None where this
+        one does not."""
+        masks = self._masks(scope, name)
+        at = self._index(release)
+        if masks is None or at is None:
+            return None
+        deprecated = _mask(masks.partition(";")[2])
+        if not deprecated >> at & 1:
+            return None
+        while at and deprecated >> (at - 1) & 1:
+            at -= 1
+        return self.releases[at]
+
+    def is_changing(self, name: str) -> bool:
+        """Whether some release lacks a name in some namespace or class."""
+        if name not in self._changing:
+            self._changing[name] = re.search(rf"[\t ]{name}[ \n]", self._text, re.ASCII) is not None
+        return self._changing[name]
+
+    def _index(self, release: str) -> int | None:
+        at = bisect_right(self._order, order(release) or ()) - 1
+        return at if at >= 0 else None
+
+
+def _mask(written: str) -> int:
+    """`0-4,7` as bits."""
+    mask = 0
+    for part in written.split(",") if written else ():
+        first, _, last = part.partition("-")
+        mask |= (1 << int(last or first) + 1) - (1 << int(first))
+    return mask
+
+
+@functools.cache
+def declarations() -> Declarations:
+    """The shipped table."""
+    with open(data_file(FILE), "rb") as file:
+        return Declarations(zlib.decompress(file.read(), _GZIP).decode("ascii"))

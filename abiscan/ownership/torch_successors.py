@@ -1,0 +1,61 @@
+"""What replaces a name that torch's headers no longer declare, from `data/torch_successors.toml`."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+
+import msgspec
+from msgspec import Struct
+
+from abiscan.data import data_file
+from abiscan.model.versions import order
+
+
+class Successor(Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the table.
+
+    Attributes:
+        names: qualified names, macros, or paths of headers.
+        use: what to write instead, as code, if it is a name alone; advice: what to do, an imperative without a period.
+        header: that declares `use`.
+        since: the first release that has the replacement; empty where every release with `names` has it too.
+        same: whether `use` means the same wherever one of `names` stands, so that it can be rewritten.
+    """
+
+    names: tuple[str, ...]
+    advice: str = ""
+    use: str = ""
+    header: str = ""
+    since: str = ""
+    same: bool = False
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    successor: tuple[Successor, ...]
+
+
+@functools.cache
+def successors() -> tuple[Successor, ...]:
+    """The rows, each with its advice."""
+    with open(data_file("torch_successors.toml"), "rb") as file:
+        rows = msgspec.convert(tomllib.load(file), _Table).successor
+    return tuple(msgspec.structs.replace(row, advice=row.advice or _advice(row)) for row in rows)
+
+
+def _advice(row: Successor) -> str:
+    where = f" (<{row.header}>)" if row.header else ""
+    return f"Replace it with `{row.use}`{where}"
+
+
+@functools.cache
+def _by_name() -> dict[str, Successor]:
+    return {name: row for row in successors() for name in row.names}
+
+
+def successor_of(name: str, release: str) -> Successor | None:
+    """The row of a name; None where the table has none, or its replacement came after a release."""
+    row = _by_name().get(name)
+    if row is None or (row.since and (order(row.since) or ()) > (order(release) or ())):
+        return None
+    return row

@@ -1,0 +1,80 @@
+"""The branches of a source that a compilation with the headers of one torch release does not see, or may not see."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from abiscan.model.versions import order
+from abiscan.ownership.torch_declarations import MACROS, Declarations
+from abiscan.source.code import Code
+from abiscan.source.conditions import MacroFacts, holds
+from abiscan.source.lexer import tokens
+
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\n\\]|\\\r?\n|\\.)*)", re.ASCII | re.MULTILINE
+)
+# A condition on these may tell releases of torch apart.
+_ON_RELEASE = re.compile(
+    r"VERSION|TORCH|PYTORCH|__has_include|_GE_|_LT_|\bTHC?_|\bAT_|\bC10_", re.ASCII | re.IGNORECASE
+)
+
+
+class ReleaseBranches:
+    """The text of a file by what a release compiles.
+
+    Args:
+        release: of torch.
+    """
+
+    def __init__(self, code: Code, release: str, declared: Declarations) -> None:
+        parts = order(release) or (0,)
+        names = ("TORCH_VERSION_MAJOR", "TORCH_VERSION_MINOR", "TORCH_VERSION_PATCH")
+        values = dict(zip(names, (*parts, 0, 0), strict=False))
+
+        def is_defined(name: str) -> bool | None:
+            if name in values:
+                return True
+            return False if declared.absence(MACROS, name, release) is not None else None
+
+        self._starts: list[int] = [0]
+        self._seen: list[bool | None] = [True]
+        self._read(code, MacroFacts(is_defined, values))
+
+    def compiles(self, offset: int) -> bool | None:
+        """Whether the release compiles the text at a character offset; None where a condition on releases decides that
+        cannot be evaluated."""
+        return self._seen[bisect_right(self._starts, offset) - 1]
+
+    def _read(self, code: Code, facts: MacroFacts) -> None:
+        # Of each open condition: whether its present branch is compiled, and whether one before it was.
+        branches: list[tuple[bool | None, bool | None]] = []
+        for match in _DIRECTIVE.finditer(code.text):
+            if not code.is_in_directive(match.start(1)):
+                continue  # in a comment
+            keyword = match[1]
+            if keyword in ("if", "ifdef", "ifndef"):
+                branches.append(_of_release(keyword, match[2], facts))
+            elif not branches:
+                continue
+            elif keyword == "endif":
+                branches.pop()
+            else:
+                before = branches[-1][1]
+                now, holds_now = (True, True) if keyword == "else" else _of_release("if", match[2], facts)
+                if before is not False and now is not False:
+                    now = None if before is None else False
+                branches[-1] = (
+                    now,
+                    True if True in (before, holds_now) else None if None in (before, holds_now) else False,
+                )
+            states = [now for now, _before in branches]
+            self._starts.append(match.end())
+            self._seen.append(False if False in states else None if None in states else True)
+
+
+def _of_release(keyword: str, condition: str, facts: MacroFacts) -> tuple[bool | None, bool | None]:
+    """Whether the branch of a condition is compiled with the headers of a release, and whether its `#else` is then left
+    out. Under a condition on other things both may be compiled."""
+    found = holds(keyword, tokens(condition), facts)
+    return (found, found) if found is not None or _ON_RELEASE.search(condition) else (True, False)

@@ -1,0 +1,215 @@
+"""Names of torch that a source uses and that the headers of the target release lack or deprecate: qualified names,
+headers, macros, and members of objects whose class is known.
+
+Only what some release of torch declared is reported. A name that the source or a file that it includes may declare
+itself is left out, and so is what stands under a condition that tells releases apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
+
+from abiscan.ownership.torch_declarations import HEADERS, MACROS, Absence, Declarations, declarations
+from abiscan.ownership.torch_successors import Successor, successor_of
+from abiscan.rules.rule import NameForm, Rule, SourcePattern
+from abiscan.source.code import Code
+from abiscan.source.flagged_place import FlaggedPlace
+from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, Tokens
+from abiscan.source.object_types import ObjectTypes
+from abiscan.source.release_branches import ReleaseBranches
+from abiscan.source.source_set import SourceSet, with_included
+
+_ROOTS = frozenset({"at", "c10", "torch"})
+# How macros and C functions of torch begin, and directories of its headers; other names may be anybody's.
+_MACRO_STARTS = ("AT_", "C10_", "TORCH_", "TH", "CAFFE_", "GENERIC_")
+_HEADER_STARTS = ("ATen/", "c10/", "torch/", "TH/", "THC/", "THCUNN/", "THNN/")
+# A text without these has nothing to look up.
+MARKS = ("at::", "c10::", "torch::", "Tensor", *_MACRO_STARTS, *_HEADER_STARTS)
+_MAX_PARTS = 8
+_DOT, _HASH = map(ord, ".#")
+_OF_PLACES = re.compile(rb"[ai]")
+
+
+class RemovedNames:
+    """The places of one file.
+
+    Args:
+        others: where the files that it includes are found.
+        patterns: of each form, the rule and the pattern that reports it; `deprecated`: for names that exist.
+        release: of torch.
+    """
+
+    def __init__(
+        self, code: Code, others: SourceSet, patterns: Mapping[NameForm, tuple[Rule, SourcePattern]], release: str
+    ) -> None:
+        self._code = code
+        self._others = others
+        self._patterns = patterns
+        self._release = release
+        self._found: Tokens = code.every_token.without_strings()
+        self._types = ObjectTypes(code, others)
+
+    @cached_property
+    def _declared(self) -> Declarations:
+        return declarations()
+
+    @cached_property
+    def _branches(self) -> ReleaseBranches:
+        return ReleaseBranches(self._code, self._release, self._declared)
+
+    @cached_property
+    def _unit(self) -> list[Code]:
+        return list(with_included(self._code, self._others))
+
+    def places(self, known: Set[int]) -> Iterator[FlaggedPlace]:
+        """Every place, in order.
+
+        Args:
+            known: character offsets that another rule reports.
+        """
+        found = self._found
+        kinds = found.kinds
+        for match in _OF_PLACES.finditer(kinds):
+            at = match.start()
+            kind = kinds[at]
+            if found.starts[at] in known:
+                continue
+            if kind == INCLUDE:
+                place = self._header(at)
+            elif kind != NAME:
+                continue
+            elif at and kinds[at - 1] in (_DOT, ARROW):
+                place = self._member(at)
+            elif kinds.startswith(bytes([SCOPE]), at + 1) and found.word(at) in _ROOTS:
+                place = self._qualified(at)
+            elif at and kinds[at - 1] == SCOPE:
+                continue
+            else:
+                place = self._macro(at)
+            if place is not None and place.at not in known and self._branches.compiles(place.at):
+                yield place
+
+    def _qualified(self, at: int) -> FlaggedPlace | None:
+        """`at::native::name`: its first part that is missing."""
+        found, kinds = self._found, self._found.kinds
+        if at >= 2 and kinds[at - 1] == SCOPE and (kinds[at - 2] == NAME or kinds[at - 2] == ord(">")):
+            return None
+        self._code.spend(10)
+        scope = found.word(at)
+        for _part in range(_MAX_PARTS):
+            if not kinds.startswith(bytes([SCOPE, NAME]), at + 1):
+                return None
+            at += 2
+            name = found.word(at)
+            form, absence = self._state(scope, name)
+            if form is not None:
+                if self._is_own(scope, name):
+                    return None
+                return self._place(form, f"{scope}::{name}", at, absence)
+            scope = f"{scope}::{name}"
+        return None
+
+    def _member(self, at: int) -> FlaggedPlace | None:
+        found = self._found
+        # Most members are of classes that every release has alike.
+        name = found.word(at)
+        if not found.kinds.startswith((b"(", b"<"), at + 1) or not self._declared.is_changing(name):
+            return None
+        if self._code.index_at(found.starts[at]) is None:
+            return None
+        scope = self._types.class_of(found.starts[at])
+        if scope is None:
+            return None
+        form, absence = self._state(scope, name)
+        return None if form is None else self._place(form, f"{scope}::{name}", at, absence)
+
+    def _macro(self, at: int) -> FlaggedPlace | None:
+        found = self._found
+        name = found.word(at)
+        if not name.startswith(_MACRO_STARTS):
+            return None
+        self._code.spend(10)
+        before = [found.word(each) for each in range(max(at - 2, 0), at)]
+        if before[-1:] == ["defined"] or before == ["defined", "("] or before[:1] == ["#"]:
+            return None
+        for scope in (MACROS, ""):
+            absence = self._declared.absence(scope, name, self._release)
+            if absence is not None and absence.last is not None:
+                if any(each.macro(name) is not None or self._declares(each, name) for each in self._unit):
+                    return None
+                return self._place(NameForm.NAME, name, at, absence)
+        return None
+
+    def _header(self, at: int) -> FlaggedPlace | None:
+        path = self._found.word(at)
+        if not path.startswith(_HEADER_STARTS):
+            return None
+        absence = self._declared.absence(HEADERS, path, self._release)
+        if absence is None or absence.last is None or self._others.find(self._code.path, path) is not None:
+            return None
+        return self._place(NameForm.HEADER, path, at, absence)
+
+    def _state(self, scope: str, name: str) -> tuple[NameForm | None, Absence | None]:
+        absence = self._declared.absence(scope, name, self._release)
+        if absence is not None:
+            return (NameForm.NAME if absence.last is not None else NameForm.LATER), absence
+        if self._declared.deprecated_since(scope, name, self._release) is not None:
+            return NameForm.DEPRECATED, None
+        return None, None
+
+    def _is_own(self, scope: str, name: str) -> bool:
+        """Whether the file or one that it includes may declare a name in a namespace of torch's."""
+        root = scope.partition("::")[0]
+        opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{root}\b", re.ASCII)
+        return any(opens.search(each.text) and self._declares(each, name) for each in self._unit)
+
+    def _declares(self, code: Code, name: str) -> bool:
+        """Whether a name stands where a declaration of it may."""
+        for at in code.places_of(name):
+            found = code.tokens
+            self._code.spend(5)
+            before = found.kinds[at - 1] if at else _HASH
+            if before == NAME and found.word(at - 1) not in ("return", "else", "case", "throw", "new", "delete"):
+                return True
+            if before in b"*&>" and at > 1:
+                return True
+        return False
+
+    def _place(self, form: NameForm, text: str, at: int, absence: Absence | None) -> FlaggedPlace | None:
+        if form not in self._patterns:
+            return None
+        rule, pattern = self._patterns[form]
+        successor = successor_of(text, self._release)
+        return FlaggedPlace(
+            rule,
+            pattern,
+            text,
+            None,
+            "",
+            self._found.starts[at],
+            fields={
+                "detail": _detail(absence),
+                "instead": _instead(successor, absence),
+                "target": f"torch {self._release}",
+            },
+        )
+
+
+def _detail(absence: Absence | None) -> str:
+    if absence is None:
+        return ""
+    if absence.last is None:
+        return f"torch {absence.added_in}"
+    return f"torch {absence.removed_in}"
+
+
+def _instead(successor: Successor | None, absence: Absence | None) -> str:
+    """An imperative sentence without its period."""
+    if successor is not None:
+        return successor.advice
+    if absence is not None and absence.last is None:
+        return f"Compile with torch {absence.added_in} or later"
+    last = "" if absence is None else f" (the last release that declares it is torch {absence.last})"
+    return f"Remove the use; no replacement is known{last}"

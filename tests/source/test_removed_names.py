@@ -1,0 +1,107 @@
+"""Names that a release of torch removed. The oracle is g++ with the headers of that release: `removed_names.cpp` lists
+what it rejects with those of torch 2.13.0, and what it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.ownership.torch_declarations import HEADERS, MACROS, declarations
+from abiscan.ownership.torch_successors import successors
+from abiscan.rules import load_rules
+from abiscan.source import FileSet, NoOthers, SourceRules
+from abiscan.source.match import places_in
+from abiscan.source.rewrites import rewrite_source
+
+RULES = SourceRules(rule for rule in load_rules() if rule.id == "removed-name")
+
+
+def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
+    others = FileSet({"a.cpp": text, **files}, {"a.cpp": text, **files}.get) if files else NoOthers()
+    return [place.text for place in places_in(text, "a.cpp", RULES, others, release)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("auto z = at::symeig(x);", "at::symeig"),
+        ("auto z = torch::lstsq(x, y);", "torch::lstsq"),
+        ("auto z = ::at::rfft(x, 1);", "at::rfft"),
+        ("auto p = c10::guts::make_unique<int>(3);", "c10::guts::make_unique"),
+        ("at::_th_addmm(x);", "at::_th_addmm"),
+        ("void f() { THCublasCheck(1); }", "THCublasCheck"),
+        ('void f() { AT_INDEX_ERROR("m"); }', "AT_INDEX_ERROR"),
+        ("void f(c10::IValue v) { v.toGenericListRef(); }", "c10::IValue::toGenericListRef"),
+        ("void f(at::TensorOptions o) { o.is_variable(true); }", "at::TensorOptions::is_variable"),
+        ("#include <THC/THC.h>\n", "THC/THC.h"),
+        # deprecated there
+        ("void f(at::Tensor x) { x.is_variable(); }", "at::Tensor::is_variable"),
+        ("at::IntList s;", "at::IntList"),
+    ],
+)
+def test_what_the_headers_lack(text: str, name: str) -> None:
+    assert found(text) == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mine::at::symeig(x);",
+        "namespace at { Tensor symeig(Tensor x); }\nauto z = at::symeig(x);",
+        "#define AT_INDEX_ERROR(m) throw m\nvoid f() { AT_INDEX_ERROR(1); }",
+        "#ifdef THCublasCheck\nvoid f() { THCublasCheck(1); }\n#endif",
+        "#if TORCH_VERSION_MAJOR < 2\nauto z = at::symeig(x);\n#endif",
+        "#if TORCH_VERSION_MAJOR >= 2\n#else\nauto z = at::symeig(x);\n#endif",
+        "#if defined(TORCH_VERSION_MAJOR) && TORCH_VERSION_MAJOR == 1\nat::symeig(x);\n#endif",
+        "#ifdef VERSION_GE_1_9\n#else\nauto z = at::symeig(x);\n#endif",
+        "struct V {}; void f(V v) { v.is_variable(); }",
+        "void f(const T& v) { v.is_variable(); }",
+        '// at::symeig(x)\nconst char* s = "at::symeig(x)";',
+        "at::Tensor f(at::Tensor x) { return at::linalg_eigh(x); }",
+        "at::never_there(x);",
+        "auto s = at::ScalarType::Float; auto k = torch::kFloat32; auto t = at::Tag::core;",
+        "c10::optional<at::Tensor> a; at::cuda::getCurrentCUDAStream(); c10::DispatchKey::SparseCsrCUDA;",
+    ],
+)
+def test_what_is_there_or_may_be(text: str) -> None:
+    assert found(text) == []
+
+
+def test_other_conditions_hide_nothing() -> None:
+    text = "#ifdef WITH_CUDA\nat::symeig(x);\n#else\nat::lstsq(x);\n#endif\n"
+    assert found(text) == ["at::symeig", "at::lstsq"]
+
+
+def test_an_included_file_of_the_project_may_define_it() -> None:
+    text = '#include "compat.h"\nvoid f() { THCublasCheck(1); }\n'
+    assert found(text, **{"compat.h": "#define THCublasCheck(x) (x)\n"}) == []
+    assert found(text, **{"compat.h": "int x;\n"}) == ["THCublasCheck"]
+
+
+def test_the_release_decides() -> None:
+    assert found("auto z = at::symeig(x);", "1.13.1") == []
+    assert found("auto z = at::linalg_eigh(x);", "1.5.0") == ["at::linalg_eigh"]
+
+
+def test_rewrites() -> None:
+    before = "#include <THC/THC.h>\nauto p = c10::guts::make_unique<int>(3); at::IntList s; at::symeig(x);\n"
+    made = rewrite_source(before, "a.cpp", RULES, NoOthers())
+    assert made.after == (
+        "#include <ATen/cuda/CUDAContext.h>\nauto p = std::make_unique<int>(3); at::IntArrayRef s; at::symeig(x);\n"
+    )
+    assert [left.rule for left in made.left] == ["removed-name"]
+
+
+def test_successors_are_declared_and_what_they_replace_is_not() -> None:
+    table = declarations()
+    newest = table.releases[-1]
+    forwarding = {"THC/THCAtomics.cuh", "THC/THCDeviceUtils.cuh"}
+    for row in successors():
+        for name in {*row.names} - forwarding:
+            scope, _, base = name.rpartition("::")
+            scopes = [HEADERS] if "/" in name else [scope] if scope else [MACROS, ""]
+            gone = [table.absence(each, name if "/" in name else base, newest) for each in scopes]
+            deprecated = table.deprecated_since(scope, base, newest)
+            assert deprecated or any(each is not None and each.last is not None for each in gone), name
+        scope, _, base = row.use.rpartition("::")
+        for each in (HEADERS, row.header), (HEADERS if "/" in row.use else scope, row.use if "/" in row.use else base):
+            assert table.absence(*each, newest) is None, row
