@@ -1,4 +1,4 @@
-"""Which C++ headers a recent torch ships, from `data/torch_headers.txt.gz` (`tools/build_header_names.py`)."""
+"""Which C++ headers a recent torch ships, from `data/torch_headers.txt.gz` (`tools/build_header_declarations.py`)."""
 
 from __future__ import annotations
 
