@@ -47,8 +47,9 @@ class Declared(NamedTuple):
 
     Attributes:
         scope: namespaces and classes around it, `::` between them; empty for the global namespace.
-        kind: `n` a name, `m` a macro, `b` a base class of `scope`, `o`: macros declare more in `scope`, `u` a namespace that `scope` uses, `a` an alias
-            (`name` = the alias, `target` what it stands for).
+        kind: `n` a name, `m` a macro, `b` a base class of `scope`, `u` a namespace that `scope` uses, `a` an alias of
+            the namespace `target`, `o` no name: macros declare more in `scope`.
+        target: what an alias or a using-declaration stands for.
     """
 
     scope: str
@@ -341,7 +342,7 @@ def _parenthesis_end(words: list[str], at: int) -> int:
 
 
 def _class_key(head: list[str]) -> tuple[str, bool, list[str], bool] | None:
-    """Of `class NAME : BASES` its name, whether an enumeration is scoped, its bases, and whether it is an enumeration."""
+    """Of `class NAME : BASES` its name, whether it is a scoped enumeration, its bases, and whether an enumeration."""
     words = _without_attributes(head)
     while words and (
         words[0] in ("typedef", "static", "const", "constexpr", "inline", "extern", "export", "friend")
@@ -418,7 +419,6 @@ def _declared_names(words: list[str]) -> Iterator[str]:
     if "operator" in words:
         return
     at = 0
-    level = 0
     initializer = False
     while at < len(words):
         word = words[at]

@@ -32,7 +32,7 @@ class RemoteFile(Struct, frozen=True):
 
     @property
     def identity(self) -> str | None:
-        """What identifies its contents without reading them: the index's hash, the ETag and size, or the time and size."""
+        """What identifies its contents without reading them: the index's hash, or ETag or time with the size."""
         if self.sha256 is not None:
             return f"sha256:{self.sha256}"
         if self.etag is not None:

@@ -1,5 +1,5 @@
-"""Names that a release of torch removed. The oracle is g++ with the headers of torch 2.13.0: it rejects the first list and
-takes the second."""
+"""Names that a release of torch removed. The oracle is g++ with the headers of torch 2.13.0, which rejects the first
+list and takes the second."""
 
 from __future__ import annotations
 
