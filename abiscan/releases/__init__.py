@@ -1,6 +1,6 @@
-"""The released builds of torch and the history of every name they export: `open_index` is the way in.
+"""Released torch builds and the history of every symbol that they export; start with `open_index`.
 
-Nothing here needs torch or the network. `collect` and `writer` make index files, and are imported by who needs them.
+Nothing here needs torch or the network. `collect` and `writer` make index files and are imported only for that.
 """
 
 from __future__ import annotations

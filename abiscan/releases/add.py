@@ -1,4 +1,4 @@
-"""A build that the shipped index doesn't have: fetch it, read it, keep it in the user's own index."""
+"""Adds a build that the shipped index lacks: downloads it, reads it, stores it in the user's index."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
 def download(
     version: str, machine: str, into: Path, *, pythons: tuple[str, ...] = PYTHONS, quiet: bool = False
 ) -> Path:
-    """Fetch the wheel of one version of torch with pip, without its dependencies.
+    """Download the wheel of one torch version with pip, without its dependencies.
 
     Args:
         machine: key of a platform (`x86_64`, `win_amd64`), whatever this machine is.
         into: an existing directory.
-        quiet: no progress bar; pip draws it on stderr otherwise.
+        quiet: no progress bar; otherwise pip prints it to stderr.
 
     Raises:
-        UsageError: no such version for this architecture.
-        AbiscanError: pip fails otherwise, with its own last line.
+        UsageError: there is no such version for this architecture.
+        AbiscanError: pip fails otherwise; the text is its last line.
     """
     if machine not in PLATFORMS:
         raise UsageError(f"torch has no wheels for {machine}; known: {', '.join(PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
-        raise UsageError(f"{version!r} is no version")
+        raise UsageError(f"{version!r} is not a version")
     offered = last = ""
     for python in pythons:
         found = pip_download(f"torch=={version}", into, python=python, platforms=PLATFORMS[machine], quiet=quiet)
@@ -63,32 +63,31 @@ def download(
 
 
 def read_archive(source: Path, cache: Path | None, progress: Progress = lambda line: None) -> ReleaseIndex:
-    """The exports of one torch wheel or libtorch archive, as an index of its own with that one build.
+    """Read the exports of one torch wheel or libtorch archive, as an index with that one build.
 
     Args:
-        cache: directory in which they are kept for the next time, under the file's path, size and time of change;
-            None to keep nothing.
+        cache: directory in which they are cached, by the file's path, size and modification time; None for no cache.
 
     Raises:
-        AbiscanError: there is no torch in it.
+        AbiscanError: it contains no torch.
     """
     if cache is not None:
         stat = source.stat()
         key = f"{source.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
         kept = cache / hashlib.sha256(key).hexdigest()[:24]
-        # A damaged file, or one of another version of abiscan, is made anew.
+        # A damaged file, or one of another abiscan version, is made again.
         with contextlib.suppress(AbiscanError, OSError, IndexError):
             return _one_build(next(iter(sorted(kept.glob(f"*{SUFFIX}"))), None))
         with contextlib.suppress(OSError):
             kept.mkdir(parents=True, exist_ok=True)
             if os.access(kept, os.W_OK):
-                return _index_of(source, kept, progress)
+                return _make_index(source, kept, progress)
     with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
-        # The table is mapped, and stays readable when its file is gone.
-        return _index_of(source, Path(folder), progress)
+        # The table is mapped and remains readable after its file is deleted.
+        return _make_index(source, Path(folder), progress)
 
 
-def _index_of(source: Path, directory: Path, progress: Progress) -> ReleaseIndex:
+def _make_index(source: Path, directory: Path, progress: Progress) -> ReleaseIndex:
     add_build(source, directory, progress)
     progress("")
     return _one_build(next(iter(sorted(directory.glob(f"*{SUFFIX}"))), None))
@@ -96,7 +95,7 @@ def _index_of(source: Path, directory: Path, progress: Progress) -> ReleaseIndex
 
 def _one_build(file: Path | None) -> ReleaseIndex:
     if file is None:
-        raise IndexError("nothing is kept there")
+        raise IndexError("no build is stored there")
     return ReleaseIndex([ReleaseTable(file, user=True)])
 
 
@@ -104,7 +103,7 @@ def add_build(source: Path, directory: Path, progress: Progress = lambda line: N
     """Read a torch wheel, libtorch archive or directory into the user's index.
 
     Args:
-        directory: of the user's index, made if it is not there; the build replaces one of the same key.
+        directory: of the user's index, created if it does not exist; the build replaces one with the same key.
 
     Raises:
         AbiscanError: the source is none of these, or the file cannot be written.

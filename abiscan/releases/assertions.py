@@ -1,9 +1,8 @@
-"""Where torch's headers assert: a file keeps the text of each assertion that was compiled into it, with the header and
-the line.
+"""Assertions of torch headers: a file contains the text of each assertion compiled into it, with header and line.
 
-`TORCH_INTERNAL_ASSERT(cond)` (c10/util/Exception.h) makes one string of the condition as it is written, the file and
-the line. A later release has other lines above it, so that the string tells which headers an inline function came from,
-in a stripped file too.
+`TORCH_INTERNAL_ASSERT(cond)` (c10/util/Exception.h) makes one string of the condition's source, the file and the line.
+Later releases have other lines before it, so the string shows which headers an inline function came from, even in a
+stripped file.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from msgspec import Struct
 MARK = b' INTERNAL ASSERT FAILED at "'
 
 _LINE = rb":(\d{1,6}),"
-# Headers of the C++ front end lie in a folder of headers of their own.
+# Headers of the C++ front end have an include directory of their own.
 _INCLUDE, _API_INCLUDE = b"include/", b"include/torch/csrc/api/include/"
-# No condition or path is longer, in bytes, and no file has as many: torchvision's _C.so has 175.
+# Longer than any condition or path, in bytes, and more than any file has: torchvision's _C.so has 175.
 _MAX_PART = 4096
 _MAX_ASSERTIONS = 10_000
 FOLDERS = ("ATen", "c10", "caffe2", "torch")
 
 
 class Assertion(Struct, frozen=True):
-    """An assertion that a header has, or a file.
+    """An assertion in a header or in a file.
 
     Attributes:
-        header: below the folder of headers (`c10/core/TensorImpl.h`).
-        first, last: lines from the macro's name to its closing parenthesis; compilers differ in which they take. Both
-            are the one in the text, of a file.
-        condition: CRC-32 of the condition without its blanks.
+        header: relative to the include directory (`c10/core/TensorImpl.h`).
+        first, last: lines from the macro name to its closing parenthesis; compilers differ in which they use. For a
+            file, both are the line in the text.
+        condition: CRC-32 of the condition without blanks.
     """
 
     header: str
@@ -42,12 +41,12 @@ class Assertion(Struct, frozen=True):
     condition: int
 
     def is_at(self, seen: Assertion) -> bool:
-        """Whether this is what a file has."""
+        """Whether it is the assertion found in a file."""
         return self.condition == seen.condition and self.first <= seen.first <= self.last
 
 
 def assertions_in(strings: Iterable[bytes]) -> tuple[Assertion, ...]:
-    """What strings of a file that have `MARK` tell of torch's headers, in their order."""
+    """Assertions of torch headers in strings that contain `MARK`, in order."""
     found = []
     for string in islice(strings, _MAX_ASSERTIONS):
         condition, _mark, rest = string.rpartition(MARK)
@@ -61,7 +60,7 @@ def assertions_in(strings: Iterable[bytes]) -> tuple[Assertion, ...]:
 
 
 def _header(path: bytes) -> str:
-    """The part below the folder of headers; empty where it is not below one, or not torch's."""
+    """The path below the include directory; empty for other paths and other headers than torch's."""
     at = path.rfind(_API_INCLUDE)
     if at < 0:
         at = path.rfind(_INCLUDE)

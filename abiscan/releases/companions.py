@@ -1,9 +1,9 @@
-"""Packages of the torch project that are released beside torch: each release is built for one release of torch.
+"""Packages of the torch project that are released with torch: each release is built for one torch release.
 
-Torchvision's table is that of its README (https://github.com/pytorch/vision#installation), and what its wheels require
-(`torch ==2.4.0`); torchaudio has carried torch's own number since 2.0. Torchvision 0.29 is the first whose one wheel
-serves later releases too (`torch >=2.14.0`); of torchaudio from 2.10 on, whose wheels require no release, nothing is
-said.
+The table of torchvision is from its README (https://github.com/pytorch/vision#installation) and the requirements of its
+wheels (`torch ==2.4.0`); torchaudio has had torch's version number since 2.0. Torchvision 0.29 is the first whose wheel
+also supports later releases (`torch >=2.14.0`). The table has no torchaudio from 2.10 on, whose wheels require no
+release.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from abiscan.model import versions
 
-# Release of the package -> torch, both by major and minor number.
+# Release of the package -> torch release, as major and minor number.
 _TORCH_OF: Final = MappingProxyType(
     {
         "torchvision": {
@@ -26,22 +26,22 @@ _TORCH_OF: Final = MappingProxyType(
         },
     }
 )
-# From this release of the package on, torch from that release on.
+# From this release of the package on, the given torch release and later ones.
 _AND_LATER: Final = MappingProxyType({"torchvision": ((0, 29), (2, 14))})
 _OF_NAMESPACE: Final = MappingProxyType(
     {"torchvision": "torchvision", "image": "torchvision", "torchaudio": "torchaudio", "torchtext": "torchtext"}
 )
 COMPANIONS: Final = frozenset(_TORCH_OF)
-"""Normalised names of the packages."""
+"""Normalized names of the packages."""
 
 
 def registers(namespace: str) -> str | None:
-    """The package whose library registers the operators of a namespace."""
+    """The package whose library registers the operators of a namespace; None if unknown."""
     return _OF_NAMESPACE.get(namespace)
 
 
 def built_for(package: str, version: str) -> str | None:
-    """The torch that a release of a companion was built for: `2.4`, `2.14 and later`; None where it is not known."""
+    """The torch release for which a companion was built: `2.4`, `2.14 and later`; None if unknown."""
     found = _torches_for(package, version)
     if found is None:
         return None
@@ -50,8 +50,7 @@ def built_for(package: str, version: str) -> str | None:
 
 
 def compared(package: str, version: str, torch: str) -> int | None:
-    """-1 where a companion was built for an older torch, 1 for a newer one, 0 for this one; None where it is not
-    known."""
+    """-1 if a companion was built for an older torch, 1 for a newer one, 0 for this one; None if unknown."""
     found, at = _torches_for(package, version), _minor(torch)
     if found is None or at is None:
         return None
@@ -62,14 +61,14 @@ def compared(package: str, version: str, torch: str) -> int | None:
 
 
 def release_for(package: str, torch: str) -> str | None:
-    """The release of a companion, as `0.19`, that was built for a torch; None where several fit or none is known."""
+    """The release of a companion, such as `0.19`, built for a torch release; None if unknown."""
     at = _minor(torch)
     found = next((mine for mine, its in _TORCH_OF.get(package, {}).items() if its == at), None)
     return None if found is None else f"{found[0]}.{found[1]}"
 
 
 def _torches_for(package: str, version: str) -> tuple[tuple[int, int], bool] | None:
-    """The first torch that a release is for, and whether it is for later ones too."""
+    """The first torch release for a package release, and whether later ones are supported too."""
     at = _minor(version)
     if at is None or package not in _TORCH_OF:
         return None

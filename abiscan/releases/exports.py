@@ -1,4 +1,4 @@
-"""What the target torch exports, asked name by name: from its libraries on disk, or from the release index."""
+"""Exports of the target torch, looked up by name in its libraries on disk or in the release index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.releases.omission import omission, recorded
 
 
 class TargetExports(Protocol):
-    """The exports of one build of torch, asked by name."""
+    """The exports of one torch build, looked up by name."""
 
     @property
     def sonames(self) -> frozenset[str]:
@@ -22,19 +22,20 @@ class TargetExports(Protocol):
         ...
 
     def library_of(self, name: str) -> str | None:
-        """The soname of the library that exports a mangled name; None where none does."""
+        """The soname of the library that exports a mangled name; None if none does."""
         ...
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
-        """The soname of a library among `reached` that exports the name; None where none of them does."""
+        """The soname of a library among `reached` that exports the name; None if none does."""
         ...
 
     def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
-        """Which of its libraries are in the scope of a file that needs these sonames, after `import torch`."""
+        """Its libraries in the scope of a file that needs these sonames, after `import torch`."""
         ...
 
     def knows(self, name: str) -> bool:
-        """Whether None from `library_of` says that no library exports the name; False where it was not recorded."""
+        """Whether None from `library_of` means that no library exports the name; False if such names are not
+        recorded."""
         ...
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
@@ -42,13 +43,13 @@ class TargetExports(Protocol):
         ...
 
     def path_of(self, soname: str) -> str | None:
-        """Where a library of the build is: on disk, or in its wheel; None where the build does not ship it."""
+        """The path of a library of the build, on disk or in its wheel; None if the build does not ship it."""
         ...
 
     @property
     def provided_libraries(self) -> frozenset[str]:
-        """Sonames that its libraries need and it does not ship: CUDA's, which its requirements install beside it, and
-        the system's."""
+        """Sonames that its libraries need and it does not ship: CUDA's, which its requirements install, and the
+        system's."""
         ...
 
     @property
@@ -69,25 +70,25 @@ class ReleasedExports:
         self.stands_for_cuda = index.stands_for_cuda(build)
 
     def library_of(self, name: str) -> str | None:
-        """The library that defines the name; None where none exports it or the index does not record it."""
+        """The library that defines the name; None if none exports it or the index does not record it."""
         export = self._index.exports(self.build, name)
         return None if export is None else export.library
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
-        """The first of the libraries that export the name and are `reached`."""
+        """The first library among `reached` that exports the name."""
         export = self._index.exports(self.build, name)
         return None if export is None else next((each for each in export.libraries if each in reached), None)
 
     def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
-        """All of a build that loads them for all to see; else those that the needed ones bring."""
+        """All libraries if the build loads them globally; otherwise those that the needed ones load."""
         return self.sonames if self.build.is_global else in_scope(needed, self.sonames)
 
     def knows(self, name: str) -> bool:
-        """Whether the index records names of this kind of the build."""
+        """Whether the index records this kind of name for the build."""
         return omission(name) is None if self.build.own_names else recorded(name)
 
     def path_of(self, soname: str) -> str | None:
-        """Where its wheel has the library."""
+        """The path of the library in its wheel."""
         return f"torch/lib/{soname}" if soname in self.sonames else None
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
@@ -97,8 +98,8 @@ class ReleasedExports:
 
 
 class VariantExports(ReleasedExports):
-    """Exports of a variant of a release (`cu118`, `cpu`) of which the index has another: of what is in no library of
-    another accelerator, each variant exports the same."""
+    """Exports of a variant of a release (`cu118`, `cpu`) of which the index has another variant: all variants export
+    the same names, except from the libraries of an accelerator."""
 
     def __init__(self, index: ReleaseIndex, build: Build, accelerator: str | None) -> None:
         super().__init__(index, build)
@@ -109,24 +110,24 @@ class VariantExports(ReleasedExports):
         return accelerator_of(soname) in (None, self._accelerator)
 
     def library_of(self, name: str) -> str | None:
-        """The library that defines the name; None also where only one of another accelerator does."""
+        """The library that defines the name; None also if only one of another accelerator does."""
         export = self._index.exports(self.build, name)
         return None if export is None else next((each for each in export.libraries if self._has(each)), None)
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Names of the release that start with `prefix`, but those of another accelerator."""
+        """Names of the release that start with `prefix`, except those of another accelerator."""
         return tuple(name for name in super().with_prefix(prefix, limit) if self.library_of(name) is not None)
 
 
 class InstalledExports:
-    """Exports of torch's own libraries on disk, through their hash tables; nothing is enumerated.
+    """Exports of torch's libraries on disk, through their hash tables; nothing is enumerated.
 
     Args:
-        libraries: paths in the order in which a name is looked for (`InstalledTorch.libraries`).
+        libraries: paths in the order of symbol lookup (`InstalledTorch.libraries`).
         opener: how to open one; a run that has them open already passes its own.
-        released: names with a prefix that the release index has, where this torch was built from the revision of a
-            release: each is then looked up here, which takes microseconds where searching libtorch_cpu's 15 MB of
-            names takes milliseconds. None where the index may not know all of its names.
+        released: names with a prefix in the release index, if this torch was built from the commit of a release:
+            looking each of them up here takes microseconds, while searching the 15 MB of names of libtorch_cpu takes
+            milliseconds. None if the index may not have all of its names.
     """
 
     def __init__(
@@ -145,17 +146,17 @@ class InstalledExports:
 
     def _libraries(self) -> list[tuple[str, Binary]]:
         if self._files is None:
-            # A damaged one is an error of the run: what it exports is not known, and must not be told as missing.
+            # A damaged one is an error of the run: its exports are unknown and must not be reported as missing.
             self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
         return self._files
 
     @functools.cached_property
     def provided_libraries(self) -> frozenset[str]:
-        """What its libraries need and it does not ship."""
+        """Sonames that its libraries need and it does not ship."""
         return frozenset(need for _soname, each in self._libraries() for need in each.needed) - self.sonames
 
     def library_of(self, name: str) -> str | None:
-        """The file name (its soname) of the library that exports the name; None where none does.
+        """The file name (soname) of the library that exports the name; None if none does.
 
         Raises:
             UnreadableFile: a library of the torch is damaged.
@@ -165,15 +166,15 @@ class InstalledExports:
         return self._known[name]
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
-        """The first of the libraries that export the name and are `reached`."""
+        """The first library among `reached` that exports the name."""
         return next((soname for soname, elf in self._libraries() if soname in reached and elf.exports_name(name)), None)
 
     def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
-        """Those that the needed ones bring."""
+        """The libraries that the needed ones load."""
         return in_scope(needed, self.sonames)
 
     def knows(self, name: str) -> bool:
-        """Always: the libraries themselves are asked."""
+        """Always true: the libraries themselves are searched."""
         return True
 
     def path_of(self, soname: str) -> str | None:

@@ -1,4 +1,4 @@
-"""All release index files together: the shipped one and the user's own. This is what later stages ask."""
+"""All release index files together: the shipped one and the user's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Strings and not Paths: pathlib takes longer to import than the index to open.
+# Strings instead of Paths: importing pathlib takes longer than opening the index.
 SHIPPED = data_file("releases.idx")
 EARLIER = data_file("earlier_releases.idx")
 """The releases before those of `SHIPPED`: no installer has a wheel of them for a CPython that is still maintained. They
@@ -34,7 +34,7 @@ SUFFIX = ".idx"
 
 
 class ReleaseIndex:
-    """Builds of torch and what each exports.
+    """Torch builds and their exports.
 
     Attributes:
         tables: the files of Linux, the shipped one first, and the user's own. Where two have a build of the same key,
@@ -104,14 +104,14 @@ class ReleaseIndex:
         return (stable or list(known))[-1]
 
     def resolve(self, spec: str, machine: str = "x86_64") -> Build:
-        """The build that a user means.
+        """Find the build that a user specified.
 
         Args:
-            spec: a version as PEP 440 reads it (`2.6`, `2.6.0`, `2.6.0+cu124`), or a key (`2.6.0+cu124-x86_64`). A
-                version without a label means the shipped build of that version before the user's own ones.
+            spec: a version as in PEP 440 (`2.6`, `2.6.0`, `2.6.0+cu124`), or a key (`2.6.0+cu124-x86_64`). A version
+                without a label selects the shipped build of that version before the user's own.
 
         Raises:
-            UnknownBuild: no such build; the message lists what is known.
+            UnknownBuild: there is no such build; the message lists the known ones.
         """
         known = self.builds(machine)
         for build in (*known, *self.builds()):
@@ -151,18 +151,18 @@ class ReleaseIndex:
     def lookup(
         self, names: Iterable[str], machine: str = "x86_64", *, of_others: bool = False
     ) -> dict[str, SymbolHistory]:
-        """Histories of those names that some build of the architecture exports.
+        """Histories of the names that some build of the architecture exports.
 
-        A name that is absent was never exported, unless `known_omitted` has a reason.
+        A name without a history was never exported, unless `known_omitted` has a reason.
 
         Args:
-            of_others: also of names that are another project's by `known_omitted` (the C++ standard library, MKL, ...)
-                and are exported all the same. Resolution needs them; the ranges of torch releases do not: builds up to
-                2.6 export `operator delete`, say.
+            of_others: include names of other projects by `known_omitted` (the C++ standard library, MKL, ...) that are
+                exported all the same. Resolution needs them; ranges of torch releases do not: builds up to 2.6 export
+                `operator delete`, for example.
         """
         chosen = recorded if of_others else _is_torchs_own
         wanted = [name for name in names if chosen(name)]
-        # The files of a run ask for much the same names.
+        # The files of a run look up many of the same names.
         kept = self._names.setdefault(machine, {})
         absent = [name for name in wanted if name not in kept]
         if absent:
@@ -179,12 +179,12 @@ class ReleaseIndex:
             found[name] = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
 
     def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
-        """The history of one name; None where no build of the architecture exports it."""
+        """The history of one name; None if no build of the architecture exports it."""
         return self.lookup((name,), machine).get(name)
 
     def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> tuple[SymbolHistory, ...]:
-        """Names that start with `prefix`, sorted, at most `limit`: the same entity with other parameters, say."""
-        # A diagnosis asks for the same prefix for the target and for the releases.
+        """Names that start with `prefix`, sorted, at most `limit`; used to find an entity with other parameters."""
+        # A diagnosis searches the same prefix for the target and for the releases.
         known = self._prefixes.get((prefix, machine, limit))
         if known is None:
             known = self._prefixes[prefix, machine, limit] = self._with_prefix(prefix, machine, limit)
@@ -209,7 +209,7 @@ class ReleaseIndex:
         return tuple(found)
 
     def exports(self, build: Build, name: str) -> ReleaseExport | None:
-        """What `build` exports under `name`, be the name torch's own or not."""
+        """The export of `name` by `build`, whether or not the name is torch's own."""
         if not recorded(name):
             return None
         kept = self._names.setdefault(build.machine, {})
@@ -220,14 +220,14 @@ class ReleaseIndex:
         return None if history is None or place is None else history.exports[place]
 
     def known_omitted(self, name: str) -> Omission | None:
-        """Why a name is not torch's own, so that its absence from a history says nothing; None where absence says that
-        no build exports it."""
+        """Why a name is not torch's own, so that its absence from the histories means nothing; None if its absence
+        means that no build exports it."""
         return omission(name)
 
     # --- vtables ------------------------------------------------------------------------------------------------
 
     def vtable(self, name: str, build: Build) -> tuple[VtableWord, ...] | None:
-        """The words of a vtable of a build, in order.
+        """The words of a vtable of a build, in order; None if the build has no such vtable.
 
         Args:
             name: of the vtable (`_ZTVN5torch8autograd4NodeE`) or of the class (`N5torch8autograd4NodeE`).
@@ -245,7 +245,7 @@ class ReleaseIndex:
         return ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
 
     def _position_of(self, build: Build) -> int | None:
-        """Where a build stands among those of its architecture."""
+        """Index of a build among those of its architecture."""
         places = self._places.get(build.machine)
         if places is None:
             places = self._places[build.machine] = {e.key: at for at, e in enumerate(self.builds(build.machine))}
@@ -269,7 +269,7 @@ class ReleaseIndex:
         return ordered
 
     def _history(self, name: str, numbers: tuple[int, ...], machine: str) -> SymbolHistory | None:
-        """Names share few thousand histories, so each is put together once."""
+        """Names share a few thousand histories, so each is built once."""
         key = (machine, numbers)
         exports = self._histories.get(key)
         if exports is None:
@@ -293,20 +293,20 @@ def _is_torchs_own(name: str) -> bool:
 
 
 def is_earlier(spec: str, index: ReleaseIndex) -> bool:
-    """Whether a version of torch is older than every build of an index that was opened without the earlier ones."""
+    """Whether a torch version is older than every build of an index that was opened without the earlier ones."""
     at, first = order(spec), order(index.tables[0].builds[0].torch)
     return is_version(spec) and at is not None and first is not None and at < first
 
 
 def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
-    """The shipped index together with the user's own.
+    """Open the shipped index together with the user's own.
 
     Args:
-        user: index files, or directories of them (`*.idx`); a directory that is not there has none.
-        earlier: with the releases before 1.13 too.
+        user: index files, or directories of them (`*.idx`); a missing directory counts as empty.
+        earlier: whether to include the releases before 1.13.
 
     Raises:
-        UnreadableFile: a file is damaged, or of a later format.
+        UnreadableFile: a file is damaged, or has a later format.
     """
     files: list[str] = []
     for given in user:
@@ -317,7 +317,7 @@ def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
 
 
 def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
-    """What `open_index` opened, with the releases before 1.13 too; the two share what they have read.
+    """Add the releases before 1.13 to an index from `open_index`; both share what they have read.
 
     Raises:
         UnreadableFile: as `open_index`.

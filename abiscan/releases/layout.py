@@ -1,7 +1,7 @@
-"""How a record lies in memory, and in what two layouts of it differ.
+"""Memory layouts of records, and differences between two of them.
 
-An enumeration is kept as if it were a record: what is compiled into a file are the numbers of its enumerators, as the
-offsets of fields are.
+An enumeration is stored like a record: the numbers of its enumerators are compiled into a file like the offsets of
+fields.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from msgspec import Struct
 
 
 class Field(Struct, frozen=True, array_like=True):
-    """One field or base of a record.
+    """A field or base of a record.
 
     Attributes:
-        offset: in bits from the start of the record; of an enumerator its value.
-        name: empty for a base; of a record within a field whose type is not torch's, the name of that field.
-        record: qualified name of the record of torch that lies there by value, or of which a container that lies there
-            has elements; empty for all else.
+        offset: in bits from the start of the record; for an enumerator, its value.
+        name: empty for a base; for a record within a field of a type that is not torch's, the name of that field.
+        record: qualified name of the torch record stored there by value, or of the elements of a container stored
+            there; otherwise empty.
     """
 
     offset: int
@@ -30,7 +30,7 @@ class Layout(Struct, frozen=True, array_like=True):
     """One layout of a record (Itanium C++ ABI, section 2.4).
 
     Attributes:
-        size, align: in bytes; 0 of an enumeration.
+        size, align: in bytes; 0 for an enumeration.
         fields: in the order of their offsets.
     """
 
@@ -49,13 +49,13 @@ class Layout(Struct, frozen=True, array_like=True):
 
 
 class LayoutChange(Struct, frozen=True):
-    """In what a record's layout differs between two builds.
+    """Differences between the layouts of a record in two builds.
 
     Attributes:
-        moved: the first field of the old layout that is elsewhere, or gone; None where none is.
-        came: the first field that only the new one has; None where it has none.
-        old_places, new_places: offset of each field in bits, those of bases among them.
-        inner: of a record that both hold by value and that differs itself; the first of another size, if there is one.
+        moved: the first field of the old layout that moved or is missing; None if there is none.
+        came: the first field that only the new layout has; None if there is none.
+        old_places, new_places: offset of each field in bits, including those of bases.
+        inner: change of a record that both contain by value; the first with another size, if there is one.
     """
 
     record: str
@@ -72,26 +72,26 @@ Layouts = Callable[[str], Layout | None]
 
 
 def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str] = frozenset()) -> LayoutChange | None:
-    """How a record differs between two builds; None where every byte means the same, or a build lacks the record.
+    """The change of a record between two builds; None if every byte means the same or a build lacks the record.
 
     Args:
-        within: records that are being compared already: one may have elements of its own kind.
+        within: records that are already being compared: a record may have elements of its own type.
     """
     before, after = old(record), new(record)
     if before is None or after is None:
         return None
     places, later = _places(record, old), _matched(record, old, new)
     moved = next((name for name, place in places.items() if later.get(name) != place), None)
-    # A further member of a union lies where others lie, and moves none.
+    # An added member of a union shares its offset with others and moves none.
     kept = {later.get(name) for name in places}
     came = next((name for name, place in later.items() if name not in places and place not in kept), None)
     if before.is_enumeration:
-        came = None  # Nobody who is compiled already hands over the new one.
+        came = None  # files that are already compiled do not use it
     around = within | {record}
     holds = dict.fromkeys(field.record for field in before.fields if field.record and field.record not in around)
     held = [change_of(each, old, new, within=around) for each in holds if not _is_enumeration(each, old)]
     changed = [each for each in held if each is not None]
-    # One that grew or shrank is why the fields behind it moved.
+    # An inner record of another size is the reason why later fields moved.
     inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))
     if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
         return None
@@ -99,14 +99,14 @@ def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str]
 
 
 def _is_enumeration(record: str, layouts: Layouts) -> bool:
-    """Whether it is one: a field of its type lies where it lay, whatever its numbers mean."""
+    """Whether it is an enumeration: a field of its type stays in place, whatever its numbers mean."""
     layout = layouts(record)
     return layout is not None and layout.is_enumeration
 
 
 def _matched(record: str, old: Layouts, new: Layouts) -> dict[str, int]:
-    """`_places` of the new layout, under the old name where a field has another one and lies where it lay, with the
-    same records in it: what it is called is not compiled into anybody."""
+    """`_places` of the new layout. A renamed field that stays in place, with the same records in it, has its old name:
+    field names are not compiled into files."""
     places, later = _places(record, old), _places(record, new)
     gone = {places[name]: name for name in places if name not in later}
     found = {}
@@ -123,7 +123,7 @@ def _held(record: str, name: str, layouts: Layouts) -> set[str]:
 
 
 def _places(record: str, layouts: Layouts) -> dict[str, int]:
-    """Offset of each field in bits, those of bases among them: a field that went into a base lies where it lay."""
+    """Offset of each field in bits, including those of bases: a field that moved into a base stays in place."""
     places: dict[str, int] = {}
     layout = layouts(record)
     for field in layout.fields if layout is not None else ():
@@ -136,7 +136,7 @@ def _places(record: str, layouts: Layouts) -> dict[str, int]:
 
 
 def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> bool:
-    """Whether code that reads one of these fields, as the old layout has it, reads other bytes of the new one."""
+    """Whether code that reads one of these fields by the old layout reads other bytes in the new one."""
     before, after = old(record), new(record)
     if before is None or after is None:
         return False

@@ -1,7 +1,7 @@
-"""The layout index: how the records of torch lay in each release (docs/explanation/layouts.md has the format).
+"""The layout index: layouts of torch records in each release (docs/explanation/layouts.md has the format).
 
-It is asked only where a file takes something of torch that may concern a record whose layout changed, so it is a file
-beside the release index, opened late.
+Only files that may use a record with a changed layout need it, so it is separate from the release index and opened
+late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAGIC = b"\x89ABILAY\n"
 FORMAT_VERSION = 2
 SHIPPED = data_file("layouts.idx")
 SUFFIX = ".layouts"
-# The layouts are those of this architecture; `machine_layouts` has others.
+# Architecture of the layouts; `machine_layouts` has others.
 MACHINE = "x86_64"
 _PREAMBLE = 16
 _MAX_UNPACKED = 1 << 26
@@ -32,12 +32,12 @@ _RECORDS_A_BLOCK = 64
 
 
 class Trace(Struct, frozen=True):
-    """What the headers tell of who imports a function.
+    """What the headers show about the code that imports a function.
 
     Attributes:
-        fields: record -> the fields that every inline function of the headers which calls the import reads.
-        only_inline: the import is not public: no other code may call it.
-        result: the record that it returns by value, into room of its caller's; empty for none.
+        fields: record -> the fields that every inline function in the headers that calls the import reads.
+        only_inline: whether the import is not public, so no other code may call it.
+        result: the record that it returns by value, in memory of its caller; empty for none.
     """
 
     fields: Mapping[str, tuple[str, ...]]
@@ -50,16 +50,16 @@ class LayoutTable:
 
     Attributes:
         releases: oldest first.
-        read_from: release -> the one of the same headers whose layouts stand for it; itself where its own were read,
-            empty where its assertions alone are known.
+        read_from: release -> the release with the same headers whose layouts are used; itself if its own were read,
+            empty if only its assertions are known.
         data: the bytes of the file.
-        compared: answers of `layout.is_moved` by record, fields and both numbers, for who asks it of many releases.
+        compared: cached results of `layout.is_moved` by record, fields and both numbers.
 
     Args:
-        data: its contents, where it is no file.
+        data: its contents, if it is not a file.
 
     Raises:
-        UnreadableFile: no layout index, a damaged one, or one of a later format.
+        UnreadableFile: it is not a layout index, is damaged, or has a later format.
     """
 
     def __init__(self, path: str | os.PathLike[str], data: bytes | None = None) -> None:
@@ -94,20 +94,20 @@ class LayoutTable:
 
     @cached_property
     def changing(self) -> Mapping[str, str]:
-        """Records that have more than one layout: qualified name -> their numbers as text (`number`)."""
+        """Records with more than one layout: qualified name -> their numbers as text (`number`)."""
         return self._changing_lines()
 
     @property
     def headers(self) -> LayoutTable:
-        """The table that has the assertions of the headers."""
+        """The table with the assertions of the headers."""
         return self
 
     def _changing_lines(self) -> Mapping[str, str]:
         return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n") if line)
 
     def number(self, record: str, release: str) -> int:
-        """The number of a changing record's layout in a release, the same where no byte differs, what it holds by value
-        included; 0 where it is not known."""
+        """The number of a changing record's layout in a release: equal if no byte differs, including those of records
+        that it contains by value; 0 if unknown."""
         numbers = self._numbers.get(record)
         if numbers is None:
             try:
@@ -122,7 +122,7 @@ class LayoutTable:
         return dict(line.split("\t", 1) for line in self._section(self._traces).split("\n") if line)
 
     def trace(self, name: str) -> Trace | None:
-        """What the import of a mangled name tells; None where it tells nothing."""
+        """The trace of an import by mangled name; None if there is none."""
         line = self._trace_lines.get(name)
         if line is None:
             return None
@@ -132,7 +132,7 @@ class LayoutTable:
 
     @property
     def traces(self) -> Mapping[str, Trace]:
-        """All of them, by mangled name."""
+        """All traces, by mangled name."""
         found = ((name, self.trace(name)) for name in self._trace_lines)
         return {name: trace for name, trace in found if trace is not None}
 
@@ -141,7 +141,7 @@ class LayoutTable:
         return dict(line.split("\t", 1) for line in self._section(self._assertions).split("\n") if line)
 
     def asserting(self, seen: Assertion) -> int:
-        """A bit for each release whose headers have what a file has (`releases_in`); 0 for what no header has."""
+        """A bit for each release whose headers have the assertion of a file (`releases_in`); 0 if no header has it."""
         found = 0
         for each, releases in self._assertions_of(seen.header, seen.condition):
             if each.is_at(seen):
@@ -149,12 +149,12 @@ class LayoutTable:
         return found
 
     def releases_in(self, bits: int) -> tuple[str, ...]:
-        """The releases of these bits, the lowest the oldest."""
+        """The releases of these bits; the lowest bit is the oldest."""
         return tuple(release for at, release in enumerate(self.releases) if bits >> at & 1)
 
     @property
     def assertions(self) -> Mapping[str, tuple[Assertion, ...]]:
-        """All of them, by release."""
+        """All assertions, by release."""
         found: dict[str, list[Assertion]] = {release: [] for release in self.releases}
         for header in self._assertion_lines:
             for each, bits in self._assertions_of(header):
@@ -163,12 +163,12 @@ class LayoutTable:
         return {release: tuple(each) for release, each in found.items()}
 
     def _assertions_of(self, header: str, condition: int | None = None) -> Sequence[tuple[Assertion, int]]:
-        """Those of a header, or those of one condition, and the bits of the releases that have each."""
+        """Assertions of a header, optionally with one condition, and the bits of the releases that have each."""
         known = self._asserted.get((header, condition))
         if known is None:
             known = self._asserted[header, condition] = []
             line = self._assertion_lines.get(header)
-            # A header has hundreds, of which a file has one or two.
+            # A header has hundreds, of which a file uses one or two.
             marked = "" if condition is None else f" {condition:x} "
             for each in line.split("\t") if line is not None else ():
                 if marked not in each:
@@ -183,7 +183,7 @@ class LayoutTable:
 
     @cached_property
     def by_last_name(self) -> Mapping[str, tuple[str, ...]]:
-        """Unqualified name without template arguments -> the changing records of that name."""
+        """Unqualified name without template arguments -> changing records of that name."""
         found: dict[str, tuple[str, ...]] = {}
         for record in self.changing:
             last = record.partition("<")[0].rpartition("::")[2]
@@ -191,7 +191,7 @@ class LayoutTable:
         return found
 
     def layout(self, record: str, release: str) -> Layout | None:
-        """The layout of a record in a release; None where it is not known."""
+        """The layout of a record in a release; None if unknown."""
         return self._layouts_of(record).get(self.read_from.get(release, ""))
 
     def records(self) -> Iterator[tuple[str, Mapping[str, Layout]]]:
@@ -260,13 +260,13 @@ def pack(
     assertions: Mapping[str, Iterable[Assertion]],
     base: LayoutTable | None = None,
 ) -> bytes:
-    """The bytes of a layout index; the same layouts always give the same bytes.
+    """The bytes of a layout index; equal layouts give equal bytes.
 
     Args:
-        layouts: release -> record -> layout, of every release whose headers were read.
-        read_from: as `LayoutTable.read_from`, in the order of the releases.
-        assertions: release -> those of its headers.
-        base: what differs from this table alone is kept.
+        layouts: release -> record -> layout, for every release whose headers were read.
+        read_from: as `LayoutTable.read_from`, in release order.
+        assertions: release -> assertions of its headers.
+        base: only differences from this table are written.
     """
     releases = list(read_from)
     records = sorted({record for each in layouts.values() for record in each})
@@ -309,7 +309,7 @@ def pack(
 
 
 def _differing(numbers: Mapping[str, list[int]], releases: Sequence[str], base: LayoutTable) -> dict[str, list[int]]:
-    """The numbers of the records that change otherwise than in another table, or in it alone; sorted."""
+    """Numbers of the records whose changes differ from those in another table, or that only one of both has; sorted."""
     absent = [0] * len(releases)
     found = {}
     for record in sorted({*numbers, *base.changing}):
@@ -321,13 +321,13 @@ def _differing(numbers: Mapping[str, list[int]], releases: Sequence[str], base: 
 
 
 def _partition(numbers: Sequence[int]) -> list[int]:
-    """Which are equal, and which are 0, whatever the numbers."""
+    """The equality pattern of the numbers: which are equal and which are 0."""
     order: dict[int, int] = {0: 0}
     return [order.setdefault(number, len(order)) for number in numbers]
 
 
 def _numbers(records: Iterable[str], builds: Sequence[Mapping[str, Layout]]) -> dict[str, list[int]]:
-    """For each record the number of its layout in each build, 0 for none: equal where no byte means something else."""
+    """For each record the number of its layout in each build, 0 for none; equal if no byte has another meaning."""
     found = {}
     unsteady = _unsteady(builds)
     for record in records:
@@ -349,7 +349,7 @@ def _numbers(records: Iterable[str], builds: Sequence[Mapping[str, Layout]]) -> 
 
 
 def _unsteady(builds: Iterable[Mapping[str, Layout]]) -> frozenset[str]:
-    """The records that have more than one layout, or hold one that does."""
+    """Records with more than one layout, or that contain one with more."""
     held_by: dict[str, set[str]] = {}
     known: dict[str, Layout] = {}
     found = []
@@ -380,7 +380,7 @@ def _line(record: str, layouts: Sequence[Layout | None]) -> str:
 
 
 def _assertion_lines(releases: Sequence[str], assertions: Mapping[str, Iterable[Assertion]]) -> Iterator[str]:
-    """For each header a line: its name, then `first last condition releases` of each assertion, in hexadecimal."""
+    """A line for each header: its name, then `first last condition releases` of each assertion, in hexadecimal."""
     found: dict[tuple[str, int, int, int], int] = {}
     for at, release in enumerate(releases):
         for each in assertions.get(release, ()):

@@ -1,7 +1,7 @@
-"""The layouts of another architecture than x86-64: a table of what differs there, over the table of x86-64.
+"""Layouts of other architectures than x86-64: a table of differences over the table of x86-64.
 
-Nearly all records lie alike wherever pointers have 64 bits (Itanium C++ ABI); one that holds a `std::mutex`, of 40
-bytes on x86-64 and 48 on AArch64, doesn't. Traces and assertions are of headers, which are the same.
+Nearly all records have the same layout on every 64-bit architecture (Itanium C++ ABI), except for example those with a
+`std::mutex`, which has 40 bytes on x86-64 and 48 on AArch64. Traces and assertions depend only on the headers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SHIPPED_BESIDE = {"aarch64": data_file("layouts-aarch64.idx")}
 
 
 class MachineLayouts(LayoutTable):
-    """The table of one more architecture.
+    """The table of another architecture.
 
     Args:
-        path: of what differs: each record there has all of its layouts, each of its `changing` all of its numbers.
+        path: the differences: each record there has all of its layouts, each of its `changing` all of its numbers.
         base: the table of x86-64.
 
     Raises:
@@ -47,11 +47,11 @@ class MachineLayouts(LayoutTable):
         return dict(self.records())
 
     def _changing_lines(self) -> Mapping[str, str]:
-        # One that changes on one of the two alone has one number on the other.
+        # A record that changes on only one of them has a single number on the other.
         return {**self._base.changing, **self._own_changing}
 
     def number(self, record: str, release: str) -> int:
-        """As `LayoutTable.number`; 0 where the release was not read for this architecture."""
+        """As `LayoutTable.number`; 0 if the release was not read for this architecture."""
         if not self.read_from.get(release):
             return 0
         return super().number(record, release) if record in self._own_changing else self._base.number(record, release)

@@ -1,4 +1,4 @@
-"""How a file fares on every released build, by the index alone."""
+"""The outcome of a file on every released build, from the index alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from abiscan.releases.omission import recorded
 
 
 class SiblingNeeds(Struct, frozen=True):
-    """What a library of the file's own package wants of torch, which the file needs.
+    """Torch imports of a library of the file's own package that the file needs.
 
     Attributes:
         library: its file name.
@@ -36,11 +36,11 @@ class SiblingNeeds(Struct, frozen=True):
 
 
 class TorchNeeds(Struct, frozen=True):
-    """What a file wants of torch.
+    """Torch imports of a file.
 
     Attributes:
-        names: its strong, relocated imports that are torch's by their spelling, and that nothing else in scope exports.
-        own_names: those of no known home, which nothing in scope exports unless torch does.
+        names: its strong, relocated imports that are torch's by their spelling and that nothing else in scope exports.
+        own_names: imports of unknown owner that nothing in scope exports unless torch does.
         libraries: sonames of torch libraries among its needed ones.
         machine: the file's architecture.
         scope: sonames of torch libraries that it or its siblings need: with what these load, its scope.
@@ -63,7 +63,7 @@ class TorchNeeds(Struct, frozen=True):
 
 
 class Matrix(Struct, frozen=True):
-    """Verdicts over all builds of one architecture.
+    """Outcomes on all builds of one architecture.
 
     Attributes:
         verdicts: oldest build first.
@@ -92,12 +92,13 @@ def build_matrix(
     """Resolve the needs against every known build of the file's architecture.
 
     Args:
-        reasons: say in a word why a build fails; a caller that needs `exporting` alone saves the time.
-        target: key of a build of which it is said in any case.
-        otherwise: why a build fails the file for what is not torch's, in a word; empty where it does not.
+        reasons: whether to compute the short reason of each failure; a caller that needs only `exporting` saves the
+            time.
+        target: key of a build whose reason is always computed.
+        otherwise: short reason why the file fails on a build for something other than torch; empty if it does not.
     """
     builds = index.builds(needs.machine)
-    # Most builds have the libraries of the one before.
+    # Most builds have the libraries of the previous one.
     scope_in = {libraries: in_scope(needs.scope, libraries) for libraries in {build.libraries for build in builds}}
     scope = [
         frozenset(build.libraries) if build.is_global or needs.all_libraries else scope_in[build.libraries]
@@ -109,7 +110,7 @@ def build_matrix(
     open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
     masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
     everywhere = (1 << len(builds)) - 1
-    # Names that some build lacks; the others need no look per build.
+    # Names that some build lacks; the others need no check per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
     known = _Known(masks, frozenset(histories), {})
     linked = everywhere
@@ -130,16 +131,19 @@ def build_matrix(
         fits.append(exporting)
         state, reason = ReleaseState.LOADS, ""
         if not exporting:
-            asked = reasons or build.key == target
-            state, reason = ReleaseState.FAILS, _reason(build, position, missing, lacking, known) if asked else ""
+            wants_reason = reasons or build.key == target
+            state, reason = (
+                ReleaseState.FAILS,
+                _reason(build, position, missing, lacking, known) if wants_reason else "",
+            )
         elif broken := next((each.library for each, mask in siblings if not mask & bit), None):
             state, reason = ReleaseState.FAILS, f"{broken} fails"
         elif not linked & bit:
             state, reason = ReleaseState.FAILS, "not linked to it"
-        elif nobodys := tuple(name for name, mask in own.items() if not mask & bit):
-            exported = [own[name] for name in nobodys if own[name]]
-            reason = _change(position, exported) if len(exported) == len(nobodys) else "exported by none of them"
-            state, missing = ReleaseState.FAILS, nobodys
+        elif unexported := tuple(name for name, mask in own.items() if not mask & bit):
+            exported = [own[name] for name in unexported if own[name]]
+            reason = _change(position, exported) if len(exported) == len(unexported) else "exported by none of them"
+            state, missing = ReleaseState.FAILS, unexported
         elif otherwise is not None and (why := otherwise(build)):
             state, reason = ReleaseState.FAILS, why
         elif needs.gpu_libraries and not is_open and (gpu := unfit_gpu(needs.gpu_libraries, build.provided_libraries)):
@@ -187,8 +191,8 @@ def _masks(
 
 
 def _in_scope(histories: Mapping[str, SymbolHistory], scope: Sequence[frozenset[str]]) -> dict[str, int]:
-    """Name -> bit i where a library that build i has in the file's scope exports it."""
-    # Names share few histories, which the index keeps, so each is looked at once.
+    """Name -> bit i if a library of build i in the file's scope exports it."""
+    # Names share few histories, which the index caches, so each is processed once.
     known: dict[int, int] = {}
     for history in histories.values():
         if id(history.exports) not in known:
@@ -207,7 +211,7 @@ def _sibling_mask(
     scope: Sequence[frozenset[str]],
     open_to_cuda: int,
 ) -> int:
-    """The builds that export everything that a library of the file's package wants."""
+    """The builds that export all imports of a library of the file's package."""
     names = tuple(filter(recorded, sibling.names))
     histories = index.lookup(names, builds[0].machine, of_others=True) if builds else {}
     reached = _in_scope(histories, scope)
@@ -226,7 +230,7 @@ def _sibling_mask(
 def releases_exporting(
     names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()
 ) -> ReleaseRanges:
-    """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
+    """The versions with a build that exports all of `names` and ships the torch `libraries` that a file needs."""
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
     wanted = [n for n in names if recorded(n)]
@@ -238,8 +242,8 @@ def releases_exporting(
 
 
 class _Known(Struct, frozen=True):
-    """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string (as
-    far as it was asked for)."""
+    """Facts about the names, looked up once for all builds: their builds, whether any exports them, their std::string
+    ABI (as far as needed)."""
 
     masks: dict[str, int]
     exported: frozenset[str]
@@ -247,13 +251,13 @@ class _Known(Struct, frozen=True):
 
 
 def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
-    """The reason in a word, the one that explains most."""
+    """The short reason that explains most of the failure."""
     if lacking:
         kind = ACCELERATOR_LIBRARIES.get(f"{torch_stem(lacking[0])}.so")
         if kind is None:
             return f"has no {lacking[0]}"
         if {"CUDA": build.cuda, "ROCm": build.hip}.get(kind):
-            # libtorch_cuda came in 1.5, libtorch_cuda_linalg in 1.12.
+            # libtorch_cuda was added in 1.5, libtorch_cuda_linalg in 1.12.
             return f"has no {lacking[0]}"
         return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
     exported = [n for n in missing if n in known.exported]
@@ -271,7 +275,7 @@ def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequen
 
 
 def _change(position: int, masks: Sequence[int]) -> str:
-    """Why a build lacks names that others export, by which of them do."""
+    """Why a build lacks names, from the position of the builds that export them."""
     below, above = (1 << position) - 1, ~((1 << position + 1) - 1)
     if all(m & above and not m & below for m in masks):
         return "symbols added later"

@@ -20,7 +20,7 @@ _TOGETHER = ".together"
 
 
 def layouts_of(machine: str, directory: str | None) -> LayoutTable | None:
-    """The layouts of an architecture; None for one of which none are known.
+    """The layouts of an architecture; None if none are known.
 
     Raises:
         UnreadableFile: as `open_layouts`.
@@ -41,10 +41,10 @@ def _layouts_beside(machine: str, base: LayoutTable) -> LayoutTable | None:
 
 @functools.cache
 def open_layouts(directory: str | None) -> LayoutTable:
-    """The shipped layouts of x86-64, with those that the user added.
+    """Open the shipped layouts of x86-64 together with those that the user added.
 
     Args:
-        directory: of the user's index; it need not be there.
+        directory: of the user's index; it may not exist.
 
     Raises:
         UnreadableFile: an index is damaged.
@@ -53,13 +53,13 @@ def open_layouts(directory: str | None) -> LayoutTable:
     if not own:
         return LayoutTable(SHIPPED)
     tables = [LayoutTable(SHIPPED), *map(LayoutTable, own)]
-    # Putting them together takes seconds: what was kept serves until a file is another one.
+    # Merging takes seconds: the merged file is cached until one of its sources changes.
     file = os.path.join(
         os.path.dirname(own[0]), f"layouts-{zlib.crc32(b''.join(t.data for t in tables)):08x}{_TOGETHER}"
     )
     if os.path.exists(file):
         return LayoutTable(file)
-    packed = _together(tables)
+    packed = _merge(tables)
     with suppress(OSError):
         unfinished = f"{file}.{os.getpid()}"
         with open(unfinished, "wb") as out:
@@ -71,7 +71,7 @@ def open_layouts(directory: str | None) -> LayoutTable:
     return LayoutTable(file, packed)
 
 
-def _together(tables: Sequence[LayoutTable]) -> bytes:
+def _merge(tables: Sequence[LayoutTable]) -> bytes:
     layouts: dict[str, dict[str, Layout]] = {}
     read_from: dict[str, str] = {}
     assertions: dict[str, tuple[Assertion, ...]] = {}

@@ -1,5 +1,5 @@
-"""pip, asked for one wheel: the only place that runs it. It goes by the user's own configuration (indexes, proxies,
-credentials), takes wheels alone, and so runs no code of what it fetches."""
+"""Downloads one wheel with pip: the only place that runs pip. It uses the user's own configuration (indexes, proxies,
+credentials), accepts only wheels, and so runs no code of what it downloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from abiscan.child_processes import DEVNULL, TimeoutExpired, run_module
 from abiscan.errors import AbiscanError
 from abiscan.model.limits import MAX_PIP_SECONDS, MIN_RATE, PIP_RATE_SECONDS
 
-# What pip or urllib3 say, mostly as warnings, before they end with "no matching distribution".
+# Messages of pip or urllib3, mostly warnings, before "no matching distribution".
 _UNREACHABLE = re.compile(
     r"Name or service not known|Temporary failure in name resolution|Failed to (?:establish a new connection|resolve)"
     r"|Connection(?:Error| refused| aborted| reset)|Network is unreachable|Max retries exceeded|ProxyError|SSLError"
@@ -27,13 +27,13 @@ _NO_PIP = re.compile(r"No module named '?pip\b")
 
 
 class Fetched(Struct, frozen=True):
-    """What pip did.
+    """Result of a download.
 
     Attributes:
-        wheel: the file; None where there is none.
-        reason: why not, in pip's own last words.
-        offered: the versions that the index has, as pip lists them; empty where it has none, or was not asked.
-        unreachable: nobody answered: whether there is such a wheel is not known.
+        wheel: the file; None if there is none.
+        reason: why there is none, in pip's own last line.
+        offered: the versions that the index has, as listed by pip; empty if it has none or was not reached.
+        unreachable: no server answered, so it is unknown whether there is such a wheel.
     """
 
     wheel: Path | None
@@ -43,10 +43,10 @@ class Fetched(Struct, frozen=True):
 
 
 class _Growth:
-    """Whether what pip has fetched grows: pip itself limits the time of one read alone.
+    """Checks whether the download grows: pip itself only limits the time of one read.
 
     Attributes:
-        stalled: what `is_stalled` last said.
+        stalled: the last result of `is_stalled`.
     """
 
     def __init__(self, unfinished: Path) -> None:
@@ -55,7 +55,7 @@ class _Growth:
         self._since, self._size = time.monotonic(), 0
 
     def is_stalled(self) -> bool:
-        """Whether fewer bytes came over a window of time than a server may send (SECURITY.md)."""
+        """Whether fewer bytes arrived in a period than a server must send (SECURITY.md)."""
         now = time.monotonic()
         if now - self._since > PIP_RATE_SECONDS:
             size = sum(_size(path) for path in self._unfinished.rglob("*"))
@@ -74,15 +74,15 @@ def _size(path: Path) -> int:
 def pip_download(
     requirement: str, into: Path, *, python: str, platforms: Sequence[str], abis: Sequence[str] = (), quiet: bool
 ) -> Fetched:
-    """Fetch the wheel of one requirement, without its dependencies.
+    """Download the wheel of one requirement, without its dependencies.
 
     Args:
         requirement: a name with a version, or the URL of a wheel; never an option.
         into: an existing directory without wheels.
-        python: which CPython the wheel must be for, as `311`.
-        platforms: platform tags that may be taken.
-        abis: ABI tags that may be taken; those of the Python where none is named.
-        quiet: no progress bar; pip draws it on stderr otherwise.
+        python: the CPython of the wheel, such as `311`.
+        platforms: accepted platform tags.
+        abis: accepted ABI tags; if empty, those of the Python.
+        quiet: no progress bar; otherwise pip prints it to stderr.
 
     Raises:
         AbiscanError: this Python has no pip.
@@ -115,11 +115,11 @@ def pip_download(
     if _NO_PIP.search(done.stderr):
         raise AbiscanError(f"{sys.executable} has no pip, which fetches: python -m ensurepip")
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    # A traceback follows `ERROR: Exception:`, and ends with what happened.
+    # A traceback follows `ERROR: Exception:`; its last line is the error.
     errors = [line[7:] for line in lines if line.startswith("ERROR: ") and line != "ERROR: Exception:"]
     last = (errors or lines or [f"pip ended with status {done.returncode}"])[-1]
     if last.startswith("ResolutionImpossible"):
-        # Nothing else is installed or asked for, so that only a constraint can stand against it.
+        # Nothing else is installed or requested, so only a constraint can conflict with it.
         last = "a constraint of pip's configuration does not admit it (pip config list)"
     # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
     known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)

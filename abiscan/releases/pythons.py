@@ -1,4 +1,4 @@
-"""Which releases of torch have wheels for which CPython."""
+"""Which torch releases have wheels for which CPython."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
 
-# CPython (major, minor) -> the first and last release with wheels for it on the package index (None: from the first, or
-# to the newest). An installer never puts another release beside a wheel of that Python.
+# CPython (major, minor) -> first and last release with wheels for it on the package index (None: no limit). Other
+# releases cannot be installed with a wheel for that Python.
 _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
     PythonVersion(3, 5): (None, "1.5.1"),
     PythonVersion(3, 6): (None, "1.10.2"),
@@ -24,13 +24,13 @@ _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
 
 
 def with_wheels(release: str) -> tuple[PythonVersion, ...]:
-    """The CPythons of the table that a release has wheels for, oldest first."""
+    """The CPythons of the table for which a release has wheels, oldest first."""
     return tuple(python for python in _RELEASES if installable((release,), python))
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
-    """Those of the known releases (oldest first) that have wheels for a CPython: none for one older than the table's,
-    all for one that the table lacks."""
+    """The known releases (oldest first) with wheels for a CPython: none for one older than the table, all for one that
+    is not in the table."""
     if python < min(_RELEASES):
         return ()
     first, last = _RELEASES.get(python, (None, None))

@@ -1,4 +1,4 @@
-"""Reads the assertions of torch's headers, for the layout index."""
+"""Reads the assertions of torch headers, for the layout index."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_assertions(include: Path) -> tuple[Assertion, ...]:
 
 def _read_header(header: str, text: str) -> Iterator[Assertion]:
     for match in _INVOCATION.finditer(text):
-        # Within a macro, the line is that of the macro's own use.
+        # Within a macro, the line is that of the use of the macro.
         line_start = text.rfind("\n", 0, match.start()) + 1
         if text.startswith("#", line_start) or text[line_start - 2 : line_start - 1] == "\\":
             continue

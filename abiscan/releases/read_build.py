@@ -1,7 +1,7 @@
-"""A torch wheel or directory to the facts that the index records of it. Nothing of it is executed.
+"""Reads what the index records from a torch wheel or directory. None of its code is run.
 
-Two steps, so that the first one's result can be kept: `read_build` copies what the libraries say (`RawBuild`), and
-`assemble` decides what of it the index records.
+There are two steps, so that the result of the first can be stored: `read_build` copies the contents of the libraries
+(`RawBuild`), and `assemble` selects what the index records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Progress = Callable[[str], None]
 
 
 class RawLibrary(Struct, frozen=True):
-    """What one of torch's libraries exports; types and bindings in the words of `model.SymbolType`/`SymbolBinding`."""
+    """Exports of one torch library; types and bindings as in `model.SymbolType`/`SymbolBinding`."""
 
     soname: str | None
     needed: tuple[str, ...]
@@ -51,13 +51,13 @@ class RawLibrary(Struct, frozen=True):
 
 
 class RawBuild(Struct, frozen=True):
-    """What a wheel, archive or directory holds.
+    """Contents of a wheel, archive or directory.
 
     Attributes:
         source: file name; sha256: of the file, None for a directory.
-        version_text: of torch/version.py, or of libtorch's build-version.
-        libraries: torch's own, by path inside of the source.
-        others: file names and sonames of everything else that is shipped.
+        version_text: content of torch/version.py, or of libtorch's build-version.
+        libraries: torch's own, by path inside the source.
+        others: file names and sonames of all other shipped libraries.
     """
 
     source: str
@@ -69,7 +69,7 @@ class RawBuild(Struct, frozen=True):
 
 
 def read_build(path: Path, progress: Progress = lambda line: None) -> RawBuild:
-    """Read a torch wheel, a libtorch archive, or a directory that holds torch or libtorch.
+    """Read a torch wheel, a libtorch archive, or a directory with torch or libtorch.
 
     Args:
         progress: called with the name of each library before it is read.
@@ -109,7 +109,7 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
         if not _SHARED.search(base):
             continue
         if not is_of_torch_folder(base):
-            # Others' are recorded by name alone; so is torch/_C*.so, which exports nothing but an entry point.
+            # Other libraries are recorded only by name, as is torch/_C*.so, whose only export is an entry point.
             others.append(base)
             continue
         progress(base)
@@ -127,7 +127,7 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
     if not any(torch_stem(path) == "libc10" for path in libraries):
         raise UnreadableFile(shown, "no torch in it: libc10.so, c10.dll or libc10.dylib is missing")
     if version is None:
-        raise UnreadableFile(shown, "no torch in it: neither torch/version.py nor build-version is there")
+        raise UnreadableFile(shown, "no torch in it: neither torch/version.py nor build-version exists")
     if len(machines) != 1:
         raise UnreadableFile(shown, f"libraries of several architectures: {', '.join(sorted(machines))}")
     with version.open() as stream:
@@ -155,12 +155,12 @@ def _file(name: str, file: Path) -> _Member:
 
 @contextlib.contextmanager
 def _on_disk(member: _Member, shown: str) -> Iterator[Path]:
-    """A file that can be mapped; a member of an archive is unpacked to a temporary one."""
+    """A file that can be mapped; a member of an archive is unpacked to a temporary file."""
     if member.on_disk is not None:
         yield member.on_disk
         return
     if member.size > _MAX_LIBRARY:
-        raise UnreadableFile(shown, f"{member.path} claims {member.size} bytes, more than any library has")
+        raise UnreadableFile(shown, f"{member.path} declares {member.size} bytes, more than any library has")
     with tempfile.NamedTemporaryFile(prefix="abiscan-", suffix=".so") as target:
         left = member.size
         with member.open() as source:
@@ -182,7 +182,7 @@ def _sha256(path: Path) -> str:
 
 
 def assemble(raw: RawBuild) -> BuildExports:
-    """Apply the rule of omission and put a build's libraries together."""
+    """Apply the omission rule and combine the libraries of a build."""
     by_name: dict[str, list[tuple[str, str, str, int]]] = {}
     omitted: dict[Omission, set[str]] = {}
     ordered = sorted(raw.libraries.items(), key=lambda item: _dependency_rank(_soname(*item)))
@@ -210,7 +210,7 @@ def assemble(raw: RawBuild) -> BuildExports:
 
 
 def _export(entries: list[tuple[str, str, str, int]]) -> ReleaseExport:
-    # Strong definitions first, dependencies before dependents among equals.
+    # Strong definitions first, then dependencies before dependents.
     strong = [entry for entry in entries if entry[2] == SymbolBinding.GLOBAL]
     ordered = strong + [entry for entry in entries if entry[2] != SymbolBinding.GLOBAL]
     kind = _KINDS.get(ordered[0][1], ExportKind.OTHER)
@@ -234,7 +234,7 @@ def _dependency_rank(soname: str) -> tuple[int, str]:
 def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:
     version, cuda, hip, revision = _version_facts(raw)
     public, _, label = version.partition("+")
-    # Up to 1.2 version.py has the toolkit's third number too: 10.0.130.
+    # Up to 1.2 version.py has the third number of the toolkit version too: 10.0.130.
     toolkit = "".join(cuda.split(".")[:2]) if cuda else ""
     variant = label.replace("-", ".") or (f"cu{toolkit}" if toolkit else f"rocm{hip}" if hip else "cpu")
     tags = raw.source[:-4].split("-")[-3:] if raw.source.endswith(".whl") else []
@@ -257,7 +257,8 @@ def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:
 
 
 def _version_facts(raw: RawBuild) -> tuple[str, str | None, str | None, str | None]:
-    """(version, cuda, hip, revision) of torch/version.py, which assigns literals, or of libtorch's build-version."""
+    """(version, cuda, hip, revision) from torch/version.py, which assigns literals, or from libtorch's
+    build-version."""
     text = raw.version_text.strip()
     values: dict[str, object] = {}
     if re.fullmatch(r"[\w.+-]+", text):
@@ -271,7 +272,7 @@ def _version_facts(raw: RawBuild) -> tuple[str, str | None, str | None, str | No
                     values[target.id] = value.value
     version = values.get("__version__")
     if not isinstance(version, str) or not version:
-        raise UnreadableFile(raw.source, "its version.py states no __version__")
+        raise UnreadableFile(raw.source, "its version.py has no __version__")
 
     def field(name: str) -> str | None:
         value = values.get(name)
@@ -281,8 +282,8 @@ def _version_facts(raw: RawBuild) -> tuple[str, str | None, str | None, str | No
 
 
 def _cxx11_abi(exports: Mapping[str, ReleaseExport]) -> bool | None:
-    """Which std::string libc10 speaks: the abi tag `__cxx11` in its strong functions' names, or `Ss`, which Itanium C++
-    ABI 5.1.8 has for the std::string without it."""
+    """The std::string ABI of libc10: the abi tag `__cxx11` in names of its strong functions, or `Ss`, the abbreviation
+    of the std::string without it (Itanium C++ ABI 5.1.8)."""
     new = old = 0
     for name, export in exports.items():
         if not export.weak and export.library == "libc10.so" and name.startswith("_ZN"):

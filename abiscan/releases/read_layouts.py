@@ -1,9 +1,9 @@
-"""The layouts of torch's records, as Clang lays them out over the headers of a build.
+"""Layouts of torch records, as computed by Clang for the headers of a build.
 
-`-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base, nested
-records indented below the field that holds them. What is no record of torch's (`std::optional<...>`) is taken as one
-field, and the records of torch inside of it as fields of their own; so are the elements of a container, which lie
-elsewhere, but which whoever has the container makes and reads too.
+`-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base; nested
+records are indented below their field. A field of another type (`std::optional<...>`) is one field, and torch records
+inside it are fields of their own. So are the elements of a container: they are stored elsewhere, but code that has the
+container creates and reads them too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from abiscan.errors import AbiscanError
 from abiscan.releases.layout import Field, Layout
 from abiscan.releases.type_text import CONTAINERS, OF_TORCH, elements, template_of
 
-# Headers that an extension includes; between them they hold the records that extensions share with libtorch.
+# Headers that extensions include; together they have the records that extensions share with libtorch.
 HEADERS = (
     "torch/library.h",
     "ATen/ATen.h",
@@ -41,14 +41,14 @@ HEADERS = (
     "ATen/cuda/CUDAGeneratorImpl.h",
     "ATen/cuda/PhiloxCudaState.h",
 )
-# Enumerations whose numbers an extension hands to torch, and the header of each.
+# Enumerations whose numbers an extension passes to torch, and the header of each.
 ENUMERATIONS = {"c10::DispatchKey": "c10/core/DispatchKey.h"}
-# The standard that a release's headers are written for.
+# First release whose headers need C++20.
 CXX20_SINCE = (2, 10)
 CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
 # Clang 14 crashes while it prints the layouts.
 OLDEST_CLANG = 16
-# Of one run of it; torch's headers take some 20.
+# Timeout of one run in seconds; torch's headers take about 20.
 _SECONDS = 300
 
 # "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
@@ -62,16 +62,16 @@ _TAG = re.compile(r"\b(?:class|struct|enum|union) ")
 _BASE = re.compile(r" \((?:primary base|base|virtual base|primary virtual base)\)$")
 _EMPTY = " (empty)"
 _VTABLE_POINTER = re.compile(r"\(.* (?:vtable|vbtable|vftable) pointer\)$")
-# Elements that lie in the record itself: `c10::KernelFunction[4]`, `std::array<c10::KernelFunction, 144>`.
+# Elements stored in the record itself: `c10::KernelFunction[4]`, `std::array<c10::KernelFunction, 144>`.
 _ARRAY = re.compile(r"(?:std::array<)?([\w:<>, ]*?)(?:\[\d+\]|, \d+>)$")
-# Instances of templates over a function, or with longer names, are made for one call within a translation unit.
+# Instances of templates over a function, or with longer names, belong to one call within a translation unit.
 _MAX_NAME = 100
 
 
 def read_dump(lines: Iterable[str]) -> dict[str, Layout]:
-    """The records of torch's namespaces in what Clang printed, by qualified name.
+    """The records of torch's namespaces in Clang's output, by qualified name.
 
-    Local, unnamed and empty records are left out: no other file can share an object of them, or it has no bytes.
+    Local, unnamed and empty records are left out: no other file can share their objects, or they have no bytes.
     """
     found: dict[str, Layout] = {}
     name = ""
@@ -110,9 +110,9 @@ def _is_shared(name: str) -> bool:
 
 
 def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
-    """The fields and bases of one record, and the records of torch that a field of another type holds."""
+    """The fields and bases of one record, and the torch records inside fields of other types."""
     name = ""
-    hidden = 0  # Depth below which all is part of a record of torch that has its own layout; 0 for none.
+    hidden = 0  # Depth below which everything is part of a torch record with its own layout; 0 for none.
     for offset, depth, text in rows:
         if hidden and depth > hidden:
             continue
@@ -130,7 +130,7 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
         record = type_ if type_.startswith(OF_TORCH) and not type_.endswith(("*", "&", ")")) else ""
         if depth == 1:
             name = own
-        # Of a base that is not torch's (std::vector) the parts follow.
+        # The parts of a base that is not torch's (std::vector) follow.
         if record or (depth == 1 and base is None):
             yield Field(offset, name, record)
         if record:
@@ -141,8 +141,8 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
 
 
 def read_enumerators(lines: Iterable[str]) -> Layout | None:
-    """The enumerators in what `-ast-dump` prints of one enumeration: each has the value that is printed below it, else
-    the next one (C++, [dcl.enum])."""
+    """The enumerators in the `-ast-dump` output of one enumeration: each has the value printed below it, otherwise the
+    next one (C++, [dcl.enum])."""
     values: dict[str, int] = {}
     name, following, is_set = "", 0, True
     for line in lines:
@@ -161,11 +161,11 @@ def _run_clang(command: Sequence[str], stdout: int | IO[str] = PIPE) -> Complete
     try:
         return run_tool(command, timeout=_SECONDS, stdout=stdout)
     except Failed as error:
-        raise AbiscanError(f"{command[0]} reads no layouts: {error}") from error
+        raise AbiscanError(f"{command[0]} failed to read layouts: {error}") from error
 
 
 def clang_command() -> str | None:
-    """A Clang in the search path that prints layouts; None where there is none."""
+    """A Clang in the search path that prints layouts; None if there is none."""
     for command in CLANGS:
         found = find_tool(command)
         if found is not None:
@@ -179,17 +179,17 @@ def clang_command() -> str | None:
 def read_headers(
     include: Path, version: str, *, clang: str, extra: Sequence[Path] = (), target: str = ""
 ) -> tuple[dict[str, Layout], tuple[str, ...]]:
-    """The layouts that the headers of one build declare.
+    """Read the layouts that the headers of one build declare.
 
     Args:
         include: `torch/include` of the build.
-        version: its release, which decides the standard of C++.
-        extra: further directories of headers (CPython's, CUDA's).
-        target: the triple that is compiled for (default: this machine's).
+        version: its release, which determines the C++ standard.
+        extra: further include directories (CPython's, CUDA's).
+        target: target triple of the compilation (default: this machine's).
 
     Returns:
-        Layouts by qualified name, those of `ENUMERATIONS` among them; and the headers that were left out, since they
-        are not there or do not compile.
+        Layouts by qualified name, including those of `ENUMERATIONS`; and the headers that were left out because they do
+        not exist or do not compile.
 
     Raises:
         AbiscanError: Clang compiles none of the headers.
@@ -217,11 +217,11 @@ def read_headers(
             if not broken:
                 break
             wanted = [header for at, header in enumerate(wanted, 1) if at not in broken]
-    raise AbiscanError(f"the headers of torch {version} do not compile with {clang}: no layouts are known of it")
+    raise AbiscanError(f"the headers of torch {version} do not compile with {clang}: its layouts are unknown")
 
 
 def _enumerations(command: Sequence[str], source: Path) -> dict[str, Layout]:
-    """Those of `ENUMERATIONS` that the headers have."""
+    """The layouts of `ENUMERATIONS` that the headers have."""
     found = {}
     for name, header in ENUMERATIONS.items():
         source.write_text(f"#include <{header}>\n")

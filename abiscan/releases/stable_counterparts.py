@@ -1,7 +1,7 @@
-"""What torch's stable ABI has in place of its C++ names, from `data/stable_counterparts.toml`.
+"""Replacements for torch's C++ names in its stable ABI, from `data/stable_counterparts.toml`.
 
-The stable ABI: https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html. The table is held against the
-headers of the releases by `tools/check_stable_counterparts.py`.
+The stable ABI: https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html.
+`tools/check_stable_counterparts.py` checks the table against the headers of the releases.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from abiscan.model.migration_plan import CounterpartKind
 
 
 class Counterpart(Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table; the fields are explained at its head.
+    """A row of the table; its head explains the fields.
 
     Attributes:
-        since: the first release whose headers have it; empty where nothing of torch is needed.
+        since: the first release whose headers have it; empty if nothing of torch is needed.
     """
 
     imports: tuple[str, ...]
@@ -41,14 +41,14 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def counterparts() -> tuple[Counterpart, ...]:
-    """The rows, in their order."""
+    """The rows, in order."""
     with open(data_file("stable_counterparts.toml"), "rb") as file:
         return msgspec.convert(tomllib.load(file), _Table).counterpart
 
 
 @functools.cache
 def _by_name() -> tuple[dict[str, Counterpart], list[tuple[str, Counterpart]]]:
-    """Whole names; and patterns, the longest first."""
+    """Complete names; and patterns, the longest first."""
     whole: dict[str, Counterpart] = {}
     patterns: list[tuple[str, Counterpart]] = []
     for row in counterparts():
@@ -61,7 +61,7 @@ def _by_name() -> tuple[dict[str, Counterpart], list[tuple[str, Counterpart]]]:
 
 
 def counterpart_of(qualified: str) -> Counterpart | None:
-    """The row of a qualified name without template arguments (`at::TensorBase::data_ptr`); None where the table has
+    """The row of a qualified name without template arguments (`at::TensorBase::data_ptr`); None if the table has
     none."""
     whole, patterns = _by_name()
     found = whole.get(qualified)
@@ -72,5 +72,5 @@ def counterpart_of(qualified: str) -> Counterpart | None:
 
 @functools.cache
 def source_words() -> dict[str, Counterpart]:
-    """Word of C++ sources -> its row."""
+    """Identifier in C++ sources -> its row."""
     return {word: row for row in counterparts() for word in row.sources}

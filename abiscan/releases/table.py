@@ -1,6 +1,6 @@
-"""One release index file, read through a memory map: nothing is unpacked but the blocks a query touches.
+"""One release index file, read through a memory map: only the blocks that a query needs are decompressed.
 
-The layout is in docs/explanation/release-index.md; `writer.py` is its other half. Integers are little-endian.
+docs/explanation/release-index.md describes the format; `writer.py` writes it. Integers are little-endian.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ if TYPE_CHECKING:
 MAGIC = b"\x89ABIREL\n"
 FORMAT_VERSION = 1
 PREAMBLE_SIZE = 32
-# No block of a sound file unpacks to more than this (the writer cuts them far smaller): a bomb stops here.
+# Upper limit for a decompressed block, against decompression bombs; the writer's blocks are far smaller.
 MAX_UNPACKED = 1 << 26
-# Name blocks kept unpacked, some 45 KB each.
+# Number of decompressed name blocks that are cached, about 45 KB each.
 _KEPT_BLOCKS = 128
-# Vtables kept: a file is asked about few classes, each in every build.
+# Number of cached vtables: a file needs those of few classes, in every build.
 _KEPT_VTABLES = 256
 
-# A word of a vtable: the mangled name of the function or typeinfo it points to; a number where it holds no address
-# (offset to top, virtual base offset, 0 for a function that was never emitted); None where it points to something
-# without a symbol.
+# A word of a vtable: the mangled name of the function or typeinfo it points to; a number if it is not an address
+# (offset to top, virtual base offset, 0 for a function that was never emitted); None if its target has no symbol.
 VtableWord = str | int | None
 
 Section = tuple[int, int]
@@ -47,10 +46,10 @@ class ReleaseTable:
     Attributes:
         path: for messages.
         builds: in version order, one architecture after the other.
-        statistics: counts that the maker recorded (names, and omitted names by reason).
+        statistics: counts recorded when it was made (names, and omitted names by reason).
 
     Raises:
-        UnreadableFile: no index file, a damaged one, or one of a later format.
+        UnreadableFile: it is not an index file, is damaged, or has a later format.
     """
 
     def __init__(self, path: str | Path, *, user: bool = False) -> None:
@@ -69,7 +68,7 @@ class ReleaseTable:
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged("its header lacks a field") from error
         if self.rule_version != RULE_VERSION:
-            # What is absent from it would be judged by a rule that it was not made with.
+            # Absent names would be interpreted by another rule than that of the file.
             raise UnreadableFile(
                 str(path), f"a release index made by another abiscan (rule {self.rule_version}): add the build again"
             )
@@ -80,12 +79,12 @@ class ReleaseTable:
     # --- queries ------------------------------------------------------------------------------------------------
 
     def find(self, names: Iterable[bytes]) -> dict[bytes, int]:
-        """Record numbers of those names that the file holds."""
+        """Record numbers of the names that the file has."""
         found: dict[bytes, int] = {}
         block = -1
         listed: list[bytes] = []
         ids = memoryview(b"").cast("H")
-        # In sorted order each block is unpacked once.
+        # In sorted order each block is decompressed once.
         for name in sorted(names):
             at = self._names.block_of(name)
             if at < 0:
@@ -110,7 +109,7 @@ class ReleaseTable:
         return found
 
     def record(self, number: int) -> tuple[ReleaseExport | None, ...]:
-        """What each of `builds` exports under the names of this record."""
+        """The exports of each of `builds` under the names of this record."""
         offsets, data = self._records
         exports: list[ReleaseExport | None] = [None] * len(self.builds)
         try:
@@ -126,7 +125,7 @@ class ReleaseTable:
                 exports[build : build + run] = [self._state(state)] * run
                 build += run
         except IndexError:
-            raise self._damaged(f"record {number} is not what it should be") from None
+            raise self._damaged(f"record {number} is invalid") from None
         return tuple(exports)
 
     def vtable(self, name: str) -> tuple[tuple[VtableWord, ...] | None, ...] | None:
@@ -148,7 +147,7 @@ class ReleaseTable:
             return None
         return self._vtable_line(data[position + 1 : data.find(b"\n", position + 1)])[1]
 
-    # --- everything, for who writes another file ----------------------------------------------------------------
+    # --- full contents, for writing another file ----------------------------------------------------------------
 
     def names(self) -> Iterator[tuple[str, int]]:
         """Every name with its record number, sorted as bytes."""
@@ -166,7 +165,7 @@ class ReleaseTable:
                 yield self._vtable_line(line)
 
     def verify(self) -> int:
-        """Unpack and read everything, so that any damage is found; returns the number of names."""
+        """Decompress and read everything to find any damage; returns the number of names."""
         numbers = [number for _name, number in self.names()]
         for number in set(numbers):
             self.record(number)
@@ -184,7 +183,7 @@ class ReleaseTable:
                 for build in range(start, start + count):
                     result[build] = tables[number]
         except (ValueError, IndexError):
-            raise self._damaged(f"the vtable entry of {name} is not what it should be") from None
+            raise self._damaged(f"the vtable entry of {name} is invalid") from None
         return name, tuple(result)
 
     # --- the file -----------------------------------------------------------------------------------------------
@@ -206,7 +205,7 @@ class ReleaseTable:
             )
         size = _u32(buffer, 12)
         if int.from_bytes(buffer[24:32], "little") != len(buffer):
-            raise self._damaged("its length is not the one it states")
+            raise self._damaged("its length differs from the one in its header")
         packed = bytes(buffer[PREAMBLE_SIZE : PREAMBLE_SIZE + size])
         self._base = PREAMBLE_SIZE + size
         if len(packed) != size or zlib.crc32(packed) != _u32(buffer, 16):
@@ -228,10 +227,10 @@ class ReleaseTable:
         offset, size = section
         try:
             start = self._base + offset
-            # Adler-32 at the end of the stream covers the block; no second checksum is kept.
+            # The Adler-32 at the end of the stream covers the block; there is no second checksum.
             return _inflate(bytes(self._buffer[start : start + size]))
         except (TypeError, zlib.error) as error:
-            raise self._damaged(f"the block at byte {offset} of its blocks cannot be unpacked") from error
+            raise self._damaged(f"the block at byte {offset} of its blocks cannot be decompressed") from error
 
     def _name_block(self, at: int) -> tuple[list[bytes], memoryview[int]]:
         """The sorted names of a block and their record numbers."""
@@ -243,7 +242,7 @@ class ReleaseTable:
         text = 4 + count * (2 if self._width == "H" else 4)
         names = data[text:].split(b"\n")
         if not count or len(names) != count:
-            raise self._damaged(f"name block {at} is not what it should be")
+            raise self._damaged(f"name block {at} is invalid")
         if len(self._name_blocks) >= _KEPT_BLOCKS:
             self._name_blocks.clear()
         block = self._name_blocks[at] = names, _integers(memoryview(data)[4:text], self._width)
@@ -261,7 +260,7 @@ class ReleaseTable:
 
     @cached_property
     def _raw_states(self) -> tuple[list[str], list[list[Any]]]:
-        """Sonames, and the rows that state numbers count."""
+        """Sonames, and the rows to which state numbers refer."""
         try:
             raw = _decoded(self._inflated(self._states_section))
             return raw["libraries"], raw["states"]
@@ -269,7 +268,7 @@ class ReleaseTable:
             raise self._damaged("its states cannot be read") from error
 
     def _state(self, number: int) -> ReleaseExport:
-        """A row made into a value when it is first asked for: a query needs few of some thousands."""
+        """Decode a row on first use: a query needs few of several thousand."""
         made = self._made_states.get(number)
         if made is None:
             sonames, rows = self._raw_states
@@ -279,13 +278,13 @@ class ReleaseTable:
                     libraries=tuple(sonames[i] for i in libraries), kind=ExportKind(kind), size=size, weak=bool(weak)
                 )
             except (ValueError, TypeError, IndexError) as error:
-                raise self._damaged(f"state {number} is not what it should be") from error
+                raise self._damaged(f"state {number} is invalid") from error
             self._made_states[number] = made
         return made
 
 
 class _Blocks:
-    """A directory of blocks: the first name of each and where it lies."""
+    """A directory of blocks: the first name of each and its section."""
 
     def __init__(self, rows: list[list[Any]]) -> None:
         self.first = [str(row[0]).encode("utf-8", "surrogateescape") for row in rows]
@@ -295,7 +294,7 @@ class _Blocks:
         return len(self.first)
 
     def block_of(self, name: bytes) -> int:
-        """The only block that can hold `name`; -1 where none can."""
+        """The only block that can contain `name`; -1 if none can."""
         return bisect_right(self.first, name) - 1
 
 
@@ -326,15 +325,15 @@ def _inflate(packed: bytes) -> bytes:
 
 
 def _decoded(text: bytes) -> Any:
-    """A value of JSON.
+    """Decode JSON.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # A name that is no UTF-8 stands as a lone surrogate, which the fast reader refuses.
+        # A name that is not UTF-8 is stored with lone surrogates, which the fast decoder refuses.
         import json
 
         return json.loads(text)
@@ -355,7 +354,7 @@ def _u32(view: memoryview, offset: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """LEB128, as DWARF and protobuf have it."""
+    """LEB128, as in DWARF and protobuf."""
     value = shift = 0
     while True:
         byte = data[at]

@@ -1,11 +1,11 @@
-"""Which records of torch a type makes room for, by the type's text as Clang prints it and as names are demangled."""
+"""Torch records for which a type allocates memory, from the type's text as printed by Clang and demanglers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 OF_TORCH = ("at::", "c10::", "torch::", "c10d::", "caffe2::")
-# Templates whose arguments lie in the record itself, and those that keep them elsewhere.
+# Templates that store their arguments in the record itself, and those that store them elsewhere.
 HOLDERS = frozenset(("std::array", "std::pair", "std::tuple", "std::optional", "std::variant", "c10::optional"))
 CONTAINERS = frozenset(
     (
@@ -16,19 +16,20 @@ CONTAINERS = frozenset(
     )
 )
 _KEEPING = HOLDERS | CONTAINERS
-# Types that name a record without room for one: pointers, references, functions.
+# Types that name a record without storing one: pointers, references, functions.
 _REFERRING = ("*", "&", ")")
 
 
 def template_of(type_: str) -> str:
-    """`std::vector` of `std::__cxx11::vector<int>`; the text itself where it is no template."""
+    """`std::vector` for `std::__cxx11::vector<int>`; the text itself if it is not a template."""
     return type_.partition("<")[0].replace("std::__cxx11::", "std::")
 
 
 def elements(type_: str) -> Iterator[str]:
-    """The records of torch that a container of this type makes room for, in the order of its arguments.
+    """The torch records that a container of this type allocates, in the order of its arguments.
 
-    `std::vector<c10::IValue>` has elements; `std::unique_ptr<c10::IValue>` refers to what anyone may have made.
+    `std::vector<c10::IValue>` has elements; `std::unique_ptr<c10::IValue>` refers to an object that other code may have
+    created.
     """
     if template_of(type_) in _KEEPING:
         for argument in _arguments(type_.partition("<")[2]):
@@ -38,8 +39,8 @@ def elements(type_: str) -> Iterator[str]:
 
 
 def made_for(parameter: str) -> Iterator[str]:
-    """The records of torch that who calls a function with such a parameter makes: the parameter itself, if it is no
-    reference to what may lie anywhere, and what it has of elements."""
+    """The torch records that the caller of a function with this parameter creates: the parameter itself unless it
+    refers to an existing object, and its elements."""
     type_ = parameter.rstrip("&").removesuffix(" const")
     if type_.endswith(_REFERRING):
         return
@@ -49,7 +50,7 @@ def made_for(parameter: str) -> Iterator[str]:
 
 
 def _arguments(text: str) -> Iterator[str]:
-    """Template arguments, up to the bracket that closes them."""
+    """Template arguments, up to the closing bracket."""
     depth = start = 0
     for at, character in enumerate(text):
         if character in "<(":

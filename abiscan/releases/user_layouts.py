@@ -1,4 +1,5 @@
-"""Layouts of a release that the shipped index of them doesn't have: read from its headers, kept in the user's index."""
+"""Adds the layouts of a release that the shipped layout index lacks: reads them from its headers into the user's
+index."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.read_assertions import read_assertions
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
-# In a wheel or a libtorch archive. All of it: torch/extension.h needs pybind11, which lies beside `ATen`, `c10`, ...
+# In a wheel or a libtorch archive. Everything is needed: torch/extension.h includes pybind11, which is beside `ATen`.
 _INCLUDE = re.compile(r"(?:[^/]+/)?include/")
 
 
@@ -27,17 +28,17 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
 
     Args:
         source: a torch wheel, libtorch archive or directory.
-        directory: of the user's index; it is there.
+        directory: of the user's index; it must exist.
 
     Returns:
-        What was read and what was left out, a sentence for the user.
+        A sentence for the user on what was read and what was left out.
 
     Raises:
         AbiscanError: the file cannot be written.
     """
     shipped = LayoutTable(SHIPPED)
     if machine != MACHINE:
-        return f"no layouts: they are read of torch for {MACHINE} alone"
+        return f"no layouts: they are only read for {MACHINE}"
     if shipped.read_from.get(release) == release:
         return f"the layouts of torch {release} are known"
     layouts: Mapping[str, Layout] = {}
@@ -47,31 +48,31 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
         assertions = read_assertions(include)
         clang = clang_command()
         if clang is None:
-            said = f"no layouts: they are read with Clang {OLDEST_CLANG} or later, and there is none in PATH"
+            summary = f"no layouts: reading them needs Clang {OLDEST_CLANG} or later, and PATH has none"
         else:
             try:
                 extra = [Path(sysconfig.get_paths()["include"])]
                 layouts, left_out = read_headers(include, release, clang=clang, extra=extra)
-                said = f"layouts read with {os.path.basename(clang)} (records: {len(layouts)})"
+                summary = f"layouts read with {os.path.basename(clang)} (records: {len(layouts)})"
                 if left_out:
-                    said += f"; left out, since they do not compile or are not there: {', '.join(left_out)}"
+                    summary += f"; left out, since they do not compile or do not exist: {', '.join(left_out)}"
             except AbiscanError as error:
-                said = str(error)
+                summary = str(error)
     packed = pack({release: layouts}, {release: release if layouts else ""}, {}, {release: assertions})
     name = re.sub(r"[^\w.+-]", "_", f"{release}-{machine}")
     try:
         (directory / f"{name}{SUFFIX}").write_bytes(packed)
     except OSError as error:
         raise AbiscanError(f"{directory}: the layouts cannot be kept there: {error.strerror or error}") from error
-    # Putting them together takes seconds, which the next scan need not wait for.
+    # Merging takes seconds; this way the next scan does not wait for it.
     open_layouts.cache_clear()
     open_layouts(str(directory))
-    return said
+    return summary
 
 
 @contextmanager
 def _headers(source: Path) -> Iterator[Path | None]:
-    """The folder of headers; unpacked for as long as they are read, where they are in an archive."""
+    """The include directory; if it is in an archive, unpacked while it is used."""
     if source.is_dir():
         found = (each for each in (source / "torch/include", source / "include") if (each / "c10").is_dir())
         yield next(found, None)

@@ -1,4 +1,5 @@
-"""Builds to one release index file: the other half of `table.py`, used by the maker and by `abiscan releases add`."""
+"""Writes builds to a release index file: the counterpart of `table.py`, used by the maker and `abiscan releases
+add`."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ from abiscan.releases.table import (
     VtableWord,
 )
 
-# Measured over all builds (docs/explanation/release-index.md): smaller blocks cost bytes, larger ones time.
+# Measured over all builds (docs/explanation/release-index.md): smaller blocks need more space, larger ones more time.
 NAMES_A_BLOCK = 256
-# Of the earlier releases, which few runs ask: four times as many save an eighth of the bytes.
+# For the earlier releases, which few runs use: blocks four times as large save an eighth of the bytes.
 NAMES_A_BLOCK_EARLIER = 1024
 VTABLE_BYTES_A_BLOCK = 1 << 16
 
 
-# Vtable lines are divided by blanks; no compiler makes a name with one, a damaged string table can.
+# Vtable lines are separated by blanks; compilers never use one in a name, but a damaged string table can contain one.
 _WORD = re.compile(r"[^\s?]*[^\s?\d-][^\s?]*")
 
 
@@ -42,7 +43,7 @@ class BuildExports(Struct, frozen=True):
     Attributes:
         exports: by mangled name.
         vtables: words by mangled name (`_ZTV...`).
-        omitted: how many names the rule leaves out, by reason.
+        omitted: number of names that the rule leaves out, by reason.
     """
 
     build: Build
@@ -52,11 +53,11 @@ class BuildExports(Struct, frozen=True):
 
 
 def pack(builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> bytes:
-    """The bytes of an index file; the same builds in the same order always give the same bytes.
+    """The bytes of an index file; equal builds in the same order give equal bytes.
 
     Args:
-        builds: in the order in which the file shall list them (version order, one architecture after the other);
-            consumed one by one, since each holds some hundred thousand names.
+        builds: in the order of the file (version order, one architecture after the other); consumed one by one, since
+            each has some hundred thousand names.
     """
     listed: list[Build] = []
     histories: dict[str, list[tuple[int, int]]] = {}
@@ -94,13 +95,13 @@ def pack(builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> 
 
 
 def own_names(item: BuildExports) -> BuildExports:
-    """A build with torch's own names alone, as the file of the earlier releases has it."""
+    """A build with only torch's own names, as in the file of the earlier releases."""
     exports = {name: export for name, export in item.exports.items() if omission(name) is None}
     return BuildExports(replace(item.build, own_names=True), exports, {}, item.omitted)
 
 
 def write_index(path: Path, builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> None:
-    """Write an index file, in one step as others see it."""
+    """Write an index file atomically."""
     data = pack(builds, names_a_block)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -109,7 +110,7 @@ def write_index(path: Path, builds: Iterable[BuildExports], names_a_block: int =
 
 
 def read_back(table: ReleaseTable) -> list[BuildExports]:
-    """The builds of an index file, so that another can be written with more of them."""
+    """The builds of an index file, so that another with more of them can be written."""
     exports: list[dict[str, ReleaseExport]] = [{} for _ in table.builds]
     vtables: list[dict[str, tuple[VtableWord, ...]]] = [{} for _ in table.builds]
     records: dict[int, tuple[ReleaseExport | None, ...]] = {}
@@ -135,7 +136,7 @@ def _fields(build: Build) -> dict[str, object]:
 
 
 class _File:
-    """Sections behind one another. Their offsets count from the first one, so the header's size does not matter."""
+    """Consecutive sections. Offsets count from the first one, so the size of the header does not matter."""
 
     def __init__(self) -> None:
         self._sections: list[bytes] = []
@@ -161,7 +162,7 @@ class _File:
 
 
 def _by_use(histories: dict[str, list[tuple[int, int]]], states: dict[ReleaseExport, int]) -> dict[ReleaseExport, int]:
-    """Renumber in place, most used first: small numbers take fewer bytes, and the order is the same in every run."""
+    """Renumber in place, most used first: small numbers take fewer bytes, and the order is deterministic."""
     uses = Counter(state for history in histories.values() for _build, state in history)
     ordered = sorted(states.items(), key=lambda item: (-uses[item[1]], str(item[0])))
     renumbered = {old: new for new, (_export, old) in enumerate(ordered)}
@@ -171,13 +172,13 @@ def _by_use(histories: dict[str, list[tuple[int, int]]], states: dict[ReleaseExp
 
 
 def _records(histories: dict[str, list[tuple[int, int]]]) -> tuple[list[bytes], list[tuple[bytes, int]]]:
-    """The distinct histories, most used first, and each name's number, names sorted as bytes."""
+    """The distinct histories, most used first, and the number of each name, names sorted as bytes."""
     encoded = {name: _encode(history) for name, history in histories.items()}
     uses = Counter(encoded.values())
     records = sorted(uses, key=lambda record: (-uses[record], record))
     number = {record: i for i, record in enumerate(records)}
     names = [(name.encode("utf-8", "surrogateescape"), number[record]) for name, record in encoded.items()]
-    # A line break cannot stand in a name that a compiler or assembler made; names are divided by it.
+    # Names are separated by line breaks, which compilers and assemblers never use in a name.
     return records, sorted(pair for pair in names if b"\n" not in pair[0])
 
 
