@@ -14,6 +14,7 @@ from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
+from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
@@ -112,6 +113,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
             known = _without_torch(known)
     if options.torch is None:
         known = _with_std_string(known, facts.cxx11_abi)
+        if facts.from_source and not here:
+            known = _as_source_build(known, facts)
     return replace(known, environment=_environment(known, facts, here), made_for=facts.made_for)
 
 
@@ -127,6 +130,15 @@ def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
     abi = has_the_new_string(f"{target.version}+{target.variant}") or build.cxx11_abi
     exports = None if abi != build.cxx11_abi else VariantExports(known.releases, build, accelerator)
     return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
+
+
+def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
+    """The target as a build from source: its exports and its std::string are not those of the release of its number."""
+    target = known.target
+    if target is None or built_from_source(target):
+        return known
+    built = replace(target, variant=SOURCE_BUILD, cuda=None, cxx11_abi=facts.cxx11_abi)
+    return replace(known, target=built, exports=None, exact=False)
 
 
 def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
@@ -21,6 +22,8 @@ from abiscan.releases.build import has_the_new_string
 
 _Entry = TypeVar("_Entry")
 _TORCH: Final = "torch"
+BUILD_TOOLS: Final = ("setuptools", "wheel", "ninja")
+"""What a build without isolation takes from the environment; setuptools before 70.1 needs `wheel` for its wheels."""
 _PIP: Final = "pip install --force-reinstall --no-deps"
 _PIP_WITH_TORCH: Final = "pip install --force-reinstall"
 _BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
@@ -61,11 +64,12 @@ def install(package: Package, missing: MissingName) -> tuple[str, ...]:
     if target is None or versions.order(target.version) is None:
         general = _for_any(package)
         return general if general else ((source,) if source else ())
-    wheel = next(_wheels_for(package, missing, target), None)
+    from_source = built_from_source(target)
+    wheel = None if from_source else next(_wheels_for(package, missing, target), None)
     if wheel is not None:
         return (wheel,)
     ways = []
-    if package.wheels and source is not None:
+    if package.wheels and source is not None and not from_source:
         dates = [wheels_by_id()[each].date for each in package.wheels]
         ways.append(f"No wheel of {package.name} for {missing.target_label} is known ({max(dates)}): build it")
     if source is not None:
@@ -86,12 +90,11 @@ def build(package: Package, missing: MissingName) -> str | None:
     else:
         release = f'"git+{package.repository}"'
     command = " ".join(filter(None, (environment, _BUILD, release)))
-    notes = []
-    if package.requires:
-        notes.append(f"first: pip install {' '.join(package.requires)}")
-    if gpu and missing.target is not None and missing.target.cuda is not None:
-        notes.append(f"needs nvcc of CUDA {missing.target.cuda}")
-    return f"{command}  # {'; '.join(notes)}" if notes else command
+    notes = [f"first: pip install -U {' '.join(dict.fromkeys((*BUILD_TOOLS, *package.requires)))}"]
+    if gpu:
+        cuda = None if missing.target is None else missing.target.cuda
+        notes.append(f"needs nvcc of {'the release in torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
+    return f"{command}  # {'; '.join(notes)}"
 
 
 def install_torch(version: str, missing: MissingName) -> str | None:

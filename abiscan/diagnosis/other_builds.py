@@ -7,11 +7,16 @@ import re
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild
 
+SOURCE_BUILD = "source build"
+"""The variant of a torch that was built from source, where its version has the number of a release."""
 # Local version labels and pre-releases: NVIDIA's containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
-_OTHER_BUILD = re.compile(r"\d(?:a|b|rc)\d|dev\d|nv\d|git[0-9a-f]{6,}")
-# setup.py of torch: version.txt has `2.1.0a0`, to which it puts the commit where PYTORCH_BUILD_VERSION is not set.
-_FROM_SOURCE = re.compile(r"\d+a0\+(?:git)?[0-9a-f]{6,40}|\+git[0-9a-f]{6,40}")
+_OTHER_BUILD = re.compile(rf"\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}", re.IGNORECASE)
+# setup.py of torch: version.txt has `2.1.0a0`, to which it puts the commit where PYTORCH_BUILD_VERSION is not set, and
+# `gitUnknown` where there is no git.
+_FROM_SOURCE = re.compile(
+    rf"\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+{SOURCE_BUILD}", re.IGNORECASE
+)
 
 
 def is_other_build(target: TorchBuild) -> bool:

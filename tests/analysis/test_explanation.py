@@ -73,7 +73,7 @@ def test_a_build_from_source_is_told_as_one(here: ScanOptions) -> None:
     text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
     (subject,) = explain(text, here)
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
-    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is a source build")
+    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is built from source")
 
 
 def test_what_lies_here_is_no_evidence_of_another_machine(here: ScanOptions, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.other_builds import SOURCE_BUILD
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.python_version import PythonVersion
@@ -513,3 +514,43 @@ def test_only_sizes_are_made_static(name: str, nothing: Knowledge) -> None:
     (subject,) = explain(text, nothing)
     assert subject.causes[0].cause is CauseId.GENERATED_KERNEL
     assert "static" not in subject.causes[0].fix
+
+
+_CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "cause", "confidence"),
+    [
+        ("2.1.0", "Ss", CauseId.CXX11_ABI_MISMATCH, Confidence.HIGH),
+        (
+            "2.1.0",
+            "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+            CauseId.DISTRIBUTION_VARIANT,
+            Confidence.MEDIUM,
+        ),
+    ],
+)
+def test_what_was_built_from_source_is_no_release(
+    version: str, name: str, cause: CauseId, confidence: Confidence, released: Released
+) -> None:
+    """Nobody knows which std::string it has: nothing is said of its exports, and no wheel of a release fits."""
+    known = released(version)
+    assert known.target is not None
+    target = replace(known.target, variant=SOURCE_BUILD, cxx11_abi=None, cuda=None)
+    text = f"OSError: /x/torch_scatter/_version_cuda.so: {_CHECK}{name}"
+    (subject,) = explain(text, replace(known, target=target, exports=None, exact=False))
+    assert (subject.causes[0].cause, subject.causes[0].confidence) == (cause, confidence)
+    for each in subject.causes:
+        assert f"torch {version} ({SOURCE_BUILD}) exports" not in " ".join(each.evidence)
+        assert "data.pyg.org" not in each.fix
+    assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+    assert "pip install -U setuptools wheel ninja" in subject.causes[0].fix
+
+
+def test_a_pre_release_is_no_release(released: Released) -> None:
+    known = released("2.1.0")
+    assert known.target is not None
+    target = replace(known.target, version="2.1.0a0", variant="gitunknown", cxx11_abi=None)
+    (subject,) = explain(f"a.so: {_CHECK}Ss", replace(known, target=target, exports=None, exact=False))
+    assert "The release of version 2.1.0a0" not in " ".join(line for each in subject.causes for line in each.evidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
+from abiscan.diagnosis.messages.source_builds import find_source_build
 
 
 @pytest.mark.parametrize(
@@ -160,3 +161,26 @@ def test_a_label_tells_the_string() -> None:
 def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
     """Issue forms of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers."""
     assert log_facts(text).torch == torch
+
+
+@pytest.mark.parametrize(
+    ("text", "built"),
+    [
+        ("I built PyTorch 2.3.0 from source", True),
+        ("torch 2.1.0 was built from source.", True),
+        ("PyTorch 2.1.0 compiled from source, CUDA 12.1", True),
+        ("PyTorch (which I compiled myself from source)", True),
+        ("a source-built torch", True),
+        ("\u6211\u4ece\u6e90\u7801\u7f16\u8bd1\u4e86PyTorch 2.1.0", True),
+        ("\u4ece\u6e90\u4ee3\u7801\u6784\u5efa\u7684torch", True),
+        ("PyTorch\u662f\u4ece\u6e90\u7801\u7f16\u8bd1\u7684", True),
+        # Of extensions, which says nothing of torch.
+        ("I built torch-scatter from source", False),
+        ("torchvision was built from source", False),
+        ("\u4ece\u6e90\u7801\u7f16\u8bd1PyTorch Scatter", False),
+        ("pip install torch; then mmcv was built from source", False),
+        ("torch/csrc compiled, errors from source files", False),
+    ],
+)
+def test_torch_from_source(text: str, *, built: bool) -> None:
+    assert (find_source_build(text) is not None) is built

@@ -86,6 +86,7 @@ class Answer(_Row, frozen=True, kw_only=True):
             the kind then being `runtime-error`.
         owner: project that the subject belongs to.
         find: names of finders.
+        only_alone: it is left out where the text has anything else.
         cause: causes; those whose conditions hold are given.
         repeats_symbol: it is left out where the text has a missing symbol, which is then the reason.
         computed: names of functions of `computed_causes.py` whose causes are given too.
@@ -97,6 +98,7 @@ class Answer(_Row, frozen=True, kw_only=True):
     owner: Owner | None = None
     find: tuple[str, ...] = ()
     repeats_symbol: bool = False
+    only_alone: bool = False
     cause: tuple[AnswerCause, ...] = ()
     computed: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
@@ -24,6 +25,7 @@ VALUES: Final = (
     "bound",
     "capsule",
     "module",
+    "said",
     *_FRAME_VALUES,
 )
 """The values that a reader of this module may add beside `name`."""
@@ -89,6 +91,12 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
     if not pythons or "abi3" in values["name"]:
         return found
     return {**found, "for_python": ", ".join(f"{major}.{minor}" for major, minor in pythons)}
+
+
+def source_build(hit: Hit, _values: Values) -> Values | None:
+    """What the line says where it says that torch itself was built from source (`said`)."""
+    said = find_source_build(hit.line)
+    return None if said is None else {"said": said}
 
 
 def skipped_function(hit: Hit, values: Values) -> Values:

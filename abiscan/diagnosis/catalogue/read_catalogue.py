@@ -26,7 +26,7 @@ from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Keys of an answer that a message may have itself, which is then an answer of its own; those of its only cause.
-_ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "cause", "computed", "evidence", "fix")
+_ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause", "computed", "evidence", "fix")
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
 
 

@@ -89,6 +89,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "android-library": name_readers.android_library,
     "symbol-version": name_readers.symbol_version,
     "skipped-function": python_readers.skipped_function,
+    "source-build": python_readers.source_build,
 }
 # What each may add, for the check of templates.
 READER_VALUES: Final = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
@@ -57,6 +59,8 @@ def by_label(missing: MissingName) -> Candidates:
 def _newer(missing: MissingName) -> Candidates:
     assert missing.exported_in
     assert missing.target is not None
+    if missing.target.cxx11_abi is None and built_from_source(missing.target) and string_abi(missing.name) == "new":
+        return  # releases came to have the new string late, builds from source have it from their compiler
     first = missing.exported_in.first
     evidence = [f"{missing.target_label} is older than {first}, the first release that exports {missing.shown}."]
     if missing.knowledge.target_is_before_index and missing.in_oldest_known:

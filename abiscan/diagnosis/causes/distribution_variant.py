@@ -108,8 +108,7 @@ def _other_build(missing: MissingName) -> Candidates:
     elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.reference.status is None:
         score = 0.5
         evidence.append(
-            f"The release of version {target.version} exports {missing.shown}, so the torch that was loaded is "
-            f"another build or version."
+            f"{_releases_of(target.version)} {missing.shown}, so the torch that was loaded is another build or version."
         )
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.knowledge.target_is_before_index else 0.6
@@ -125,8 +124,8 @@ def _other_build(missing: MissingName) -> Candidates:
     if built_from_source(target):
         evidence.insert(
             0,
-            f"{missing.target_label} is a source build, as its version shows: its exports depend on its commit and "
-            f"its std::string on its compiler.",
+            f"{missing.target_label} is built from source: its exports depend on its commit and its std::string on its "
+            f"compiler. An extension that was built for a release may not fit: build every extension from source too.",
         )
     if not score:
         return
@@ -144,6 +143,12 @@ def _other_build(missing: MissingName) -> Candidates:
     if missing.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
+
+
+def _releases_of(version: str) -> str:
+    if versions.is_release(version):
+        return f"The release of version {version} exports"
+    return f"Releases around {version} export"
 
 
 def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:

@@ -42,7 +42,8 @@ def causes(missing: MissingName) -> Candidates:
         yield from _without_counterpart(missing, mine)
         return
     other = "old" if mine == "new" else "new"
-    here = [form for form in counterparts if form.in_target]
+    from_source = _may_have_new_string(missing)
+    here = [] if from_source else [form for form in counterparts if form.in_target]
     counterpart = (here or counterparts)[0]
     where = missing.target_label if here else f"torch {counterpart.where}"
     evidence = [
@@ -58,9 +59,13 @@ def causes(missing: MissingName) -> Candidates:
                 f"{missing.target_label} is older than the index: all known releases up to "
                 f"{counterpart.exported_in.last} have that form, so it has it too."
             )
-        elif mine == "old" and _may_have_new_string(missing):
-            score = 0.86
-            evidence.append(_source_build_text(missing))
+        elif from_source:
+            # The new one is what such a build most likely has.
+            score = 0.86 if mine == "old" else 0.4
+            last = _last_release_with_old_string(missing)
+            evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)]
+            if mine == "old" and last:
+                evidence.append(f"Wheels on the package index for torch up to {last} have the old one.")
         elif (
             missing.target is not None
             and counterpart.in_target is False
@@ -86,7 +91,7 @@ def causes(missing: MissingName) -> Candidates:
                 f"{missing.target_label} is built with {_WORDS[other]} and exports no symbol of torch with the other "
                 f"one."
             )
-    elif missing.target is not None and missing.position is Position.INSIDE:
+    elif missing.target is not None and missing.position is Position.INSIDE and not from_source:
         score = min(score, 0.7)
         evidence.append(f"Releases of {missing.target.version} export the symbol in this form; this build need not.")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
@@ -270,10 +275,12 @@ def _may_be_another_build(missing: MissingName, mine: str) -> bool:
 
 def _another_build_text(missing: MissingName) -> str:
     assert missing.target is not None
-    return (
-        f"The release of version {missing.target.version} exports it; a build of that version with the new one "
-        "(conda-forge's, NVIDIA's, one from source) does not."
+    exported = (
+        f"The release of version {missing.target.version} exports it"
+        if versions.is_release(missing.target.version)
+        else f"Releases around {missing.target.version} export it"
     )
+    return f"{exported}; a build with the new one (conda-forge's, NVIDIA's, one from source) does not."
 
 
 def _last_release_with_old_string(missing: MissingName) -> str:

@@ -80,6 +80,7 @@ def _answers(
     question = _Question(knowledge, needed_by, file_facts, Demangler(), unfound)
     answered: dict[tuple[str, ...], Subject] = {}
     echoes: set[tuple[str, ...]] = set()
+    alone: set[tuple[str, ...]] = set()
     for each in found:
         subject = _ANSWERS[type(each)](each, question)
         if subject is None:
@@ -89,6 +90,10 @@ def _answers(
         answered.setdefault(key, subject)
         if isinstance(each, FoundMessage) and each.answer.repeats_symbol:
             echoes.add(key)
+        if isinstance(each, FoundMessage) and each.answer.only_alone:
+            alone.add(key)
+    if alone < answered.keys():
+        answered = {key: subject for key, subject in answered.items() if key not in alone}
     # A missing operator only repeats the missing symbol that kept its library from loading.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
 
@@ -148,6 +149,7 @@ class LogFacts(Struct, frozen=True):
         cxx11_abi: whether torch is built with the new std::string, where it was asked, or the label tells.
         made_for: an extension, and the torch (major.minor) that the label of its version names.
         companions: packages that are released with torch (`torchvision`) -> version, with its local label.
+        from_source: whether torch is said to be built from source.
         platform: as wheel tags name it, where it is not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
     """
 
@@ -157,6 +159,7 @@ class LogFacts(Struct, frozen=True):
     companions: Mapping[str, str] = field(default_factory=dict)
     made_for: tuple[str, str] | None = None
     platform: str = ""
+    from_source: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -167,7 +170,8 @@ def log_facts(text: str) -> LogFacts:
     abi = _cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
-    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), _platform(text))
+    source = find_source_build(text) is not None
+    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), _platform(text), source)
 
 
 # A frame of Python or a path of Windows; what collect_env and forms of issues print.
