@@ -35,7 +35,7 @@ _STABLE_WORDS = (
     "STD_CUDA_",
     "THO_",
 )
-_INLINED = Counterpart((), CounterpartKind.GOES, "nothing: only inline functions of torch's headers call it")
+_INLINED = Counterpart((), CounterpartKind.INLINED, "nothing: only inline functions of torch's headers call it")
 _NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
 
 
@@ -104,7 +104,7 @@ def _binary_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Us
     histories = context.index.lookup(stable, binary.machine)
     shims = {name: histories[name].exported_in.first if name in histories else "" for name in sorted(stable)}
     rows = {name: _row(name) for name in names if name not in stable}
-    wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.GOES]
+    wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.INLINED]
     found = binary.call_sites(wanted, lines=artifact.disk_path is not None) if wanted else {}
     sites = locations_of(found, context)
     uses = []
@@ -163,12 +163,12 @@ def _meant(name: str) -> str | None:
 
 def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:
     kinds = Counter(use.row.kind for use in uses)
-    goes = kinds[CounterpartKind.GOES]
+    goes = kinds[CounterpartKind.INLINED]
     return PlanFile(path, stable, len(uses) - goes, goes, kinds[CounterpartKind.NONE])
 
 
 # Names to replace come first, then those without a counterpart, then those that disappear by themselves.
-_RANKS = {CounterpartKind.NONE: 1, CounterpartKind.UNKNOWN: 2, CounterpartKind.GOES: 3}
+_RANKS = {CounterpartKind.NONE: 1, CounterpartKind.UNKNOWN: 2, CounterpartKind.INLINED: 3}
 
 
 def _replacements(uses: Iterable[_Use]) -> tuple[Replacement, ...]:

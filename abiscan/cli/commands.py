@@ -96,7 +96,7 @@ def _refuse_slip(word: str) -> None:
 )
 @click.version_option(__version__, prog_name="abiscan")
 def cli() -> None:
-    """Check whether PyTorch extensions load, why not, and what to do."""
+    """Check whether PyTorch extensions load; if not, print cause and fix."""
 
 
 def run_command(words: Sequence[str]) -> int:

@@ -16,10 +16,11 @@ from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 )
 @click.pass_context
 def compat(ctx: click.Context, /, **given: Any) -> None:
-    """List what all of PATH... are compatible with.
+    """List the environments that all PATHs load on.
 
-    These are torch builds, Pythons, GPUs and systems, with the PATH that excludes each of the others. PATH is a shared
-    object, a wheel or the name of an installed package. Exit status 1 where nothing is left that all of them load on.
+    These are torch builds, Pythons, GPUs and systems. Also names the PATH that alone excludes others. PATH is a shared
+    object, a wheel or the name of an installed package. Exit status 1: no torch, Python, GPU or system suits all of
+    them.
     """
     line = CommandLine(**given)
     from abiscan.compare.compat import find_common_compatibility

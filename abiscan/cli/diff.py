@@ -14,10 +14,10 @@ from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 @click.command(params=[click.Argument(["old"]), click.Argument(["new"]), *comparison_parameters()])
 @click.pass_context
 def diff(ctx: click.Context, /, old: str, new: str, **given: Any) -> None:
-    """List what changed from OLD to NEW (files, wheels, packages).
+    """Compare two files, wheels or packages.
 
     One line for each change, the most important first: compatibility (torch builds, Pythons, GPUs, systems),
-    requirements, contents. Exit status 1 where NEW is compatible with less than OLD.
+    requirements, contents. Exit status 1: NEW is compatible with less than OLD.
     """
     line = CommandLine(**given)
     from abiscan.compare.diff import find_changes

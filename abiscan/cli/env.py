@@ -23,7 +23,7 @@ from abiscan.cli.parameters import take
             "root",
             "quiet",
             "color",
-            torch="The torch to upgrade to: a release (2.11.0, 2.6.0+cu124) or a path.",
+            torch="Check an upgrade to this torch: a release (2.11.0, 2.6.0+cu124) or a path.",
             format="text, json, markdown, html; repeatable.",
             jobs="Processes (default: 1).",
             verbose="Print the files of each package; -vv prints all of them.",
@@ -34,9 +34,9 @@ from abiscan.cli.parameters import take
 def env(ctx: click.Context, /, former: str | None, **given: Any) -> None:
     """Check every package of an environment, or an upgrade of torch.
 
-    Checks whether each installed package with shared objects loads; with --torch, whether it would after the upgrade,
-    and what to replace or rebuild in which order. Without --python it is the active environment, or below --root that
-    of the first interpreter in the usual places. Exit status 1 where a package does not load.
+    Checks every installed package with shared objects. With --torch, checks an upgrade and lists what to replace or
+    rebuild, in order. Default: the active environment; with --root, that of the first interpreter found in DIR. Exit
+    status 1: a package does not load.
     """
     from msgspec.structs import replace
 

@@ -37,16 +37,16 @@ _BEGINNING = 4
 @click.command(
     params=[
         click.Argument(["text"], nargs=-1, metavar="[TEXT|-|FILE]"),
-        *take("python", torch="The torch that the text is about: installed, a release, or a path."),
-        click.Option(["--needed-by"], metavar="FILENAME", help="The shared object that the error is about."),
+        *take("python", torch="Torch of the error: installed, a release, or a path."),
+        click.Option(["--needed-by"], metavar="FILENAME", help="Shared object of the error."),
         *take("color", format="text, json; repeatable.", verbose="Print all causes and all evidence."),
     ]
 )
 def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     """Explain a symbol, an error message or a whole log.
 
-    The text is an argument, a file or standard input; the id of a cause or a rule prints its page. Exit status 3 where
-    nothing in the text is known.
+    The text is an argument, a file or standard input; the id of a cause or a rule prints its page. Exit status 3: the
+    text contains no known symbol or error.
     """
     from abiscan.analysis.explanation import explain as run_explain
     from abiscan.report import explain_text, json_explain
@@ -144,10 +144,7 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
         return f"{text}: not known; did you mean {near[0]}?"
     if _ID.fullmatch(text):
         return f"{text}: not known as a symbol, a cause or a rule; for a symbol, pass --needed-by FILE"
-    return (
-        "no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError line, or the "
-        "whole log"
-    )
+    return "no symbol or known error message in the text: pass the mangled name, the ImportError line, or the whole log"
 
 
 def _explain_text(words: Sequence[str]) -> str:

@@ -27,11 +27,11 @@ _LISTED = 20
 @click.command(
     params=[
         click.Argument(["paths"], nargs=-1, required=True, metavar="PATH..."),
-        click.Option(["--apply"], is_flag=True, help="Write the files; otherwise nothing is written."),
+        click.Option(["--apply"], is_flag=True, help="Write the changes to the files."),
         click.Option(
             ["--force"],
             is_flag=True,
-            help="With --apply: overwrite changes that are not committed, and outside of git.",
+            help="With --apply: also write files with uncommitted changes and files outside git.",
         ),
         *take("select", "ignore"),
     ]
@@ -40,10 +40,10 @@ _LISTED = 20
 def fix(ctx: click.Context, /, *, paths: tuple[str, ...], apply: bool, force: bool, **given: Any) -> None:
     """Print the mechanical rewrites of sources as a diff.
 
-    PATH is a C++, CUDA or HIP source or a directory of them. Rewritten are const_data_ptr<T>(), deprecated accessors,
-    __ldg on what may be c10::Half, and error macros; functions that only pybind11 binds get the beginning of a Python
-    file that registers them as operators. No rewrite changes what the program does. The diff goes to standard output,
-    all else to standard error.
+    PATH is a C++, CUDA or HIP source or a directory of them. Rewrites const_data_ptr<T>(), deprecated accessors, __ldg
+    on c10::Half, and error macros. For pybind11 functions, writes a Python stub that registers them as operators.
+    Rewrites keep the results of the program; data_ptr<T>() copies a copy-on-write tensor. The diff goes to standard
+    output, messages to standard error.
     """
     line = CommandLine(**given)
     from abiscan.source.rewrites import REWRITES, STUB_RULE

@@ -111,13 +111,15 @@ def gpus_of(given: Sequence[str]) -> tuple[TargetPart, ...]:
         if name == "here":
             here = gpus_here(os.environ.get("PATH"))
             if not here:
-                raise UsageError("--gpu here: no GPU was found (neither by nvidia-smi nor, for AMD, in the kernel)")
+                raise UsageError(
+                    "--gpu here: no GPU was found (with nvidia-smi, or for AMD in the kernel); name it: --gpu sm_90"
+                )
             for gpu in here:
                 found.setdefault(str(gpu), TargetPart(str(gpu), TargetSource.MACHINE, "the GPU of this machine"))
             continue
         named = parse_architecture(name.lower())
         if named is None or not named.is_gpu:
-            raise UsageError(f"--gpu {name}: not a GPU; write sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
+            raise UsageError(f"--gpu {name}: unknown GPU; use sm_90, 9.0, gfx942, gfx90a:xnack+ or here")
         found.setdefault(str(named), TargetPart(str(named), TargetSource.COMMAND_LINE, f"--gpu {name}"))
     return tuple(found.values())
 
@@ -132,7 +134,7 @@ def driver_of(line: CommandLine) -> TargetPart | None:
     if named is None:
         return None
     if not line.gpu:
-        raise UsageError(f"--driver {named}: name the GPU too (--gpu sm_90, or --gpu here)")
+        raise UsageError(f"--driver {named}: needs --gpu (such as --gpu sm_90, or --gpu here)")
     from abiscan.model.cuda_driver import driver_branch
     from abiscan.model.target import TargetPart, TargetSource
 

@@ -19,7 +19,7 @@ _COMPLETIONS = {
 
 EXAMPLES = """\b
 Examples:
-  abiscan dist/*.whl --require-torch '>=2.6'    May these wheels ship?
+  abiscan dist/*.whl --require-torch '>=2.6'    Can these wheels ship?
   abiscan explain < build.log                   Why does it fail?
 """
 

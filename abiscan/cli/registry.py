@@ -36,10 +36,10 @@ def registry() -> None:
         *take("targets_from", torch=_TORCH, jobs="Processes (default: 1)."),
         _ENGINE,
         click.Option(
-            ["--time-limit", "seconds"], metavar="SECONDS", type=click.FloatRange(min=1), help="For each wheel."
+            ["--time-limit", "seconds"], metavar="SECONDS", type=click.FloatRange(min=1), help="Limit per wheel."
         ),
         click.Option(
-            ["--memory-limit", "mebibytes"], metavar="MIB", type=click.IntRange(min=256), help="For each wheel."
+            ["--memory-limit", "mebibytes"], metavar="MIB", type=click.IntRange(min=256), help="Limit per wheel."
         ),
         *take(*_SHARED, "require_stable_abi", "hash"),
     ]
@@ -105,7 +105,7 @@ def _directory(output: str | None, resume: str | None) -> str:
 def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) -> None:
     """Check the wheels in DIR against another release.
 
-    The facts that DIR stores are used; no wheel is read.
+    Uses the facts stored in DIR; reads no wheel.
     """
     from abiscan.cli.registry_run import needs, run_registry, work_of
 
@@ -143,8 +143,8 @@ def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) ->
 @registry.command(
     params=[
         _DIRECTORY,
-        click.Option(["--run"], metavar="ID", help="The run in detail (default: the newest that has ended)."),
-        click.Option(["-o", "--output"], metavar="FILE", help="The page (default: DIR/dashboard.html)."),
+        click.Option(["--run"], metavar="ID", help="Run to show in detail (default: the newest finished one)."),
+        click.Option(["-o", "--output"], metavar="FILE", help="Output file (default: DIR/dashboard.html)."),
     ]
 )
 def dashboard(directory: str, run: str | None, output: str | None) -> None:

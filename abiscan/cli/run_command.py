@@ -25,8 +25,8 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
         click.Argument(["command"], nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND..."),
         *take(
             "color",
-            torch="The torch of the command: installed, a release, or a path.",
-            python="Environment (default: that of the command, else the active one).",
+            torch="Torch to explain against: installed, a release, or a path.",
+            python="Environment (default: that of COMMAND, else the active one).",
             verbose="Print all causes and all evidence.",
         ),
     ],
@@ -35,8 +35,8 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
     """Run COMMAND and explain its errors.
 
-    Output and exit status are those of COMMAND. At its end, errors in the last MiB of its output (of imports, linkers,
-    compilers and torch.compile) are explained on standard error, as by `abiscan explain`.
+    Passes through the output and exit status of COMMAND. At its end, explains the errors in the last MiB of the output
+    (imports, linkers, compilers, torch.compile) on standard error, as `abiscan explain` does.
     """
     from abiscan.cli.child_process import pass_through
 

@@ -54,7 +54,7 @@ def run_scan(line: CommandLine) -> int:
     files = file_system(line.root)
     targets = [files.inside(target, cwd) for target in targets]
     if not targets:
-        raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
+        raise UsageError("missing PATH: pass a shared object, wheel, directory or package (see abiscan scan --help)")
     policy, notes = policy_of(line)
     baseline = None
     if line.write_baseline is None and policy.baseline is not None:

@@ -53,13 +53,13 @@ class Option(Struct, frozen=True):
 # Heading in help -> the options below it; those below none are for who works on abiscan, and are not in the help.
 GROUPS = {
     "Target": (
-        Option("-r --targets-from", "Read more PATHs from FILE, one a line.", "FILE", repeats=True),
+        Option("-r --targets-from", "Read PATHs from FILE, one per line.", "FILE", repeats=True),
         Option("--torch", "Check against: installed, declared, a release (2.6.0, 2.6.0+cu124) or a path.", "SPEC"),
         Option("--python", "Environment: an interpreter or a virtual environment.", "PATH"),
-        Option("--root", "Read the file system in DIR (an unpacked image), nothing else.", "DIR"),
+        Option("--root", "Use DIR as file system root (an unpacked image); read nothing else.", "DIR"),
         Option("--gpu", "GPU that must run the kernels: sm_90, gfx942 or here; repeatable.", "ARCH", repeats=True),
-        Option("--driver", "With --gpu: NVIDIA driver that must compile the PTX: 535.104.05 or here.", "VERSION"),
-        Option("--matrix", "Check every known torch build of the architecture too."),
+        Option("--driver", "With --gpu: NVIDIA driver version, 535.104.05 or here.", "VERSION"),
+        Option("--matrix", "Check against every known torch build, too."),
         Option("--source", "Look for the flagged calls in the sources in DIR.", "DIR", repeats=True),
     ),
     "Output": (
@@ -69,7 +69,7 @@ GROUPS = {
             "NAME[:FILE]",
             repeats=True,
         ),
-        Option("--statistics", "Print the counts for each rule and each cause, in place of the text."),
+        Option("--statistics", "Print counts per rule and cause instead of the report."),
         Option("-q --quiet", "Print failures only, without progress and summary."),
         Option("-v --verbose", "Print more of each file; -vv prints everything.", counts=True),
         Option("--color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),
@@ -92,8 +92,8 @@ GROUPS = {
         Option("--config", "Default: nearest abiscan.toml, or pyproject.toml with [tool.abiscan].", "FILE"),
     ),
     "More": (
-        Option("--hash", "Add the sha256 of every file to the report; reads all of it."),
-        Option("-j --jobs", "Processes (default: 1; 2 for wheels of 16 MiB with two processors).", "N", least=1),
+        Option("--hash", "Add the SHA-256 of every file to the report (slower)."),
+        Option("-j --jobs", "Number of processes (default: 1; 2 for wheels over 16 MiB).", "N", least=1),
     ),
     "": (Option("--timings", "Print the milliseconds of each pass, in one process."),),
 }

@@ -83,7 +83,7 @@ def peek(head: bytes) -> BinaryKind | None:
 def describe_other(head: bytes) -> str:
     """Describe a file that is not an ELF file by its first bytes (up to 512)."""
     if not head:
-        return "empty file: the build or the copy that made it was cut off"
+        return "empty file: build or copy it again"
     for magic, words in _MAGICS:
         if head.startswith(magic):
             return words

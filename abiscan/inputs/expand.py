@@ -264,7 +264,7 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
     try:
         raw = read_named(os.path.join(cwd, path), "the list of targets", pipes=True)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such list of targets") from None
+        raise UsageError(f"{path}: no such file") from None
     if b"\0" in raw:
         raise UsageError(f"{path}: not a list of targets: it is a binary file; -r takes a text file, one target a line")
     targets = []

@@ -162,7 +162,7 @@ def _directory(source: ByteSource, display: str) -> tuple[int, int, int]:
     tail = source.read_at(tail_at, total - tail_at)
     at = _end_record(tail)
     if at is None:
-        raise UnreadableFile(display, "truncated or damaged zip file: its directory at the end is missing")
+        raise UnreadableFile(display, "damaged zip file: central directory not found; download it again")
     count, size, offset = _number(tail, at + 10, 2), _number(tail, at + 12, 4), _number(tail, at + 16, 4)
     end = tail_at + at
     if _number(tail, at + 4, 2) not in (0, 0xFFFF):

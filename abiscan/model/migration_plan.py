@@ -20,7 +20,7 @@ class CounterpartKind(enum.StrEnum):
     """A C function (`aoti_torch_*`, `torch_*`)."""
     PLAIN = "plain"
     """Needs nothing of torch."""
-    GOES = "goes"
+    INLINED = "inlined"
     """Used by inline functions of torch's headers; disappears with the calls of these."""
     NONE = "none"
     """There is no counterpart."""
@@ -54,14 +54,14 @@ class PlanFile(Struct, frozen=True):
     """Counts of one file.
 
     Attributes:
-        stable: stable names that it uses; rewrite: names to replace; goes: names that disappear with these; none: names
-            among `rewrite` without a counterpart.
+        stable: stable names that it uses; rewrite: names to replace; inlined: names that disappear with these; none:
+            names among `rewrite` without a counterpart.
     """
 
     path: str
     stable: int
     rewrite: int
-    goes: int
+    inlined: int
     none: int
 
 
@@ -92,6 +92,6 @@ class MigrationPlan(Struct, frozen=True):
     def done(self) -> float | None:
         """Fraction of the distinct names in use that are stable, among the stable ones and those to replace. None if
         nothing of torch is used."""
-        todo = sum(len(r.names) for r in self.replacements if r.kind is not CounterpartKind.GOES)
+        todo = sum(len(r.names) for r in self.replacements if r.kind is not CounterpartKind.INLINED)
         total = len(self.stable) + todo
         return len(self.stable) / total if total else None

@@ -42,7 +42,7 @@ class Unit(Struct, frozen=True):
         if self.remote is not None:
             return open_remote(self.remote, whole=whole)
         if self.path is None:
-            raise UnreadableFile(self.display, "no facts of it are stored: scan it (abiscan registry scan --resume)")
+            raise UnreadableFile(self.display, "no stored facts: scan it first (abiscan registry scan --resume)")
         return FileBytes(self.path, self.display)
 
 

@@ -120,9 +120,7 @@ class ReleaseIndex:
         if not known:
             raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
         if not is_version(spec):
-            raise UnknownBuild(
-                f"{spec!r} is neither a version of torch nor the name of a known build; known: {_listed(known)}"
-            )
+            raise UnknownBuild(f"{spec!r} is neither a torch version nor a known build; known: {_listed(known)}")
         label = spec.partition("+")[2].lower().replace("-", ".").replace("_", ".")
         same = [build for build in known if order(build.torch) == order(spec)]
         exact = [build for build in same if not label or build.variant.lower() == label]

@@ -120,7 +120,7 @@ def pip_download(
     last = (errors or lines or [f"pip ended with status {done.returncode}"])[-1]
     if last.startswith("ResolutionImpossible"):
         # Nothing else is installed or requested, so only a constraint can conflict with it.
-        last = "a constraint of pip's configuration does not admit it (pip config list)"
+        last = "a constraint in the configuration of pip excludes it (see pip config list)"
     # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
     known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)
     offered = known[1] if known is not None and known[1] != "none" else ""

@@ -1,4 +1,4 @@
-"""`abiscan compat` for a person: what all and each of the inputs are compatible with, and what one alone excludes."""
+"""`abiscan compat` as a sheet: common compatibility, that of each input, and what a single input excludes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALL = "all"
 
 
 def sheet(found: CompatReport) -> Sheet:
-    """The answer as a page."""
+    """The answer as a sheet."""
     aspects = [aspect for aspect in _NAMES if any(_words(aspect, t.compatibility) for t in found.inputs)]
     labels = _labels(found.inputs)
     rows = tuple(row for aspect in aspects for row in _rows(aspect, found, labels))
@@ -22,10 +22,8 @@ def sheet(found: CompatReport) -> Sheet:
     alone = len(labels) == 1
     if found.conflicts:
         word, tone = "CONFLICT", Tone.BAD
-        headline = (
-            f"{names}: no {' and no '.join(_NAMES[aspect] for aspect in found.conflicts)} is compatible with "
-            f"{'it' if alone else 'all of them'}"
-        )
+        without = " and no ".join(_NAMES[aspect] for aspect in found.conflicts)
+        headline = f"{names}: no {without} is compatible with {'it' if alone else 'all of them'}"
     else:
         word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("COMPATIBLE", Tone.GOOD)
         parts = [f"{_NAMES[aspect]} {_words(aspect, found.common)}" for aspect in aspects]
@@ -33,14 +31,14 @@ def sheet(found: CompatReport) -> Sheet:
         if not parts:
             headline = f"{names}: no requirement on torch, Python, GPUs or the system was found"
         if not any(each.files for each in found.inputs):
-            headline = f"{names}: nothing was compared: no shared object was read"
+            headline = f"{names}: no shared object could be read"
     return Sheet(
-        word, headline, tone, (Table(("what", "input", "compatible with"), rows),), (*found.notes, *found.undecided)
+        word, headline, tone, (Table(("aspect", "input", "compatible with"), rows),), (*found.notes, *found.undecided)
     )
 
 
 def _labels(targets: Sequence[Compared]) -> list[str]:
-    """The label of each; of a file as much of its path's end as tells it from the others."""
+    """The label of each input; for a file the shortest end of its path that is unique."""
     labels = []
     for number, target in enumerate(targets):
         parts = target.label.split("/")
@@ -54,9 +52,9 @@ def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Ro
     rows = []
     for target, label in zip(found.inputs, labels, strict=True):
         if len(labels) == 1:
-            break  # what all work on is what it works on
+            break  # the common row has the same contents
         alone = [e.text for e in found.exclusions if e.input == target.path and e.aspect is aspect]
-        tail = f"; alone excludes {alone[0]}" if alone else ""
+        tail = f"; the only input that excludes {alone[0]}" if alone else ""
         tone = Tone.DOUBT if alone else Tone.PLAIN
         rows.append(Row((_NAMES[aspect], label, f"{_words(aspect, target.compatibility) or 'any'}{tail}"), tone))
     bad = aspect in found.conflicts
@@ -69,7 +67,7 @@ def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Ro
 
 
 def _words(aspect: Aspect, reach: Compatibility) -> str:
-    """What something works on of one aspect; empty for any."""
+    """Compatibility in one aspect; empty for any."""
     match aspect:
         case Aspect.TORCH:
             return "" if reach.torch is None else _torch(reach)
@@ -82,7 +80,7 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
                 [
                     *reach.machines,
                     *filter(None, [system_words(reach)]),
-                    *(f"CUDA {version}'s libraries" for version in reach.cuda),
+                    *(f"CUDA {version}" for version in reach.cuda),
                 ]
             )
 

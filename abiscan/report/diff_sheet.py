@@ -1,4 +1,4 @@
-"""`abiscan diff` for a person: a line a change, the most important first."""
+"""`abiscan diff` as a sheet: one line for each change, the most important first."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted
 
 _MARKS = {Effect.LOST: "-", Effect.GAINED: "+", Effect.CHANGED: "~"}
-# Files that a line names; the JSON report has all.
+# Files named in a line; the JSON report has all.
 _FILES = 3
 
 
 def sheet(difference: DiffReport) -> Sheet:
-    """The changes as a page."""
+    """The changes as a sheet."""
     old, new = difference.old, difference.new
     rows = tuple(_row(change, difference.names) for change in difference.changes)
     lost = sum(change.regresses for change in difference.changes)
     both = f"{old.label} -> {new.label}"
     if lost:
         word, tone = "REGRESSED", Tone.BAD
-        headline = f"{both}: compatible with less than before ({lost} of {counted(len(rows), 'change')})"
+        first = next(change for change in difference.changes if change.regresses)
+        more = f" (and {counted(lost - 1, 'more regression')})" if lost > 1 else ""
+        headline = f"{both}: {first.aspect.value}: {first.text}{more}"
     elif difference.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
-        seen = f"{counted(len(rows), 'change')} shown" if rows else "no change seen"
-        headline = f"{both}: not everything could be compared; {seen}"
+        headline = f"{both}: not everything was compared; {counted(len(rows), 'change') if rows else 'no change'} found"
     elif rows:
         word, tone = "CHANGED", Tone.GOOD
-        headline = f"{both}: {counted(len(rows), 'change')}; compatible with everything that the old one is"
+        headline = f"{both}: {counted(len(rows), 'change')}; no regression"
     else:
-        word, tone, headline = "SAME", Tone.GOOD, f"{both}: nothing that abiscan compares changed"
-    return Sheet(word, headline, tone, (Table(("", "what", "change"), rows),) if rows else (), difference.undecided)
+        word, tone, headline = "SAME", Tone.GOOD, f"{both}: no differences found"
+    return Sheet(word, headline, tone, (Table(("", "aspect", "change"), rows),) if rows else (), difference.undecided)
 
 
 def _row(change: Change, names: dict[str, str]) -> Row:

@@ -1,4 +1,4 @@
-"""`abiscan env` for a person: one table of the packages, those that need an action first."""
+"""`abiscan env` as a sheet: one table of packages, those that need an action first."""
 
 from __future__ import annotations
 
@@ -25,37 +25,35 @@ _WORDS = {PackageState.NOT_TORCH: "no torch"}
 
 
 def sheet(found: EnvironmentReport) -> Sheet:
-    """The environment as a page."""
+    """The environment as a sheet."""
     upgrade = found.after is not None
     commands: set[str] = set()
     rows = tuple(_row(package, commands) for package in found.packages)
-    columns = ("package", "now", *(["after"] if upgrade else []), "do", "why")
+    columns = ("package", "now", *(["after"] if upgrade else []), "action", "reason")
     due = [package for package in found.packages if package.action is not Action.KEEP]
     torch = f"torch {found.torch}" if found.torch else "no torch"
     where = found.python if found.root is None else f"{found.python} in {found.root}"
-    of = f"{len(due)} of {counted(len(found.packages), 'package')} with shared objects"
+    packages = f"{counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
         lead = f"{where}, {torch} -> {'' if found.torch else 'torch '}{found.after}: "
-        headline = lead + (f"{of} need an action" if due else f"all of the {of[5:]} keep working")
-        word, tone = ("BREAKS", Tone.BAD) if found.fails else ("GOES ON", Tone.GOOD)
+        headline = lead + (f"{len(due)} of {packages} need an action" if due else f"all {packages} still load")
+        word, tone = ("BREAKS", Tone.BAD) if found.fails else ("OK", Tone.GOOD)
     else:
         broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
         partly = sum(p.now.state is PackageState.PARTLY for p in found.packages)
         lead = f"{where}, {torch}: "
         if found.torch_failure is not None:
             lead += f"{found.torch_failure.text}; {_run(found.torch_failure.command)}; "
-        headline = lead + f"{len(broken)} of {counted(len(rows), 'package')} with shared objects fail"
+        headline = lead + f"{len(broken)} of {packages} fail"
         headline += f", {counted(partly, 'loads', 'load')} in part" if partly else ""
         word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
         if partly and not found.fails:
             word, tone = "PARTLY", Tone.DOUBT
     if tone is not Tone.BAD and found.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
-    told = found.torch_failure
-    notes = (*(_problem(each) for each in found.problems if each is not told), *found.errors)
+    notes = (*(_problem(each) for each in found.problems if each is not found.torch_failure), *found.errors)
     if found.pure_python:
-        verb = "is" if found.pure_python == 1 else "are"
-        notes += (f"{counted(found.pure_python, 'distribution')} without shared objects {verb} left out",)
+        notes += (f"{counted(found.pure_python, 'pure-Python package')} not checked",)
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)
 
 
@@ -71,7 +69,7 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
     """The row of a package.
 
     Args:
-        commands: those that rows above have; that of this one is added.
+        commands: commands of the rows above; that of this row is added.
     """
     outcome = package.now if package.after is None else package.after
     name = f"{package.name} {package.version}"
@@ -91,7 +89,7 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
 
 def _state(outcome: PackageOutcome) -> str:
     word = _WORDS.get(outcome.state, outcome.state.value)
-    return word if outcome.allowed else f"{word}, not allowed"
+    return word if outcome.allowed else f"{word}, excluded"
 
 
 def _why(package: PackageReport, outcome: PackageOutcome) -> str:
@@ -106,7 +104,7 @@ def _why(package: PackageReport, outcome: PackageOutcome) -> str:
     if outcome.for_another and outcome.failing:
         parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not checked")
     if outcome.without_driver:
-        parts.append(f"{counted(outcome.without_driver, 'file')} without the GPU's driver, which is not here")
+        parts.append(f"{counted(outcome.without_driver, 'file')} not checked: this machine has no GPU driver")
     if package.loads_on and not outcome.absent and (outcome.failing or not outcome.allowed):
         parts.append(f"loads on {on_releases(package.loads_on)}")
     return "; ".join(parts)

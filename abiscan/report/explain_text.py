@@ -1,4 +1,4 @@
-"""`abiscan explain` as text: of each subject the cause, the fix and the evidence, then its name and other causes."""
+"""`abiscan explain` as text: cause, fix and evidence of each subject, then its name and other causes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
-from abiscan.report.wording import ranges_words
+from abiscan.report.wording import counted, ranges_words
 
-# Evidence and other causes shown without -v.
+# Sentences of evidence, and other causes, without -v.
 _EVIDENCE, _OTHERS = 2, 2
 
 
 def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
-    """The answers as text; empty where there are none."""
+    """The answers as text; empty if there are none."""
     style = style or Style()
     blocks = ["\n".join(_block(subject, style)) for subject in subjects]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
 def _word(subject: Subject) -> str:
-    # What torch.compile does not trace is a function of Python; an operator of torch is written NAMESPACE::NAME.
+    # torch.compile reports Python functions, and operators of torch as NAMESPACE::NAME.
     if subject.kind is SubjectKind.DYNAMO and "::" in subject.text:
         return "operator"
     return subject.kind.value
 
 
 def _block(subject: Subject, style: Style) -> list[str]:
-    """The leading cause, its fix and evidence; then the subject; then other causes."""
+    """The main cause with fix and evidence, then the subject, then other causes."""
     printed: set[str] = set()
     lines = _leading_cause(subject, style, printed) + _about(subject, style)
     others = subject.causes[1:] if style.verbose else subject.causes[1 : 1 + _OTHERS]
@@ -39,14 +39,14 @@ def _block(subject: Subject, style: Style) -> list[str]:
             lines += _other_cause(cause, style, printed)
     hidden = len(subject.causes) - 1 - len(others)
     if hidden > 0:
-        lines.append(style.dim(f"  {hidden} less likely: -v"))
+        lines.append(style.dim(f"  {counted(hidden, 'less likely cause')} (-v)"))
     for note in subject.notes:
         lines += wrap(note, style, "  note: ", "    ")
     return lines
 
 
 def _sentence(cause: Cause, printed: set[str]) -> str:
-    """What a cause says first that was not printed yet, with its id."""
+    """The first evidence of a cause that was not printed yet, with the id of the cause."""
     text = next((fact for fact in cause.evidence if fact not in printed), None)
     if text is None:
         return f"{cause.cause.value} ({cause.confidence.value} confidence)"
@@ -64,7 +64,7 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
 
 
 def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:
-    lines = wrap(_sentence(cause, printed), style, "  or: ", "    ")
+    lines = wrap(_sentence(cause, printed), style, "  possible cause: ", "    ")
     if style.verbose:
         lines += _fix(cause, style, printed) + _because(cause, style, printed)
     return lines
@@ -87,7 +87,7 @@ def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:
 
 
 def _about(subject: Subject, style: Style) -> list[str]:
-    """What the message is about: its name and owner, and where it is exported."""
+    """The subject: its name, the file that needs it, and the releases that export it."""
     name = subject.demangled or subject.mangled or subject.text
     lines = wrap(name, style, style.paint(f"  {_word(subject)}: ", "36"), "    ")
     if subject.mangled is not None and subject.mangled != name:

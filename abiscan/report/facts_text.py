@@ -1,4 +1,4 @@
-"""The facts of one file in the text report: releases, target environment, imports, notes; the lists of -v."""
+"""Facts of one file in the text report: releases, target environment, imports, notes, and the lists of -v."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERYTHING = 2
 
 
 def matrix_line(artifact: ArtifactReport) -> str:
-    """The releases as ranges: where it loads, then every other run of releases with its reason."""
+    """The releases as ranges: those on which the file loads, then the others with reasons."""
     if artifact.releases is None:
         return ""
     answers: dict[str, str | None] = {}
@@ -41,7 +41,7 @@ def matrix_line(artifact: ArtifactReport) -> str:
             runs.append((reason, torch, torch))
     loads = ranges_words(ReleaseRanges((first, last) for reason, first, last in runs if reason is None))
     others = [f"{ReleaseRanges([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
-    tail = f"; not on {', '.join(others)}" if others else ""
+    tail = f"; fails on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
         tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"
     return f"loads on {loads}{tail}"
@@ -66,11 +66,11 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
     for note in notes:
         yield LineGroup(4, wrap(note, style, "  note: ", "    "))
     if len(rest) > len(notes):
-        yield LineGroup(4, [style.dim(f"  {counted(len(rest) - len(notes), 'more note')}: {style.more}")])
+        yield LineGroup(4, [style.dim(f"  {counted(len(rest) - len(notes), 'more note')} ({style.more})")])
 
 
 def _target_words(target: TargetEnvironment) -> str:
-    """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (the wheel's tag cp311-cp311), ...`."""
+    """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (wheel tag cp311-cp311), ...`."""
     parts = (("torch", target.torch), ("Python", target.python), ("GPU", target.gpu), ("system", target.platform))
     return ", ".join(f"{name} {stated.value} ({stated.detected_from})" for name, stated in parts if stated is not None)
 
@@ -91,7 +91,7 @@ def _import_counts(artifact: ArtifactReport) -> str:
 
 
 def detail_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
-    """What -v adds: needed libraries and imports; with -vv each release too."""
+    """Details of -v: needed libraries and imports; with -vv also each release."""
     yield LineGroup(6, _needed_lines(artifact, style))
     yield from _import_sections(artifact, style)
     if style.verbose >= _EVERYTHING:
@@ -102,10 +102,10 @@ def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  needed libraries:"] if artifact.needed else []
     shown = artifact.needed[: style.most(*_LISTED)]
     for library in shown:
-        found = printable(library.found) if library.found is not None else style.paint("not found", "31")
-        lines.append(f"    {printable(library.soname)} -> {found}")
+        found = style.paint(" not found", "31") if library.found is None else f" -> {printable(library.found)}"
+        lines.append(f"    {printable(library.soname)}{found if library.found != library.soname else ''}")
     if len(artifact.needed) > len(shown):
-        lines.append(style.dim(f"    ... and {len(artifact.needed) - len(shown)} more: {style.more}"))
+        lines.append(style.dim(f"    {len(artifact.needed) - len(shown)} more ({style.more})"))
     return lines
 
 
@@ -115,7 +115,7 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         if not found:
             continue
         if status is Status.RESOLVED and style.verbose < _EVERYTHING:
-            yield LineGroup(5, [style.dim(f"  {status.value} imports ({len(found)}): {style.more}")])
+            yield LineGroup(5, [style.dim(f"  {len(found)} {status.value} imports ({style.more})")])
             continue
         lines = [f"  {status.value} imports ({len(found)}):"]
         found.sort(key=lambda b: (b.owner.value, b.demangled or b.name))
@@ -128,7 +128,7 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
             if bound.demangled is not None:
                 lines.append(style.dim(f"      {printable(bound.name)} ({bound.demangled_by})"))
         if len(found) > len(shown):
-            lines.append(style.dim(f"    ... and {len(found) - len(shown)} more: {style.more}"))
+            lines.append(style.dim(f"    {len(found) - len(shown)} more ({style.more})"))
         yield LineGroup(6, lines)
 
 
@@ -137,11 +137,15 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         return []
     lines = ["  releases:"]
     for release in artifact.releases:
-        word = style.paint("loads", "32") if release.fits else style.paint("binds" if release.loads else "fails", "31")
+        word = (
+            style.paint("loads", "32")
+            if release.fits
+            else style.paint("layout change" if release.drift else "other CUDA" if release.loads else "fails", "31")
+        )
         tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
         if release.reason and release.loads:
             tail = f"  {printable(release.reason)}"
         if release.drift:
-            tail += f"  drift: {', '.join(printable(d) for d in release.drift)}"
+            tail += f"  layout of {', '.join(printable(d) for d in release.drift)}"
         lines.append(f"    {word}  {printable(release.build):<28}{tail}")
     return lines

@@ -26,7 +26,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text", "command"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
-    PlanFile: ("path", "stable", "rewrite", "goes", "none"),
+    PlanFile: ("path", "stable", "rewrite", "inlined", "none"),
     Exclusion: ("input", "aspect", "excluded", "text"),
 }
 

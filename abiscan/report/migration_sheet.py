@@ -1,4 +1,4 @@
-"""`abiscan migrate` for a person: how far along, what to write instead of what, and where."""
+"""`abiscan migrate` as a sheet: progress, replacements and places."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFil
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted, source_place
 
-# Names and places that a row tells without -v.
+# Names and places in a row.
 _NAMES, _SITES = 2, 1
 _TONES = {CounterpartKind.NONE: Tone.BAD, CounterpartKind.UNKNOWN: Tone.DOUBT}
 
 
 def sheet(plan: MigrationPlan) -> Sheet:
-    """The plan as a page."""
-    todo = [r for r in plan.replacements if r.kind is not CounterpartKind.GOES]
+    """The plan as a sheet."""
+    todo = [r for r in plan.replacements if r.kind is not CounterpartKind.INLINED]
     left = sum(len(r.names) for r in todo)
     without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
     if plan.done is None and not plan.replacements:
         if plan.errors:
-            headline = f"{plan.input}: nothing of torch was found in what could be read"
+            headline = f"{plan.input}: not everything could be read; the rest does not use torch"
             return Sheet("UNDECIDED", headline, Tone.DOUBT, (), plan.errors)
-        return Sheet("NO TORCH", f"{plan.input}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
+        return Sheet("NO TORCH", f"{plan.input}: does not use torch", Tone.PLAIN, (), plan.errors)
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
-    parts = [f"{plan.input}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
+    parts = [f"{plan.input}: {counted(len(plan.stable), 'stable symbol')}, {left} to replace"]
     if without:
         parts.append(f"{without} of them without a counterpart")
     if plan.minimum:
-        target = f"then torch {plan.minimum} or newer, with TORCH_TARGET_VERSION set to that"
-        parts.append(target if left else f"needs torch {plan.minimum} or newer")
+        needs = f"requires torch {plan.minimum} or later"
+        parts.append(f"afterwards it {needs} (set TORCH_TARGET_VERSION to {plan.minimum})" if left else needs)
     rows = tuple(_row(replacement, plan) for replacement in plan.replacements)
-    tables = [Table(("what", "since", "names", "write instead"), rows)]
+    tables = [Table(("kind", "since", "symbols", "replacement"), rows)]
     if len(plan.files) > 1:
-        tables.append(Table(("stable", "to rewrite", "go with them", "file"), tuple(map(_file, plan.files)), "files"))
+        tables.append(Table(("stable", "to replace", "inlined", "file"), tuple(map(_file, plan.files)), "files"))
     return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, plan.done or 0.0)
 
 
@@ -67,4 +67,4 @@ def _short(text: str, limit: int = 70) -> str:
 
 def _file(file: PlanFile) -> Row:
     tone = Tone.GOOD if not file.rewrite else Tone.BAD if file.none else Tone.PLAIN
-    return Row((str(file.stable), str(file.rewrite), str(file.goes), file.path), tone)
+    return Row((str(file.stable), str(file.rewrite), str(file.inlined), file.path), tone)

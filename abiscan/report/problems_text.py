@@ -1,4 +1,4 @@
-"""What is wrong with one file, as lines for a terminal: its causes, then the findings of rules."""
+"""Problems of one file as lines for a terminal: causes, then findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.summary import refusal_of, severity_counts
 from abiscan.report.wording import counted, place_words, readable_names
 
-# Shown without -v, and with one: causes; symbols and evidence of the first cause, and of others; rules; findings of a
+# Limits without -v, and with one: causes; symbols and evidence of the first cause, and of others; rules; findings of a
 # rule; places of a finding.
 _CAUSES, _SYMBOLS, _EVIDENCE = (3, 8), ((4, 20), (2, 8)), ((2, 8), (1, 3))
 _RULES, _FINDINGS, _PLACES = (3, 20), (1, 5), (2, 5)
@@ -20,32 +20,42 @@ SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOT
 
 
 def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
-    """Why imports do not bind, best explanation first, each with what to do and then its evidence."""
+    """The causes of unresolved imports, best first, each with fix and evidence."""
     names = readable_names(artifact)
     groups = artifact.causes[: style.most(*_CAUSES)]
+    printed: set[str] = set()
     for number, group in enumerate(groups):
         other = number > 0
-        title = "also" if other else style.strong("cause")
+        title = f"cause {number + 1}" if other else style.strong("cause")
         why = wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
-        yield LineGroup(other * 3, [*why, *(_fix(group, style) if group.fix else ())])
+        head = LineGroup(other * 3, [*why, *_fix(group, style, printed)])
+        yield head
         evidence = [
             wrap(sentence, style, "    - " if place else "  because: ", "      " if place else "    ")
             for place, sentence in enumerate(group.evidence[: style.most(*_EVIDENCE[other])])
         ]
-        yield LineGroup(2 + other * 3, [line for sentence in evidence for line in sentence])
+        yield LineGroup(2 + other * 3, [line for sentence in evidence for line in sentence], head)
         symbols = group.symbols[: style.most(*_SYMBOLS[other])]
-        lines = [f"    explains {counted(len(group.symbols), 'import')}:"] if symbols else []
+        lines = [f"    affected symbols ({len(group.symbols)}):"] if symbols else []
         for symbol in symbols:
             lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
         if len(group.symbols) > len(symbols):
-            lines.append(style.dim(f"      ... and {len(group.symbols) - len(symbols)} more: {style.more}"))
-        yield LineGroup(4 + other * 2, lines)
+            lines.append(style.dim(f"      {len(group.symbols) - len(symbols)} more ({style.more})"))
+        yield LineGroup(4 + other * 2, lines, head)
     if len(artifact.causes) > len(groups):
-        more = counted(len(artifact.causes) - len(groups), "further cause")
-        yield LineGroup(1, [style.dim(f"  {more}: {style.more}")])
+        more = counted(len(artifact.causes) - len(groups), "more cause")
+        yield LineGroup(1, [style.dim(f"  {more} ({style.more})")])
 
 
-def _fix(group: CauseGroup, style: Style) -> list[str]:
+def _fix(group: CauseGroup, style: Style, printed: set[str]) -> list[str]:
+    """The fix of a cause; nothing if a cause before has it.
+
+    Args:
+        printed: fixes of the causes before; this one is added.
+    """
+    if not group.fix or group.fix in printed:
+        return []
+    printed.add(group.fix)
     first, *rest = group.fix.split("\n")
     lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
     lines += [f"      {printable(line)}" for line in rest]
@@ -53,19 +63,19 @@ def _fix(group: CauseGroup, style: Style) -> list[str]:
 
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:
-    """What a wheel declares wrongly, which is found in one of its members and is so of all."""
+    """Findings about the metadata of a wheel, which belong to one of its members."""
     found = [f for member in members for f in member.standing if of_wheel(f)]
     return [line for f in found for line in _rule_lines([f], style)]
 
 
 def of_wheel(finding: Finding) -> bool:
-    """Whether it is told with the wheel, behind its verdict, whichever member it stands at."""
+    """Whether a finding concerns the metadata of the wheel and is printed after its verdict."""
     return finding.rule.startswith("torch-requirement-") and finding.severity is not Severity.NOTE
 
 
 def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
-    """What rules found and nothing accepts, a block a rule, without what the causes have said and what is told of its
-    wheel."""
+    """Findings that are not accepted, grouped by rule, without those that the causes or the lines of the wheel
+    state."""
     return [line for section in finding_sections(artifact, style) for line in section.lines]
 
 
@@ -80,7 +90,7 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
             f
             for f in shown
             if (f.severity is not Severity.NOTE or style.fails(f.severity))
-            and f.rule != DOES_NOT_LOAD  # the lines above say so
+            and f.rule != DOES_NOT_LOAD  # stated by the lines above
             and not (f.rule in EXPLAINED_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]
     by_rule: dict[str, list[Finding]] = {}
@@ -88,15 +98,16 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         by_rule.setdefault(finding.rule, []).append(finding)
     rules = list(by_rule)
     failing = sum(style.fails(found[0].severity) for found in by_rule.values())
-    told = rules[: max(style.most(*_RULES), failing)]
-    for rule in told:
+    printed = rules[: max(style.most(*_RULES), failing)]
+    for rule in printed:
         yield LineGroup(1 if style.fails(by_rule[rule][0].severity) else 4, _rule_lines(by_rule[rule], style))
-    if len(rules) > len(told):
-        more = counted(len(rules) - len(told), "more rule")
-        yield LineGroup(1, [style.dim(f"  findings of {more}: {style.more}")])
+    if len(rules) > len(printed):
+        more = counted(len(rules) - len(printed), "more rule")
+        have = "has" if len(rules) == len(printed) + 1 else "have"
+        yield LineGroup(1, [style.dim(f"  {more} {have} findings ({style.more})")])
     hidden = 0 if style.fails(Severity.NOTE) else severity_counts(artifact.standing)[Severity.NOTE]
-    if hidden and not style.verbose and not told and not artifact.causes:
-        yield LineGroup(1, [style.dim(f"  {counted(hidden, 'note')}: -v shows {'it' if hidden == 1 else 'them'}")])
+    if hidden and not style.verbose and not printed and not artifact.causes:
+        yield LineGroup(1, [style.dim(f"  {counted(hidden, 'note')} (-v)")])
 
 
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
@@ -114,5 +125,6 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "32"), "      ")
             lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
     if len(findings) > len(shown):
-        lines.append(style.dim(f"    ... and {len(findings) - len(shown)} more of this rule: {style.more}"))
+        more = counted(len(findings) - len(shown), "more finding")
+        lines.append(style.dim(f"    {more} of this rule ({style.more})"))
     return lines

@@ -1,4 +1,4 @@
-"""How a file was made, for a person: four lines at most, with -v facts with what was read."""
+"""Provenance in the text report: at most four lines; with -v all facts and their sources."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from abiscan.report.escape import printable
 from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.wording import ranges_words
 
-# What seldom is wanted in a file that is shipped, and how a line tells it.
+# Facts that are rarely intended in a shipped file, with their wording.
 _ODD = {
     Topic.DEBUG_MODE: "{}",
     Topic.EXECUTABLE_STACK: "executable stack",
     Topic.RUN_PATH: "run path {}",
-    Topic.BUNDLED_RUNTIME: "its own {}",
+    Topic.BUNDLED_RUNTIME: "bundles {}",
     Topic.INSTRUCTION_SET: "needs {}",
 }
 _MOST_ODD = 3
 # Lines of a list, without -v and with one.
 _LISTED = (0, 12)
-# Of what was read, in a line; the options of a compilation have thousands of characters, and JSON has them all.
+# Characters of a source in a line. Compiler options have thousands; JSON has all of them.
 _LONGEST_SOURCE = 200
 
 
 def provenance_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
-    """What is known of one file."""
+    """The provenance of one file."""
     made = artifact.provenance
     for label, words in (
         ("built", ", ".join(_built(made))),
         ("GPU code", _gpu_words(made)),
-        ("needs", ", ".join(_needs(made))),
-        ("odd", ", ".join(_odd(made))),
+        ("requires", ", ".join(_needs(made))),
+        ("unusual", ", ".join(_odd(made))),
     ):
         if words:
             yield LineGroup(5, wrap(words, style, f"  {label}: ", "    "))
@@ -49,7 +49,7 @@ def provenance_sections(artifact: ArtifactReport, style: Style) -> Iterator[Line
         shown = words_of[: style.most(*_LISTED)]
         lines = [f"  {title} ({len(words_of)}):", *(f"    {printable(each)}" for each in shown)]
         if len(words_of) > len(shown):
-            lines.append(style.dim(f"    ... and {len(words_of) - len(shown)} more: {style.more}"))
+            lines.append(style.dim(f"    {len(words_of) - len(shown)} more ({style.more})"))
         if shown:
             yield LineGroup(6, lines)
 
@@ -61,9 +61,9 @@ def _built(made: Provenance) -> Iterator[str]:
         yield f"for torch {ranges_words(made.torch_releases)}"
     mixed = any(fact.value == "mixed" for fact in _about(made, Topic.STRING_ABI))
     if mixed:
-        yield "both kinds of std::string"
+        yield "both std::string ABIs"
     elif made.cxx11_abi is not None:
-        yield "new std::string" if made.cxx11_abi else "old std::string (pre-cxx11)"
+        yield f"{'new' if made.cxx11_abi else 'old'} std::string ABI"
     if made.abi == "stable":
         yield "stable ABI"
     if made.python_abi not in (None, "any"):
@@ -75,10 +75,9 @@ def _built(made: Provenance) -> Iterator[str]:
 
 
 def _compilers(made: Provenance) -> list[str]:
-    """rustc first: beside it GCC made nothing but what starts every file, and LLD, the linker, last; a compiler whose
-    language is told is told once."""
-    told = [fact.value for fact in _about(made, Topic.COMPILER)] or list(made.compilers)
-    whole = [each for each in told if not any(other.startswith(f"{each} (") for other in told)]
+    """Compilers without repetition: rustc first, as GCC then compiled only start files; the linker LLD last."""
+    found = [fact.value for fact in _about(made, Topic.COMPILER)] or list(made.compilers)
+    whole = [each for each in found if not any(other.startswith(f"{each} (") for other in found)]
     return sorted(whole, key=lambda each: (each.startswith("LLD "), not each.startswith("rustc ")))
 
 
@@ -89,27 +88,27 @@ def _gpu_words(made: Provenance) -> str:
     if not made.gpu_images:
         parts = [" ".join(made.gpu_archs)]
     if made.gpu_not_read is not None and made.gpu_images:
-        parts.append(f"and perhaps more ({made.gpu_not_read})")
+        parts.append(f"possibly more ({made.gpu_not_read})")
     return ", ".join(part for part in parts if part)
 
 
 def _needs(made: Provenance) -> Iterator[str]:
     for topic, name in ((Topic.GLIBC, "glibc"), (Topic.GLIBCXX, "GLIBCXX")):
         yield from (f"{name} {fact.value}" for fact in _about(made, topic))
-    yield from (f"as {fact.value} guarantees" for fact in _about(made, Topic.MANYLINUX))
+    yield from (f"guaranteed by {fact.value}" for fact in _about(made, Topic.MANYLINUX))
     yield from (f"CPython {fact.value} or newer" for fact in _about(made, Topic.PYTHON_FLOOR))
 
 
 def _odd(made: Provenance) -> Iterator[str]:
-    told = [_odd_words(fact) for fact in made.facts if fact.topic in _ODD]
-    yield from told[:_MOST_ODD]
-    if len(told) > _MOST_ODD:
-        yield f"{len(told) - _MOST_ODD} more (-v)"
+    found = [_odd_words(fact) for fact in made.facts if fact.topic in _ODD]
+    yield from found[:_MOST_ODD]
+    if len(found) > _MOST_ODD:
+        yield f"{len(found) - _MOST_ODD} more (-v)"
 
 
 def _odd_words(fact: ProvenanceFact) -> str:
     if fact.topic is Topic.INSTRUCTION_SET and fact.confidence is not Confidence.HIGH:
-        return f"compiled for {fact.value}, at least in part"
+        return f"partly compiled for {fact.value}"
     return _ODD[fact.topic].format(fact.value)
 
 
@@ -124,11 +123,11 @@ def _fact_words(fact: ProvenanceFact) -> str:
 
 
 def operator_words(operator: Operator) -> str:
-    """Its schema, or its name where the file does not keep it whole."""
+    """The schema of an operator, or its name if the schema is unknown."""
     dotted = f".{operator.overload}" if operator.overload else ""
     if operator.schema is not None:
-        # The schema of an operator that TORCH_LIBRARY names the namespace of has none.
+        # Schemas inside TORCH_LIBRARY have no namespace.
         namespace = "" if "::" in operator.schema.partition("(")[0] else operator.name.rpartition("::")[0]
         return f"{namespace}::{operator.schema}" if namespace else operator.schema
-    why = {True: "its schema is not kept in one piece", False: "implemented, not defined", None: "its name alone"}
+    why = {True: "schema not found", False: "implemented, not defined", None: "name only"}
     return f"{operator.name}{dotted} ({why[operator.defines]})"

@@ -1,4 +1,4 @@
-"""`abiscan releases list`: the builds that are known, as a table or JSON."""
+"""`abiscan releases list`: the known builds as a table or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.release import KnownBuild
 
 
 def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
-    """One line a build: version, variant, architecture, std::string, GPU toolkit, and where it comes from."""
+    """One line per build: version, variant, architecture, std::string ABI, GPU toolkit, index and revision."""
     if as_json:
         import json
 
@@ -26,7 +26,7 @@ def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
                 build.machine,
                 strings[build.cxx11_abi],
                 gpu,
-                "yours" if build.user else "shipped",
+                "user" if build.user else "shipped",
                 (build.git_revision or "?")[:12],
             )
         )

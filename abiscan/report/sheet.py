@@ -1,7 +1,6 @@
-"""A page of lines and tables, as the comparisons give it: written as text or as Markdown.
+"""Sheets: the result of a command as headline, tables and notes, rendered as text or Markdown.
 
-What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); `html/sheet_page.py` writes it
-as HTML.
+`diff_sheet.py` and similar modules make the sheets; `html/sheet_page.py` renders them as HTML.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from abiscan.report.escape import printable
 from abiscan.report.markdown import code, plain
 from abiscan.report.style import Style, wrap
 
-# Names below a row without -v, and with one; the page has as many as a person reads.
+# Details below a row without -v and with one; limit of the HTML page.
 _DETAILS, DETAILS = (0, 20), 1000
 _CELL = 60
 _BAR = 20
 
 
 class Tone(enum.Enum):
-    """What a row or a headline is for the reader."""
+    """Meaning of a row or headline, shown as a colour."""
 
     BAD = "31"
     GOOD = "32"
@@ -30,7 +29,7 @@ class Tone(enum.Enum):
     PLAIN = ""
 
 
-# What -q shows.
+# Tones of the rows that -q prints.
 _FAILURES = (Tone.BAD, Tone.DOUBT)
 
 
@@ -38,9 +37,9 @@ class Row(Struct, frozen=True):
     """A row of a table.
 
     Attributes:
-        cells: a text a column; the last one is prose, and is wrapped.
-        details: lines below it that only `-v` and HTML show.
-        minor: only `-v`, Markdown and HTML show it at all.
+        cells: text of each column; the last is prose and is wrapped.
+        details: lines below the row, only with `-v` and in HTML.
+        minor: whether the row is only shown with `-v`, in Markdown and in HTML.
     """
 
     cells: tuple[str, ...]
@@ -50,7 +49,7 @@ class Row(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows under the names of their columns; `title` is empty for the page's own table."""
+    """Rows with column headings; `title` is empty for the main table."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -58,12 +57,12 @@ class Table(Struct, frozen=True):
 
 
 class Sheet(Struct, frozen=True):
-    """A page.
+    """The result of a command.
 
     Attributes:
-        word: the answer in a word; `headline`: in a sentence.
+        word: the result in one word; headline: in one sentence.
         notes: sentences below the tables.
-        done: the part of something that is done, for a bar; None where there is nothing to do.
+        done: finished fraction, for a progress bar; None if there is nothing to do.
     """
 
     word: str
@@ -75,12 +74,12 @@ class Sheet(Struct, frozen=True):
 
     @property
     def percent(self) -> int | None:
-        """Of what is done; 100 only where all is."""
+        """The finished fraction in percent, rounded down."""
         return None if self.done is None else int(self.done * 100)
 
 
 def bar(sheet: Sheet) -> list[str]:
-    """`[#####---------------] 25 %`; full only where all is done."""
+    """`[#####---------------] 25 %`; full only at 100 %."""
     if sheet.done is None:
         return []
     filled = int(sheet.done * _BAR)
@@ -91,7 +90,7 @@ def bar(sheet: Sheet) -> list[str]:
 
 
 def text(sheet: Sheet, style: Style) -> str:
-    """For a person at a terminal, ending in a newline; with -q empty where nothing fails."""
+    """Text for a terminal, ending in a newline; with -q empty if nothing fails."""
     if style.quiet and sheet.tone not in _FAILURES:
         return ""
     lines = wrap(sheet.headline, style, style.paint(sheet.word, sheet.tone.value) + " ", "  ")
@@ -131,16 +130,17 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
             for detail in row.details[:most]:
                 yield from wrap(detail, style, "      ", "        ", chop=style.verbose == 1)
             if len(row.details) > most:
-                yield f"      ... and {len(row.details) - most} more: {style.more}"
+                yield f"      {len(row.details) - most} more ({style.more})"
     if len(rows) < len(table.rows) and not style.quiet:
-        yield style.dim(f"  {len(table.rows) - len(rows)} more with nothing to do: -v")
+        more = len(table.rows) - len(rows)
+        yield style.dim(f"  {more} more {'needs' if more == 1 else 'need'} no action (-v)")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------
 
 
 def markdown(sheet: Sheet) -> str:
-    """For a job summary or a review comment (GitHub's Markdown), ending in a newline."""
+    """GitHub Markdown for a job summary or review comment, ending in a newline."""
     marks = {Tone.BAD: "❌ ", Tone.GOOD: "✅ ", Tone.DOUBT: "⚠ ", Tone.PLAIN: ""}
     parts = [f"## abiscan: {marks[sheet.tone]}{plain(sheet.word)}", plain(sheet.headline)]
     if sheet.done is not None:

@@ -10,7 +10,7 @@ from abiscan.report.escape import printable
 
 
 def render(report: Report) -> str:
-    """Two tables, the most frequent first; empty where nothing was found."""
+    """Two tables, the most frequent first; empty if nothing was found."""
     findings: Counter[str] = Counter()
     in_files: Counter[str] = Counter()
     imports: Counter[str] = Counter()
@@ -24,7 +24,7 @@ def render(report: Report) -> str:
         failing.update({group.cause for group in artifact.causes})
     tables = (
         _table(("findings", "files", "rule"), [(findings[rule], in_files[rule], rule) for rule in findings]),
-        _table(("imports", "files", "cause"), [(imports[cause], failing[cause], cause) for cause in imports]),
+        _table(("symbols", "files", "cause"), [(imports[cause], failing[cause], cause) for cause in imports]),
     )
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in map(list, tables) if lines)
 

@@ -1,4 +1,4 @@
-"""How text for a terminal is written: width, colours, how much of it; and lines wrapped to that width."""
+"""Terminal text: width, colours, level of detail, and wrapping."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from msgspec import Struct
 from abiscan.model.finding import Severity
 from abiscan.report.escape import printable
 
-# Lines of one file, without -v and with one.
+# Maximum lines of a file by level of detail.
 _LINES = (25, 100)
 
 
 class Style(Struct, frozen=True):
-    """How to write: width in columns (None: never wrap, for a pipe), colours, the number of `-v`, failures only,
-    the lowest severity that fails the run (None for none) and what it accepts, as in `Report`."""
+    """Options of the text report.
+
+    Attributes:
+        width: columns; None for no wrapping (pipes).
+        verbose: number of `-v`.
+        quiet: failures only.
+        fail_on, accepted: as in `Report`.
+    """
 
     width: int | None = 80
     color: bool = False
@@ -32,7 +38,7 @@ class Style(Struct, frozen=True):
         return "-vv" if self.verbose else "-v"
 
     def most(self, *limits: int) -> int:
-        """The limit without -v, or with one; -vv has none."""
+        """The limit of the level of detail; none with -vv."""
         return limits[self.verbose] if self.verbose < len(limits) else sys.maxsize
 
     def fails(self, severity: Severity) -> bool:
@@ -40,7 +46,7 @@ class Style(Struct, frozen=True):
         return severity.at_least(self.fail_on)
 
     def paint(self, text: str, code: str) -> str:
-        """`text` in an ANSI style, where colours are wanted."""
+        """`text` in an ANSI style, if colours are on."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
     def strong(self, text: str) -> str:
@@ -51,15 +57,20 @@ class Style(Struct, frozen=True):
 
 
 class LineGroup(Struct, frozen=True):
-    """Lines that belong together, and their rank among those of a file: 0 is always shown, the highest is left out
-    first."""
+    """Lines of a file that are shown or left out together.
+
+    Attributes:
+        rank: 0 is always shown; groups with the highest rank are left out first.
+        head: the group without which these lines are misleading; None if they stand alone.
+    """
 
     rank: int
     lines: list[str]
+    head: LineGroup | None = None
 
 
 def fit_sections(sections: Iterable[LineGroup], style: Style) -> list[str]:
-    """The lines of one file in their order: 25 at most, 100 with -v, all with -vv."""
+    """The lines of one file in order: at most 25, 100 with -v, all with -vv."""
     found = list(sections)
     total = sum(len(section.lines) for section in found)
     room = style.most(*_LINES)
@@ -68,18 +79,20 @@ def fit_sections(sections: Iterable[LineGroup], style: Style) -> list[str]:
     room -= 1
     shown: dict[int, list[str]] = {}
     for number, section in sorted(enumerate(found), key=lambda each: each[1].rank):
+        if section.head is not None and not any(section.head is found[other] for other in shown):
+            continue
         if section.rank == 0 or len(section.lines) <= room:
             shown[number] = section.lines[:room]
             room -= len(shown[number])
     lines = [line for number in sorted(shown) for line in shown[number]]
-    return [*lines, style.dim(f"  ... and {total - len(lines)} more lines: {style.more}")]
+    return [*lines, style.dim(f"  {total - len(lines)} more lines ({style.more})")]
 
 
 def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
-    """Lines of `text`, made printable, behind `first`, continued behind `rest`. No word is broken: one
-    that is longer than a line, as mangled names are, has a line of its own.
+    """Lines of `text`, made printable, with prefix `first`, then `rest`. Words are never broken: one that is longer
+    than a line, such as a mangled name, has a line of its own.
 
-    With `chop`, a text longer than two lines ends in "...", and so does a word of more than 400 characters.
+    With `chop`, text longer than two lines ends in "...", and so does a word of more than 400 characters.
     """
     text = printable(text)
     bare = _visible_length(first)
@@ -107,7 +120,7 @@ def _shorten(text: str, limit: int = 400) -> str:
 
 
 def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Prose wrapped; lines that are indented or fenced are code and stay as they are."""
+    """Wrapped prose; indented or fenced lines are code and stay unchanged."""
     lines: list[str] = []
     fenced = False
     for block in text.strip("\n").split("\n\n"):

@@ -1,4 +1,4 @@
-"""How many there are of each: the counts of a run that every format shows in its own words."""
+"""Counts of a run, which every format shows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Summary(Struct, frozen=True):
     """The counts of a run.
 
     Attributes:
-        containers: wheels, packages and archives of each outcome; every outcome is there, zero or not.
-        verdicts: artifacts of each verdict; every verdict is there, zero or not, in the order of the enumeration.
-        findings: those that stand, by severity; every severity is there, worst first.
+        containers: outcome -> number of wheels, packages and archives; contains every outcome.
+        verdicts: verdict -> number of artifacts; contains every verdict, in the order of the enumeration.
+        findings: severity -> number of findings that are not accepted; contains every severity, the worst first.
         suppressed: findings that a baseline or an ignore accepts.
-        failing: findings that fail the run by its policy.
-        stale: entries of a baseline or configuration that match nothing any more.
+        failing: findings that fail the run.
+        stale: unused entries of a baseline or configuration.
         errors: inputs that could not be read.
     """
 
@@ -62,37 +62,36 @@ def summary_of(report: Report) -> Summary:
 
 
 def count_words(counts: Summary) -> list[str]:
-    """What a run's summary counts beside its files: `2 errors`, `1 suppressed`, `1 input could not be read`."""
+    """Counts of the summary line besides files: `2 errors`, `1 accepted finding`, `1 input could not be read`."""
     words = [counted(number, severity.value) for severity, number in counts.findings.items() if number]
     if counts.suppressed:
-        words.append(f"{counts.suppressed} suppressed")
+        words.append(counted(counts.suppressed, "accepted finding"))
     if counts.stale:
-        words.append(counted(counts.stale, "stale entry", "stale entries"))
+        words.append(counted(counts.stale, "unused entry", "unused entries"))
     if counts.errors:
         words.append(f"{counted(counts.errors, 'input')} could not be read")
     return words
 
 
 def common_target(artifacts: Iterable[ArtifactReport], run: TorchBuild | None) -> TorchBuild | None:
-    """The torch that every file was judged on; None where they were on several."""
+    """The torch that every file was checked against; None if there are several."""
     targets = {(t.version, t.variant, t.path) for a in artifacts if (t := a.checked_against(run)) is not None}
     return run if len(targets) <= 1 else None
 
 
 def refusal_of(artifact: ArtifactReport) -> Finding | None:
-    """Why this machine's loader refuses a file that torch and Python don't stop, where that fails the file."""
+    """The finding that fails a file because the loader of this machine refuses it for a reason outside torch and
+    Python."""
     return next((f for f in artifact.standing if f.rule == "loader-refuses" and f.severity is Severity.ERROR), None)
 
 
 def is_refused_here(artifact: ArtifactReport) -> bool:
-    """Whether this machine's loader refuses a file that torch and Python don't stop, for anything but an absent GPU
-    driver."""
+    """Whether the loader of this machine refuses a file for a reason outside torch, Python and the GPU driver."""
     return any(finding.rule == "loader-refuses" for finding in artifact.findings)
 
 
 def failure_reason(artifact: ArtifactReport) -> tuple[str, str]:
-    """Why a file fails, in a sentence, and what to do about it ("" where nobody knows): the leading cause's word, else
-    the loader's, else the first error's."""
+    """Reason of a failure and its fix ("" if unknown): from the main cause, the loader error or the first error."""
     errors = [f for f in artifact.standing if f.severity is Severity.ERROR]
     refusal = refusal_of(artifact)
     if refusal is not None:
@@ -105,12 +104,12 @@ def failure_reason(artifact: ArtifactReport) -> tuple[str, str]:
 
 
 def severity_counts(findings: Iterable[Finding]) -> Counter[Severity]:
-    """How many of the findings have each severity."""
+    """Number of findings of each severity."""
     return Counter(f.severity for f in findings)
 
 
 def status_counts(imports: Iterable[CheckedImport]) -> dict[Status, int]:
-    """How many imports have each status; every status is there, zero or not, in the order of the enumeration."""
+    """Number of imports of each status; contains every status, in the order of the enumeration."""
     counts = dict.fromkeys(Status, 0)
     for bound in imports:
         counts[bound.status] += 1

@@ -1,7 +1,6 @@
-"""The report for a person at a terminal: first the verdict, then the reason, then what to do; then the rest.
+"""The text report: verdict and reason first, then the fix, then evidence and facts.
 
-A file takes up to 25 lines, 100 with -v and as many as there are with -vv. The text is made for reading and may change;
-scripts read the JSON report.
+A file has at most 25 lines, 100 with -v and all lines with -vv. The text may change; scripts read the JSON report.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from abiscan.report.summary import (
 )
 from abiscan.report.wording import TARGET_KINDS, counted, requirement_words, verdict_words
 
-# With more bad files than this in one run or wheel, only the first is told in full.
+# If more files than this are bad, in one run or wheel, only the first is printed in full.
 _IN_FULL = 3
-# Characters of a loader's message that are printed in any case.
+# Characters of a loader message that are never cut.
 _LONG = 400
-# A run over this many files or more gives a line to each good one, and a block only to bad ones.
+# With at least this many files, good files have one line and only bad ones a block.
 _BRIEF_FROM = 2
 
 # SGR parameters (ECMA-48) of each verdict.
@@ -74,11 +73,11 @@ def render(report: Report, style: Style | None = None) -> str:
         (loose if number is None else members[number]).append(artifact)
     lines += _artifact_lines(loose, report.torch_build, style, brief=brief)
     for container, inside in zip(report.containers, members, strict=True):
-        # The wheel's own line names it once for all its members.
+        # The line of the wheel names it for all members.
         headed = len(inside) > 1
         outcome = outcomes[container.path]
         if brief and len(inside) == 1 and outcome is GateOutcome.NOT_TORCH and _concerns_no_torch(inside[0]):
-            # Its file would only be counted, and the wheel not be named.
+            # Otherwise its file is only counted and the wheel is not named.
             words = "" if style.quiet else _container_line(container, inside, style)
             lines += (
                 [*([""] if lines else []), *wrap(words, style, f"{_outcome_label(outcome, style)} ", "  ")]
@@ -108,7 +107,7 @@ def _artifact_lines(
     brief: bool,
     by_member: bool = False,
 ) -> list[str]:
-    """What is not in order first; then a line for each file that is; what concerns no torch is counted."""
+    """Bad files first, then a line for each good one; files without torch are only counted."""
     lines: list[str] = []
     bad: list[ArtifactReport] = []
     good: list[str] = []
@@ -129,14 +128,14 @@ def _artifact_lines(
         else:
             good += _block(artifact, target, style, by_member=by_member)
     if apart:
-        files = f"{counted(apart, 'file')} that {'imports' if apart == 1 else 'import'} nothing of torch"
+        files = f"{counted(apart, 'file')} {'does' if apart == 1 else 'do'} not use torch"
         good.append(f"{style.paint('not torch', _COLORS[GateOutcome.NOT_TORCH])} {files}")
-    # What fails for want of another one comes behind that.
+    # A file that fails because of another one comes after it.
     bad.sort(key=lambda artifact: not artifact.causes and refusal_of(artifact) is None)
     for number, artifact in enumerate(bad):
         if lines:
             lines.append("")
-        # The files of one wheel mostly share their causes: one is told in full, the others in short.
+        # The files of a wheel mostly share their causes: only the first is printed in full.
         short = number > 0 and len(bad) > _IN_FULL and not style.verbose
         lines += (_short_block if short else _block)(artifact, target, style, by_member=by_member)
     parts = [part for part in (lines, good, source_lines(sources, style)) if part]
@@ -156,29 +155,29 @@ def _name(artifact: ArtifactReport, by_member: bool) -> str:
 
 
 def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
-    """The word that its lines begin with, filled to `width` columns."""
+    """The first word of its lines, padded to `width` columns."""
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return style.paint("source".ljust(width), "36")
     return _outcome_label(outcome_of(artifact, style.fail_on, style.accepted), style, width)
 
 
 def _outcome_label(outcome: GateOutcome, style: Style, width: int = 0) -> str:
-    # What fails stands out without colours too.
+    # Failures stand out without colours too.
     word = "FAILS" if outcome is GateOutcome.FAILS else verdict_words(outcome)
     return style.paint(word.ljust(width), _COLORS[outcome])
 
 
 def _own_declaration(artifact: ArtifactReport, style: Style, by_member: bool) -> list[str]:
-    """What the wheel of a single file declares wrongly; one of several files has a line of its own for that."""
+    """Findings about the metadata of a wheel with one file; a wheel with several files has its own line for them."""
     return [] if by_member else declaration_lines([artifact], style)
 
 
 def _short_block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, by_member: bool) -> list[str]:
-    """The verdict, the leading cause, the loader's word and the releases: a line each."""
+    """Verdict, main cause, loader error and releases, one line each."""
     lines = wrap(_headline(artifact, target, style, by_member=by_member), style, _label(artifact, style) + " ", "  ")
     lines += _own_declaration(artifact, style, by_member)
     for group in artifact.causes[:1]:
-        more = f"; {counted(len(artifact.causes) - 1, 'further cause')}" if len(artifact.causes) > 1 else ""
+        more = f" ({counted(len(artifact.causes) - 1, 'more cause')}: -v)" if len(artifact.causes) > 1 else ""
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("cause: "), "    ")
     lines += _derived_lines(artifact, style)
     lines += _loader_lines(artifact, style)
@@ -191,40 +190,49 @@ def _short_block(artifact: ArtifactReport, target: TorchBuild | None, style: Sty
 
 
 def _container_line(container: Container, members: Sequence[ArtifactReport], style: Style) -> str:
-    """`x-1.0-...whl: 2 of 7 shared objects fail (requires torch==2.4.0)`."""
+    """`x-1.0-...whl: 2 of 7 files do not load on torch 2.13.0 (cpu, installed) [cxx11-abi-mismatch]; declared: ...`."""
     shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
-    total = counted(len(shared), "shared object")
+    total = counted(len(shared), "file")
     found = Counter((outcome_of(m, style.fail_on, style.accepted), m.verdict) for m in shared if m.replaced_by is None)
     fails = found[GateOutcome.FAILS, ArtifactVerdict.FAILS]
     undecided = found[GateOutcome.UNDECIDED, ArtifactVerdict.UNDECIDED]
     accepted = sum(number for (outcome, _), number in found.items() if outcome is GateOutcome.ACCEPTED)
     loads = sum(number for (_, verdict), number in found.items() if verdict is ArtifactVerdict.LOADS)
     if fails:
-        words = f"{fails} of {total} fail{'s' if fails == 1 else ''}"
-        if undecided:
-            words += f", {undecided} cannot be decided"
+        words = f"{fails} of {total} {'does' if fails == 1 else 'do'} not load{_against(shared)}"
+        leading = {m.causes[0].cause for m in shared if m.verdict is ArtifactVerdict.FAILS and m.causes}
+        words += f" [{leading.pop()}]" if len(leading) == 1 else ""
+        words += f", {undecided} undecided" if undecided else ""
     elif undecided:
-        words = f"{undecided} of {total} cannot be decided"
+        words = f"{undecided} of {total} undecided{_against(shared)}"
     elif loads:
-        words = f"{loads} of {total} need{'s' if loads == 1 else ''} torch"
         refused = sum(is_refused_here(m) for m in shared)
-        words += f", and load{'s' if loads == 1 else ''}" if not refused else ""
-        words += f"; this machine's loader refuses {refused}" if refused else ""
+        words = f"{loads} of {total} {'uses' if loads == 1 else 'use'} torch"
+        if refused:
+            words += f"; the loader of this machine refuses {refused}"
+        else:
+            words += f" and load{'s' if loads == 1 else ''}{_against(shared)}"
     elif accepted:
         words = total
     else:
-        words = f"none of {total} needs torch"
+        words = f"none of {total} uses torch"
     if accepted:
-        words += f"; the failures of {accepted} are accepted"
+        words += f"; {counted(accepted, 'failure')} accepted"
     barred = sum(n for (outcome, verdict), n in found.items() if outcome.value == "fails" != verdict.value)
     if barred:
         words += f"; {barred} {'has' if barred == 1 else 'have'} findings that fail the run"
-    asked = f" ({requirement_words(container.applicable_torch)})" if container.applicable_torch else ""
-    return f"{container.path}: {words}{asked}"
+    declared = f"; declared: {requirement_words(container.applicable_torch)}" if container.applicable_torch else ""
+    return f"{container.path}: {words}{declared}"
+
+
+def _against(members: Sequence[ArtifactReport]) -> str:
+    """` on torch 2.13.0 (cpu, installed)`; empty if the members were checked against several torch builds."""
+    targets = {target_words(t) for m in members if m.verdict is not ArtifactVerdict.NOT_TORCH and (t := m.torch_build)}
+    return f" on {targets.pop()}" if len(targets) == 1 else ""
 
 
 def summary_line(report: Report, style: Style | None = None) -> str:
-    """One line for the end of a run: the gate's answer and the counts."""
+    """The last line of a run: verdict and counts."""
     verdict = (style or Style()).paint(verdict_words(report.verdict), _COLORS[report.verdict])
     return f"{verdict}: {count_line(report)}"
 
@@ -249,7 +257,7 @@ def count_line(report: Report) -> str:
 
 
 def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, str]:
-    """What a file comes to, said of one and of several."""
+    """The outcome of one file and of several, in words."""
     if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
         return "fails the checks", "fail the checks"
     words = {GateOutcome.FAILS: ("fails to load", "fail to load"), GateOutcome.LOADS: ("loads", "load")}
@@ -260,7 +268,7 @@ def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, st
 
 
 def _is_accepted(artifact: ArtifactReport, style: Style) -> bool:
-    """Whether a baseline or ignores accept everything that is wrong with it."""
+    """Whether a baseline or ignores accept all of its failures."""
     outcome = outcome_of(artifact, style.fail_on, style.accepted)
     return outcome in (GateOutcome.ACCEPTED, GateOutcome.REPLACED)
 
@@ -278,15 +286,15 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
     counts = severity_counts([f for f in artifact.standing if not of_wheel(f)])
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if extra:
-        extra[-1] += f": -v shows {'it' if counts[Severity.ERROR] + counts[Severity.WARNING] == 1 else 'them'}"
+        extra[-1] += f": {_rules_of_worse(artifact)}"
     stop = artifact.loader.stop
-    # A library of its own package, which opens that itself.
+    # A library of its package, which the package opens itself.
     in_package = stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and not is_refused_here(artifact)
     if artifact.loader.outcome is LoaderOutcome.FAILS and not in_package:
         extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
     if artifact.replaced_by is not None:
-        extra.append(f"{artifact.replaced_by.rpartition('!')[2]} is taken in its place")
-    # Of a build that its package does not take nobody has accepted anything: it does not count.
+        extra.append(f"replaced by {artifact.replaced_by.rpartition('!')[2]}")
+    # A build that its package does not load has no accepted findings: it does not count.
     accepted = len(artifact.findings) - len(artifact.standing) if artifact.replaced_by is None else 0
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")
@@ -297,8 +305,15 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
     return f"{_label(artifact, style, 9)} {printable(_name(artifact, by_member))}{tail}"
 
 
+def _rules_of_worse(artifact: ArtifactReport) -> str:
+    """The rules of its warnings and errors: `layout-drift`, `const-data-ptr and 2 more rules`."""
+    rules = dict.fromkeys(f.rule for f in artifact.standing if f.severity is not Severity.NOTE and not of_wheel(f))
+    first, *rest = rules
+    return f"{first} and {counted(len(rest), 'more rule')}" if rest else first
+
+
 def _shorten_error(error: str) -> str:
-    """The loader's message without the path of the file that the line names already."""
+    """The loader error without the path of the file, which the line contains already."""
     return printable(error.split(": ", 1)[-1] if error.startswith("/") else error)
 
 
@@ -320,7 +335,7 @@ def _block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *,
 
 
 def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
-    """Why a file fails of whose own imports none does: what it needs does not load."""
+    """Reasons of a failure although all imports of the file resolve: a needed library does not load."""
     reasons = () if artifact.causes else artifact.failure_reasons
     return [line for reason in reasons for line in wrap(reason, style, "  " + style.strong("cause: "), "    ")]
 
@@ -359,7 +374,7 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
                 return f"{name}: cannot be decided{against}"
             return f"{name}: cannot be decided{against}: {counted(counts[Status.UNDECIDED], 'import')} undecided"
         case ArtifactVerdict.NOT_TORCH:
-            return f"{name}: imports nothing of torch"
+            return f"{name}: does not use torch"
         case _:
             return f"{name}: could not be read"
 
@@ -381,7 +396,7 @@ def target_words(target: TorchBuild) -> str:
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     loader = artifact.loader
     if loader.outcome is LoaderOutcome.FAILS and refusal_of(artifact) is None:
-        # The message begins with the path that the headline has; the symbol behind it is what one searches for, whole.
+        # Drop the path, which is in the headline; keep the symbol whole, for searching.
         error = loader.error or ""
         own = error.partition(": ")
         if own[0].endswith(artifact.member or artifact.path):
@@ -394,7 +409,7 @@ def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
-    # How the torch was chosen concerns nobody where no file was judged on it.
+    # The note on the choice of the torch is useful only if a file was checked against it.
     used = any(
         (own.version, own.variant, own.path)
         == (report.torch_build.version, report.torch_build.variant, report.torch_build.path)

@@ -1,4 +1,4 @@
-"""Words that several formats share, before any escaping of their own."""
+"""Wording that several formats share, not escaped."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def verdict_words(verdict: ArtifactVerdict | GateOutcome | Verdict) -> str:
 
 
 def requirement_words(lines: Sequence[str]) -> str:
-    """Requirements with what they hold under: `torch==2.4.0 if python_version < "3.12", torch>=2.6 if ...`."""
+    """Requirements with their markers: `torch==2.4.0 if python_version < "3.12", torch>=2.6 if ...`."""
     parts = [line.partition(";") for line in lines]
     return ", ".join(f"{what.strip()} if {marker.strip()}" if marker else what for what, _, marker in parts)
 
 
 def readable_names(artifact: ArtifactReport) -> dict[str, str]:
-    """The demangled name of each import by its mangled one; the mangled one itself where no demangler reads it."""
+    """Mangled name of each import -> its demangled name; the mangled name if no demangler accepts it."""
     return {b.name: b.demangled or b.name for b in artifact.imports}
 
 
 def source_place(location: Location) -> str | None:
-    """`csrc/ops.cpp:42 in f(at::Tensor)`; None for a place that is no line of source."""
+    """`csrc/ops.cpp:42 in f(at::Tensor)`; None for a location that is not in a source."""
     if location.file is None:
         return None
     line = f":{location.line}" if location.line is not None else ""
@@ -47,7 +47,7 @@ def source_place(location: Location) -> str | None:
 
 
 def place_words(location: Location) -> str:
-    """`csrc/ops.cpp:42 in f`, or `f (file offset 0x1f0)` for a place in code; empty where neither is known."""
+    """`csrc/ops.cpp:42 in f`, or `f (file offset 0x1f0)` for a location in code; empty if neither is known."""
     where = source_place(location) or location.function or ""
     if location.file is not None or location.offset is None:
         return where
@@ -55,7 +55,7 @@ def place_words(location: Location) -> str:
 
 
 def source_location(finding: Finding) -> Location | None:
-    """The first place that is a line of source, which is what a person can edit."""
+    """The first location in a source, which can be edited."""
     return next((location for location in finding.locations if location.file is not None), None)
 
 
@@ -65,7 +65,7 @@ def ranges_words(ranges: ReleaseRanges) -> str:
 
 
 def python_words(versions: Sequence[str]) -> str:
-    """`3.9 - 3.14, 3.13t` for CPythons in their order, runs of minor releases as ranges."""
+    """`3.9 - 3.14, 3.13t` for sorted CPythons, with ranges of minor releases."""
     runs: list[list[str]] = []
     for flag in ("", "t"):
         last = None
@@ -80,7 +80,7 @@ def python_words(versions: Sequence[str]) -> str:
 
 
 def system_words(reach: Compatibility) -> str:
-    """`glibc 2.28, GLIBCXX 3.4.21`: the oldest system's libraries that something works with."""
+    """Minimum versions of system libraries: `glibc 2.28, GLIBCXX 3.4.21`."""
     # CXXABI is numbered by the same library as GLIBCXX.
     parts = {floor.part for floor in reach.floors}
     return ", ".join(f.text for f in reach.floors if f.part != "CXXABI" or "GLIBCXX" not in parts)

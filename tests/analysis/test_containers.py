@@ -40,7 +40,7 @@ def test_verdicts_roll_up() -> None:
     assert whole(others[0]).containers[0].artifacts == (f"{WHEEL}!pkg/a.so",)
     report = whole(fails, *others)
     assert (
-        f"FAILS {WHEEL}: 1 of 3 shared objects fails, 1 cannot be decided (torch==2.4.0)"
+        f"FAILS {WHEEL}: 1 of 3 files does not load, 1 undecided; declared: torch==2.4.0"
         in text.render(report, text.Style(width=None)).splitlines()
     )
     (entry,) = json.loads(json_report.render(report))["containers"]

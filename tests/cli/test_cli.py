@@ -343,7 +343,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     assert container["verdict"] == "fails"  # type: ignore[index]
     assert container["requires_torch"] == ["torch>=2.3"]  # type: ignore[index]
     said = " ".join(run(wheel).stdout.split())
-    assert "1 of 2 shared objects fails (torch>=2.3)" in said
+    assert "1 of 2 files does not load" in said
     fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
     assert fixes == ["Declare `torch>=2.10,<2.12`"]
     # Which torch that is depends on whether the wheel could be installed where the tests run.
@@ -441,7 +441,7 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() 
         (["explain", "cxx11-abi-mismach"], 3, "", "did you mean cxx11-abi-mismatch?"),
         (["explain", "cxx11-abi"], 3, "", "did you mean cxx11-abi-mismatch?"),
         (["explain", "hello"], 3, "", "not known"),
-        (["explain", "Everything went fine today (see the docs)."], 3, "", "no symbol and no error"),
+        (["explain", "Everything went fine today (see the docs)."], 3, "", "no symbol or known error"),
         (["explian", "_ZN3c105ErrorC2Ev"], 2, "", "did you mean explain?"),
         (
             ["explain", "_ZNK3c106lValue23reportToTensorTypeErrorEv"],

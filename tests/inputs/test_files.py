@@ -238,7 +238,7 @@ def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) 
             "dist/elsewhere.whl",
             "a symbolic link that leads out of the directory: not followed; name it, or its target",
         ),
-        ("dist/empty.whl", "not an archive: empty file: the build or the copy that made it was cut off"),
+        ("dist/empty.whl", "not an archive: empty file: build or copy it again"),
         ("dist/text.tar.gz", "not an archive: it is text"),
     ]
     found, errors, _ = all_of("dist", cwd=tmp_path)

@@ -39,6 +39,6 @@ def test_nothing_that_was_read_is_compatible_with_nothing() -> None:
     """An empty folder, a text: no claim is made of it. Nor of a file that asks for nothing that is known."""
     nothing = Compatibility((), None, None, None, ())
     empty = intersect_compatibility((Compared("/a/empty", None, None, 0, nothing),))
-    assert sheet(empty).headline == "empty: nothing was compared: no shared object was read"
+    assert sheet(empty).headline == "empty: no shared object could be read"
     plain = intersect_compatibility((Compared("/a/x.so", None, None, 1, nothing),))
     assert sheet(plain).headline == "x.so: no requirement on torch, Python, GPUs or the system was found"

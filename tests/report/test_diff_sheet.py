@@ -11,6 +11,6 @@ SIDE = Compared("a.whl", None, None, 1, Compatibility((), None, None, None, ()))
 
 def test_what_was_seen_is_counted_beside_what_was_not() -> None:
     none = DiffReport("1", SIDE, SIDE, (), {}, ("a.whl!x.so: undecided",))
-    assert sheet(none).headline == "a.whl -> a.whl: not everything could be compared; no change seen"
+    assert sheet(none).headline == "a.whl -> a.whl: not everything was compared; no change found"
     one = DiffReport("1", SIDE, SIDE, (Change(Aspect.FILE, Effect.GAINED, "brings y.so"),), {}, ("undecided",))
-    assert sheet(one).headline.endswith("; 1 change shown")
+    assert sheet(one).headline.endswith("; 1 change found")

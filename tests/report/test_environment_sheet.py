@@ -23,7 +23,7 @@ def test_a_table_without_rows_to_show_has_no_heads() -> None:
     table = sheet.Table(("package", "why"), (sheet.Row(("p 1.0", ""), sheet.Tone.PLAIN, minor=True),))
     shown = sheet.text(sheet.Sheet("LOADS", "all", sheet.Tone.GOOD, (table,)), Style())
     assert "package" not in shown
-    assert "1 more with nothing to do" in shown
+    assert "1 more needs no action" in shown
 
 
 def test_a_bar_is_drawn_in_text_and_told_in_figures_elsewhere() -> None:

@@ -180,4 +180,4 @@ def test_what_a_baseline_accepts_fails_nowhere() -> None:
     assert judged.verdict.value == "pass"
     assert "FAILS" not in shown
     assert shown.startswith("accepted dist/w01")
-    assert text.summary_line(judged) == "pass: 2 files checked: 1 accepted, 1 loads (1 suppressed)"
+    assert text.summary_line(judged) == "pass: 2 files checked: 1 accepted, 1 loads (1 accepted finding)"

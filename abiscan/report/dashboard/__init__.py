@@ -87,7 +87,7 @@ def render(view: Mapping[str, Any]) -> str:
 def _headline(run: Mapping[str, Any]) -> str:
     torch = "the torch that each of them declares" if run["torch"] == "declared" else f"torch {run['torch']}"
     with_torch = run["wheels"] - run["not_torch"]
-    return f"{run['loads']} of the {with_torch} wheels that have to do with torch load on {torch}."
+    return f"{run['loads']} of the {with_torch} wheels that use torch load on {torch}."
 
 
 def _package(

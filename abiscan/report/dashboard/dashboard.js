@@ -16,7 +16,7 @@
       const row = cell.parentElement;
       const column = cell.cellIndex - 1;
       const kind = cell.className.match(/c-([\w-]+)/)[1];
-      const said = words[kind] || cell.dataset.percent + " per cent of its wheels work";
+      const said = words[kind] || cell.dataset.percent + " % of its wheels load";
       const found = [make("b", "", "torch " + data.releases[column] + ": " + said), make("span", "", row.dataset.name || "all wheels")];
       const reason = data.cells[row.dataset.r + "," + column];
       if (reason !== undefined) found.push(make("div", "", "Most often: " + text(reason)));
@@ -65,7 +65,7 @@
       if (unresolved > names.length) list.append(make("li", "meta", "and " + (unresolved - names.length) + " more"));
       box.append(list);
     }
-    if (fix.length) box.append(make("p", "label", "What to do"));
+    if (fix.length) box.append(make("p", "label", "Fix"));
     fix.forEach(([prose, commands, remark]) => {
       if (text(prose)) box.append(sentence(text(prose)));
       commands.forEach((command) => box.append(copyable(text(command))));

@@ -79,7 +79,7 @@ def ranges_words(ranges: ReleaseRanges | None) -> str:
 
 def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
     served = artifact.replaced_by
-    own = [] if served is None else [f"{served.rpartition('!')[2]} is taken in its place, so it does not count"]
+    own = [] if served is None else [f"{served.rpartition('!')[2]} replaces it, so it does not count"]
     return tuple(printable(note) for note in (*own, *artifact.notes))
 
 

@@ -345,7 +345,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         if setting.torch is not None and setting.torch.source is TargetSource.NEWEST_KNOWN and setting.gpu is not None:
             # The one that was chosen for its CUDA is not the newest of all.
             which += f" for {setting.gpu.value}" if tried.version != known[-1] else ""
-        detail = f"and fails on torch {tried.version}{which}"
+        detail = f"and does not load on torch {tried.version}{which}"
     target = "Declare the torch releases that it needs"
     if use.telling is not None:
         detail += f"; {_loading_words(covered, use)}"
@@ -356,7 +356,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     yield first, _finding(rule, wheel, detail=detail, target=target, severity=severity)
 
 
-_CHOSEN = {TargetSource.NEWEST_KNOWN: ", the newest known", TargetSource.ENVIRONMENT: ", the installed one"}
+_CHOSEN = {TargetSource.NEWEST_KNOWN: " (the newest known)", TargetSource.ENVIRONMENT: " (installed)"}
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -372,7 +372,7 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     everywhere = not telling.releases.intersection(wrong)
     who = _short(telling.member) if everywhere else "at least one member"
-    detail = f"which allows {_words(wrong, known)}, where {who} does not load; {_loading_words(covered, use)}"
+    detail = f"but {who} does not load on {_words(wrong, known)}; {_loading_words(covered, use)}"
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
     advice = _advice(right, use)
@@ -406,7 +406,7 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     right = [release for release in allowed if release not in where]
     right = right or [release for release in use.known if release in use.covered and release not in possible]
     layout = f"a class from torch's headers {verb} another layout (`layout-drift`)"
-    detail = f"which allows {_words(where, use.known)}: {_short(member)} loads there, but {layout}"
+    detail = f"but on {_words(where, use.known)} {layout}; {_short(member)} loads there"
     advice = _advice(right, use)
     target = f"Declare {advice}" if advice else _REBUILD
     yield member, _finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
@@ -428,7 +428,7 @@ def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
     there = [release for release in use.known if release in releases and release in found]
     if not there:
         return ""
-    return f", with `layout-drift` in {_short(found[there[0]])} on {_words(there, use.known)}"
+    return f" (on {_words(there, use.known)} with `layout-drift` in {_short(found[there[0]])})"
 
 
 def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
@@ -438,21 +438,20 @@ def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
     if not loading:
         where = _words(releases, use.known)
         return f"all torch symbols resolve on {where}, but no known build of these loads every member"
-    return f"the members load on {_words(loading, use.known)}{_drift_words(releases, use)}"
+    return f"all members load on {_words(loading, use.known)}{_drift_words(releases, use)}"
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:
-    """The range of these releases without those where `layout-drift` is an error or a member does not load; and, where
-    `layout-drift` is a warning on some of them, the range without it. Empty where none is left."""
+    """The range of these releases without those on which a member does not load or has `layout-drift`; if
+    `layout-drift` is only a warning on some of them, also the range with these. Empty if none is left."""
     bad, doubtful = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
     kept = [r for r in releases if r not in bad and (use.verified is None or r in use.verified)]
     if not kept:
         return ""
     clear = [release for release in kept if release not in doubtful]
-    text = f"`{_range(kept, use.known)}`"
     if clear and len(clear) < len(kept):
-        text += f", or `{_range(clear, use.known)}` to avoid `layout-drift`"
-    return text
+        return f"`{_range(clear, use.known)}`, or `{_range(kept, use.known)}` after a test: it includes `layout-drift`"
+    return f"`{_range(kept, use.known)}`"
 
 
 def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:

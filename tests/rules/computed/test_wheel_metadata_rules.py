@@ -130,9 +130,9 @@ def test_no_member_is_blamed_for_a_release_that_it_loads_on() -> None:
     old = member("pkg/old.so", torch_releases=(("1.13.0", "2.4.1"),))
     new = member("pkg/new.so", torch_releases=(("2.4.0", KNOWN[-1]),))
     _, finding = found(container(CP311, "torch"), old, new)["torch-requirement-too-wide"]
-    assert "where at least one member does not load" in finding.message
+    assert "but at least one member does not load" in finding.message
     _, finding = found(container(CP311, "torch"), old)["torch-requirement-too-wide"]
-    assert "where pkg/old.so does not load" in finding.message
+    assert "but pkg/old.so does not load" in finding.message
 
 
 def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
@@ -140,11 +140,11 @@ def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
     narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.6.0"),))
     warned = replace(narrow, drifting=(("2.5.1", Severity.WARNING), ("2.6.0", Severity.WARNING)))
     finding = requirement(container(CP311, "torch"), warned)[1]
-    assert "load on torch 2.4.0 - 2.6.0, with `layout-drift` in pkg/_C.so on torch 2.5.1 - 2.6.0" in finding.message
-    assert finding.fix == ("Declare `torch>=2.4,<2.7`, or `torch>=2.4,<2.5.1` to avoid `layout-drift`")
+    assert "load on torch 2.4.0 - 2.6.0 (on torch 2.5.1 - 2.6.0 with `layout-drift` in pkg/_C.so)" in finding.message
+    assert finding.fix == ("Declare `torch>=2.4,<2.5.1`, or `torch>=2.4,<2.7` after a test: it includes `layout-drift`")
     barred = replace(narrow, drifting=(("2.6.0", Severity.ERROR),))
     finding = requirement(container(CP311, "torch"), barred)[1]
-    assert "with `layout-drift` in pkg/_C.so on torch 2.6.0" in finding.message
+    assert "(on torch 2.6.0 with `layout-drift` in pkg/_C.so)" in finding.message
     assert finding.fix == "Declare `torch>=2.4,<2.6`"
     missing = found(container(CP311), barred)["torch-requirement-missing"][1]
     assert missing.fix == "Declare `torch>=2.4,<2.6`"
@@ -159,7 +159,7 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     at, finding = requirement(container(CP311, "torch>=2.5,<2.7.1"), good, replace(fits, drifting=late))
     assert at == "pkg/_C.so"
     assert finding.severity is warning
-    assert "which allows torch 2.6.0 - 2.7.0: pkg/_C.so loads there, but a class" in finding.message
+    assert "but on torch 2.6.0 - 2.7.0 a class" in finding.message
     assert "headers has another layout (`layout-drift`)" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
     # All that it allows is wrong: the wheel works nowhere that it may be installed.
@@ -180,7 +180,7 @@ def test_requirements_under_markers_count_where_they_hold() -> None:
     split = ('torch==2.4.0; python_version < "3.12"', 'torch>=2.5; python_version >= "3.12"')
     assert found(container(CP311, *split), narrow) == {}
     _, finding = requirement(container("cp312-cp312-manylinux_2_28_x86_64", *split), narrow)
-    assert 'requires `torch>=2.5; python_version >= "3.12"`, which' in finding.message
+    assert 'declares `torch>=2.5; python_version >= "3.12"`, but' in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
     _, finding = requirement(container("py3-none-manylinux_2_28_x86_64", *split), narrow)
     assert '`torch==2.4.0; python_version < "3.12"` and `torch>=2.5; python_version >= "3.12"`, ' in finding.message
@@ -243,7 +243,7 @@ def test_releases_whose_builds_have_another_cuda_are_not_said_to_load() -> None:
     _at, finding = found(container(CP311, "numpy"), replace(user, loads_on=("2.5.0", "2.5.1")))[
         "torch-requirement-missing"
     ]
-    assert "the members load on torch 2.5.0 - 2.5.1" in finding.message
+    assert "all members load on torch 2.5.0 - 2.5.1" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
 
 
