@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
@@ -10,6 +11,7 @@ from abiscan.errors import UsageError
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
 from abiscan.model.finding import Severity
+from abiscan.model.limits import MAX_CONFIGURATION, MAX_KEY_PARTS
 from abiscan.model.report import ImportsShown
 
 _PROJECT = "pyproject.toml"
@@ -74,6 +76,10 @@ def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:
     return _severity(value, where, "fail-on", (*(s.value for s in Severity), "never"))
 
 
+# tomllib takes time and memory with the square of the parts of a key.
+_LONG_KEY = rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_KEY_PARTS}}}"""
+
+
 def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
     """The settings for abiscan in a configuration file; None for a pyproject.toml without `[tool.abiscan]`.
 
@@ -81,10 +87,14 @@ def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
         where: its path; a name that ends in `pyproject.toml` has the keys below `[tool.abiscan]`.
 
     Raises:
-        UsageError: it is not valid TOML.
+        UsageError: it is not valid TOML, or exceeds a limit.
     """
     import tomllib
 
+    if len(text) > MAX_CONFIGURATION:
+        raise UsageError(f"{where}: {len(text)} characters (limit: {MAX_CONFIGURATION})")
+    if re.search(_LONG_KEY, text):
+        raise UsageError(f"{where}: a key of more than {MAX_KEY_PARTS} parts")
     try:
         whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 
 import pytest
 
@@ -140,3 +141,27 @@ def test_fail_on(text: str, expected: Severity | None) -> None:
 )
 def test_path_patterns(pattern: str, path: str, expected: bool) -> None:
     assert path_matches(pattern, path) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 100_000 + " = 1",
+        "[" + " . ".join(["'a b'", '"c"'] * 20_000) + "]",
+        "\n".join("[" + ".".join("a" * parts) + "]" for parts in range(1, 1000)),
+        "a = [" + "1," * 600_000 + "]",
+    ],
+    ids=["key", "quoted key", "headers", "size"],
+)
+def test_what_takes_too_long_to_parse_is_refused_at_once(text: str) -> None:
+    """tomllib took 7 GB for the first of them."""
+    before = time.process_time()
+    with pytest.raises(UsageError, match=r"limit: |more than 32 parts"):
+        load_config(text, "abiscan.toml", RULES)
+    assert time.process_time() - before < 1
+
+
+def test_names_of_many_parts_are_no_keys() -> None:
+    symbols = ", ".join(f"'a.b.c.{number}'" for number in range(500))
+    with pytest.raises(UsageError, match="unknown key"):
+        load_config(f"# {symbols}\nunknown = [{symbols}]\n", "abiscan.toml", RULES)
