@@ -11,7 +11,7 @@ from abiscan.errors import UsageError
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
 from abiscan.model.finding import Severity
-from abiscan.model.limits import MAX_CONFIGURATION, MAX_KEY_PARTS
+from abiscan.model.limits import MAX_CONFIGURATION, MAX_KEY_PARTS, MAX_PATTERN
 from abiscan.model.report import ImportsShown
 
 _PROJECT = "pyproject.toml"
@@ -169,12 +169,16 @@ def _ignores(entries: object, where: str, known: Collection[str]) -> tuple[Ignor
         reason = _string(entry, "reason", place)
         if not reason or not reason.strip():
             raise UsageError(f"{place}: a reason is required (reason = 'why this may ship')")
+        symbol, path = _string(entry, "symbol", place), _string(entry, "path", place)
+        for pattern in (symbol, path):
+            if pattern is not None and len(pattern) > MAX_PATTERN:
+                raise UsageError(f"{place}: a pattern of {len(pattern)} characters (limit: {MAX_PATTERN})")
         ignore = Ignore(
             place,
             reason.strip(),
             rule,
-            _string(entry, "symbol", place),
-            _string(entry, "path", place),
+            symbol,
+            path,
             _date(entry.get("expires"), place),
         )
         if ignore.rule is None and ignore.symbol is None and ignore.path is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from abiscan.gate.path_pattern import path_matches
 from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ImportsShown
 
@@ -104,36 +105,6 @@ class Policy(Struct, frozen=True):
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""
         return severity.at_least(self.fail_on)
-
-
-def path_matches(pattern: str, display: str) -> bool:
-    """Whether a shell pattern matches `path` or `path!member`, completely or from the start of a component.
-
-    `*` does not match `/`, `**` does. `torchvision.libs/*` matches `dist/x.whl!torchvision.libs/libjpeg.so`.
-    """
-    return _path_pattern(pattern).search(display.replace("\\", "/")) is not None
-
-
-@lru_cache(maxsize=256)
-def _path_pattern(pattern: str) -> re.Pattern[str]:
-    parts = []
-    for piece in re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern.replace("\\", "/")):
-        if piece == "**/":
-            parts.append(r"(?:.*/)?")
-        elif piece == "**":
-            parts.append(".*")
-        elif piece == "*":
-            parts.append("[^/]*")
-        elif piece == "?":
-            parts.append("[^/]")
-        elif len(piece) > 2 and piece[0] == "[" and piece[-1] == "]":
-            body = piece[1:-1]
-            negated = body[0] == "!" and len(body) > 1
-            parts.append(("[^" if negated else "[") + re.escape(body[negated:]).replace(r"\-", "-") + "]")
-        else:
-            parts.append(re.escape(piece))
-    start = r"\A" if pattern.startswith("/") else r"(?:\A|[/!])"
-    return re.compile(start + "".join(parts) + r"\Z", re.DOTALL)
 
 
 @lru_cache(maxsize=256)

@@ -117,6 +117,8 @@ MAX_TEXT_FILE = 64 * MIB
 # Characters of a configuration, and parts of a key (`tool.abiscan` has two).
 MAX_CONFIGURATION = MIB
 MAX_KEY_PARTS = 32
+# Characters of a pattern there: of a path, or of a mangled name.
+MAX_PATTERN = 4096
 # Seconds without data from a pipe given to `-r`; `-r <(command)` waits for a slow command.
 MAX_PIPE_SILENCE = 600
 # Lines of a list of inputs (`-r`).
@@ -217,6 +219,7 @@ LIMITS = (
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline", MAX_TEXT_FILE, "bytes", "a usage error"),
     Limit("a configuration", MAX_CONFIGURATION, "characters", "a usage error"),
+    Limit("a pattern in a configuration", MAX_PATTERN, "characters", "a usage error"),
     Limit("parts of a key in a configuration", MAX_KEY_PARTS, "", "a usage error"),
     Limit("silence of a pipe that is named as a list of targets", MAX_PIPE_SILENCE, "s", "a usage error"),
     Limit("inputs in a list (`-r`)", MAX_LISTED, "", "a usage error"),

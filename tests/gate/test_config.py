@@ -9,7 +9,8 @@ import pytest
 
 from abiscan.errors import UsageError
 from abiscan.gate.config import load_config, parse_fail_on
-from abiscan.gate.policy import Ignore, Policy, path_matches
+from abiscan.gate.path_pattern import path_matches
+from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
 
 RULES = ("missing-import", "const-data-ptr", "unstable-abi")
@@ -137,6 +138,11 @@ def test_fail_on(text: str, expected: Severity | None) -> None:
         ("x-[!0-4].so", "x-5.so", True),
         ("dist/x.whl!pkg/_C.so", "dist/x.whl!pkg/_C.so", True),
         ("a.so", "aXso", False),
+        ("x[[]1[!]].so", "x[1].so", False),
+        ("x[[]1].so", "x[1].so", True),
+        ("x-[9-0].so", "x-5.so", False),
+        ("**/**/*.so", "a/b.so", True),
+        ("a**b", "x/a/c/b", True),
     ],
 )
 def test_path_patterns(pattern: str, path: str, expected: bool) -> None:
@@ -159,6 +165,23 @@ def test_what_takes_too_long_to_parse_is_refused_at_once(text: str) -> None:
     with pytest.raises(UsageError, match=r"limit: |more than 32 parts"):
         load_config(text, "abiscan.toml", RULES)
     assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize(
+    "pattern", ["**/" * 200 + "b", "*a" * 60 + "b", "**a" * 60 + "b", "?*" * 60 + "b", "a/**/" * 60 + "b"]
+)
+def test_patterns_of_many_stars_take_no_longer(pattern: str) -> None:
+    """As regular expressions, they came to no end."""
+    before = time.process_time()
+    for path in ("a" * 4000, "a/" * 2000):
+        assert not path_matches(pattern, path)
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize("key", ["path", "symbol"])
+def test_a_long_pattern_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match=r"a pattern of 5000 characters \(limit: 4096\)"):
+        load_config(f"[[ignore]]\n{key} = '{'[a' * 2500}'\nreason = 'x'\n", "abiscan.toml", RULES)
 
 
 def test_names_of_many_parts_are_no_keys() -> None:
