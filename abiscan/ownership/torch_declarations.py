@@ -107,7 +107,7 @@ class Declarations:
     def is_changing(self, name: str) -> bool:
         """Whether some release lacks a name in some namespace or class."""
         if name not in self._changing:
-            self._changing[name] = re.search(rf"[\t ]{name}[ \n]", self._text, re.ASCII) is not None
+            self._changing[name] = re.search(rf"[\t ]{re.escape(name)}[ \n]", self._text, re.ASCII) is not None
         return self._changing[name]
 
     def _index(self, release: str) -> int | None:

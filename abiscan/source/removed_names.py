@@ -162,7 +162,7 @@ class RemovedNames:
     def _is_own(self, scope: str, name: str) -> bool:
         """Whether the file or one that it includes may declare a name in a namespace of torch's."""
         root = scope.partition("::")[0]
-        opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{root}\b", re.ASCII)
+        opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{re.escape(root)}\b", re.ASCII)
         return any(opens.search(each.text) and self._declares(each, name) for each in self._unit)
 
     def _declares(self, code: Code, name: str) -> bool:
