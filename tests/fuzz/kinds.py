@@ -18,6 +18,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.fuzz.explain_kind import explain_kind
+from tests.fuzz.foreign_kind import macho_kind, pe_kind
 from tests.fuzz.metadata_kind import metadata_kind
 from tests.fuzz.mutate import EDGES, mutate_bytes, mutate_elf, mutate_text
 from tests.fuzz.sources_kind import sources_kind
@@ -471,6 +472,8 @@ KINDS = (
     "fatbin",
     "dwarf",
     "types",
+    "pe",
+    "macho",
 )
 
 
@@ -506,4 +509,8 @@ def kind_of(name: str, seeds: str | None) -> Kind:
             return _debug_lines()
         case "types":
             return _debug_types()
+        case "pe":
+            return Kind(*pe_kind())
+        case "macho":
+            return Kind(*macho_kind())
     raise ValueError(f"no kind is called {name!r}; there are {', '.join(KINDS)}")

@@ -131,7 +131,8 @@ def _value(old: int, rng: Rng, size: int) -> int:
             return rng.randrange(1 << 16)
 
 
-def _field(out: bytearray, at: int, size: int, rng: Rng) -> None:
+def mutate_field(out: bytearray, at: int, size: int, rng: Rng) -> None:
+    """A number of `size` bytes at an offset replaced by another; nothing where it lies outside."""
     if at >= 0 and at + size <= len(out):
         _put(out, at, _value(int.from_bytes(out[at : at + size], "little"), rng, size), size)
 
@@ -140,7 +141,7 @@ def _header(out: bytearray, tables: ElfTables, rng: Rng) -> None:
     at, size = rng.choice(
         ((7, 1), (16, 2), (18, 2), (20, 4), (24, 8), (32, 8), (40, 8), (48, 4), (54, 2), (56, 2), (60, 2))
     )
-    _field(out, at, size, rng)
+    mutate_field(out, at, size, rng)
 
 
 def _program_header(out: bytearray, tables: ElfTables, rng: Rng) -> None:
@@ -151,7 +152,7 @@ def _program_header(out: bytearray, tables: ElfTables, rng: Rng) -> None:
     elif field == 4:
         _put(out, at + 4, rng.randrange(8), 4)
     else:
-        _field(out, at + field, 8, rng)
+        mutate_field(out, at + field, 8, rng)
 
 
 def _swap_headers(out: bytearray, tables: ElfTables, rng: Rng) -> None:
@@ -171,7 +172,7 @@ def _dynamic(out: bytearray, tables: ElfTables, rng: Rng) -> None:
     if rng.random() < 0.4:
         _put(out, at, rng.choice(_TAGS), 8)
     else:
-        _field(out, at + 8, 8, rng)
+        mutate_field(out, at + 8, 8, rng)
 
 
 def _in_table(tag: int, entry: int, fields: tuple[tuple[int, int], ...], count_tag: int | None, most: int) -> _Mutation:
@@ -182,7 +183,7 @@ def _in_table(tag: int, entry: int, fields: tuple[tuple[int, int], ...], count_t
         size = tables.values.get(count_tag, most * entry) if count_tag is not None else most * entry
         at = start + entry * rng.randrange(max(min(size // entry, most), 1))
         field, width = rng.choice(fields)
-        _field(out, at + field, width, rng)
+        mutate_field(out, at + field, width, rng)
 
     return mutation
 
@@ -200,7 +201,7 @@ def _note(out: bytearray, tables: ElfTables, rng: Rng) -> None:
     notes = [at for at in tables.segments if struct.unpack_from("<I", tables.data, at)[0] in (4, 0x6474E553)]
     if notes:
         offset, _, _, size = struct.unpack_from("<QQQQ", tables.data, rng.choice(notes) + 8)
-        _field(out, offset + 4 * rng.randrange(max(size // 4, 1)), 4, rng)
+        mutate_field(out, offset + 4 * rng.randrange(max(size // 4, 1)), 4, rng)
 
 
 def _section(out: bytearray, tables: ElfTables, rng: Rng) -> None:
@@ -208,7 +209,7 @@ def _section(out: bytearray, tables: ElfTables, rng: Rng) -> None:
     if start and count:
         at = start + 64 * rng.randrange(count)
         field, size = rng.choice(((0, 4), (4, 4), (16, 8), (24, 8), (32, 8), (40, 4), (56, 8)))
-        _field(out, at + field, size, rng)
+        mutate_field(out, at + field, size, rng)
 
 
 def _relocation(out: bytearray, tables: ElfTables, rng: Rng) -> None:

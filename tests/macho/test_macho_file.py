@@ -1,0 +1,144 @@
+"""The fixtures for macOS, read. Expected values are those of their sources (tests/fixtures/src/macos) and of
+llvm-objdump --macho (--bind, --lazy-bind, --chained-fixups, --exports-trie, --dylibs-used), where no other oracle is
+named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.binary.macho_binary import MachoBinary
+from abiscan.errors import UnreadableFile
+from abiscan.macho import MachoFile, peek_macho, read_macho
+from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
+from abiscan.model.macho_facts import (
+    LibraryLink,
+    LinkedLibrary,
+    LookupScope,
+    MachoImport,
+    linker_name,
+    source_name,
+)
+
+TORCH, C10 = "@rpath/libtorch_cpu.dylib", "@rpath/libc10.dylib"
+NEWER, SYSTEM = "/usr/lib/libnewer.dylib", "/usr/lib/libSystem.B.dylib"
+IN_LIBRARIES = {
+    MachoImport("__ZN2at6TensorD1Ev", LookupScope.LIBRARY, TORCH, False),
+    MachoImport("__ZNK2at6Tensor14const_data_ptrIfEEPKT_v", LookupScope.LIBRARY, TORCH, False),
+    MachoImport("__ZN2at5emptyEPKxmPNSt3__19allocatorIcEE", LookupScope.LIBRARY, TORCH, False),
+    MachoImport("__ZN3c109log_levelE", LookupScope.LIBRARY, C10, False),
+    MachoImport("_newer_function", LookupScope.LIBRARY, NEWER, True),
+    MachoImport("__tlv_bootstrap", LookupScope.LIBRARY, SYSTEM, False),
+}
+FLAT = {
+    MachoImport("_PyModule_Create2", LookupScope.FLAT, None, False),
+    MachoImport("_PyExc_ValueError", LookupScope.FLAT, None, False),
+}
+
+
+def _read(fixtures_dir: Path, name: str, machine: str | None = None) -> MachoFile:
+    return read_macho((fixtures_dir / "macos" / name).read_bytes(), name, machine)
+
+
+def test_imports_of_chained_fixups(fixtures_dir: Path) -> None:
+    file = _read(fixtures_dir, "chained-fixups.so")
+    coalesced = MachoImport("_coalesced", LookupScope.WEAK_DEFINITION, None, False)
+    assert file.facts().imports_from == "chained-fixups"
+    assert set(file.imports) == IN_LIBRARIES | FLAT | {coalesced}
+    assert len(file.imports) == len(set(file.imports))
+
+
+def test_imports_of_bind_opcodes(fixtures_dir: Path) -> None:
+    file = _read(fixtures_dir, "bind-opcodes.so")
+    binder = MachoImport("dyld_stub_binder", LookupScope.LIBRARY, SYSTEM, False)
+    assert file.facts().imports_from == "dyld-info"
+    assert set(file.imports) == IN_LIBRARIES | FLAT | {binder}
+    # llvm-objdump --weak-bind.
+    assert file.coalesced == ("_coalesced",)
+
+
+def test_without_two_levels_every_lookup_is_flat(fixtures_dir: Path) -> None:
+    file = _read(fixtures_dir, "flat-namespace.so")
+    assert not file.facts().two_level
+    assert {each.lookup for each in file.imports} == {LookupScope.FLAT}
+    assert {each.library for each in file.imports} == {None}
+
+
+def test_load_commands(fixtures_dir: Path) -> None:
+    facts = _read(fixtures_dir, "chained-fixups.so").facts()
+    assert facts.libraries == (
+        LinkedLibrary(TORCH, LibraryLink.NORMAL, "2.8.0", "1.2.3"),
+        LinkedLibrary(C10, LibraryLink.NORMAL, "0.0.0", "1.2.3"),
+        LinkedLibrary(NEWER, LibraryLink.WEAK, "9.1.0", "1.2.3"),
+        LinkedLibrary(SYSTEM, LibraryLink.NORMAL, "1292.100.5", "1.2.3"),
+    )
+    assert facts.rpaths == ("@loader_path/../torch/lib", "/opt/lib")
+    assert (facts.machine, facts.bits, facts.file_type, facts.install_name) == ("arm64", 64, "bundle", None)
+    # llvm-objdump --private-headers: LC_BUILD_VERSION, LC_UUID.
+    assert (facts.platform, facts.minimum_os, facts.sdk) == ("macos", "12.0", "14.4")
+    assert [tool for tool, _ in facts.tools] == ["lld"]
+    assert facts.uuid is not None
+    assert len(facts.uuid) == 32
+    assert not facts.encrypted
+
+
+@pytest.mark.parametrize("machine", ["arm64", "x86_64"])
+def test_exports_of_every_kind(fixtures_dir: Path, machine: str) -> None:
+    file = _read(fixtures_dir, "universal.dylib", machine)
+    assert file.machine == machine
+    found = {each.name: (each.weak, each.thread_local, each.is_code) for each in file.exports()}
+    assert found == {
+        "_function": (False, False, True),
+        "_data": (False, False, False),
+        "_weak_function": (True, False, True),
+        "_local_value": (False, True, False),
+        "_absolute": (False, False, False),
+    }
+    absolute = file.export("_absolute")
+    assert absolute is not None
+    assert absolute.address == 0x1234
+    assert file.exported_among(("_data", "_absent")) == {"_data"}
+    facts = file.facts()
+    assert facts.install_name == "@rpath/libexports.dylib"
+    assert LinkedLibrary("/usr/lib/libup.dylib", LibraryLink.REEXPORT, "0.0.0", "0.0.0") in facts.libraries
+
+
+def test_a_universal_file(fixtures_dir: Path) -> None:
+    file = _read(fixtures_dir, "universal.dylib")
+    assert file.machine == "arm64"
+    # llvm-lipo -archs.
+    assert [each.machine for each in file.slices] == ["x86_64", "arm64"]
+    with pytest.raises(UnreadableFile, match="no slice for i386, only for x86_64, arm64"):
+        _read(fixtures_dir, "universal.dylib", "i386")
+
+
+def test_behind_the_protocol_names_are_those_of_the_source(fixtures_dir: Path) -> None:
+    binary = MachoBinary(_read(fixtures_dir, "bind-opcodes.so"))
+    facts = binary.facts()
+    assert facts.format is FileFormat.MACHO
+    assert facts.needed == (TORCH, C10, SYSTEM)
+    imports = {each.name: each for each in facts.imports}
+    assert imports["_ZN2at5emptyEPKxmPNSt3__19allocatorIcEE"].library == TORCH
+    assert imports["PyModule_Create2"].library is None
+    assert imports["newer_function"].may_stay_unbound
+    assert "\x01dyld_stub_binder" in imports
+    exports = {each.name: each.type for each in binary.exports()}
+    assert exports["PyInit__C"] is SymbolType.FUNC
+    assert exports["module_version"] is SymbolType.OBJECT
+    assert binary.names_with_prefix("PyInit") == ("PyInit__C",)
+    assert binary.exported_among(("PyInit__C", "_PyInit__C")) == {"PyInit__C"}
+
+
+@pytest.mark.parametrize("name", ["_x", "__Z1fv", "dyld_stub_binder", "", "_"])
+def test_names_go_forth_and_back(name: str) -> None:
+    assert linker_name(source_name(name)) == name
+
+
+def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
+    directory = fixtures_dir / "macos"
+    for name in ("chained-fixups.so", "bind-opcodes.so", "universal.dylib"):
+        assert peek_macho((directory / name).read_bytes()[:64]) is BinaryKind.SHARED_OBJECT
+    # The start of a Java class of version 52.
+    assert peek_macho(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(64)) is None
+    assert peek_macho(b"\x7fELF") is None

@@ -1,0 +1,118 @@
+"""The fixtures for Windows, read. Expected values are those of their sources (tests/fixtures/src/windows) and of
+llvm-readobj --coff-imports --coff-exports, where no other oracle is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.binary.pe_binary import PeBinary
+from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
+from abiscan.model.pe_facts import PeExport, PeForwarder, PeImport, VersionResource
+from abiscan.pe import PeFile, peek_pe, read_pe
+
+
+@pytest.fixture
+def module(fixtures_dir: Path) -> PeFile:
+    path = fixtures_dir / "windows" / "_C.cp311-win_amd64.pyd"
+    return read_pe(path.read_bytes(), "_C.pyd")
+
+
+@pytest.fixture
+def exporter(fixtures_dir: Path) -> PeFile:
+    return read_pe((fixtures_dir / "windows" / "forwarders.dll").read_bytes(), "forwarders.dll")
+
+
+def test_imports_have_their_library_and_ordinals(module: PeFile) -> None:
+    torch, c10, python = "torch_cpu.dll", "c10.dll", "python311.dll"
+    assert module.imports == (
+        PeImport(torch, "??$const_data_ptr@M@Tensor@at@@QEBAPEBMXZ"),
+        PeImport(torch, "??$data_ptr@N@Tensor@at@@QEBAPEANXZ"),
+        PeImport(torch, "??1Tensor@at@@UEAA@XZ"),
+        PeImport(torch, "?empty@at@@YA?AVTensor@1@PEB_J_K@Z"),
+        PeImport(c10, "?DeviceTypeName@c10@@YAPEBDAEBUDeviceType@1@_N@Z"),
+        PeImport(c10, "?log_level@c10@@3HA"),
+        PeImport(python, "PyExc_ValueError"),
+        PeImport(python, "PyModule_Create2"),
+        PeImport("WS2_32.dll", None, 115),
+        PeImport("late.dll", "late", delayed=True),
+    )
+    assert module.libraries == (torch, c10, python, "WS2_32.dll")
+    assert module.imports[8].symbol == "#115"
+
+
+def test_headers_and_records(module: PeFile) -> None:
+    facts = module.facts()
+    assert (facts.machine, facts.bits, facts.is_library) == ("x86_64", 64, True)
+    assert facts.name == "_C.cp311-win_amd64.pyd"
+    assert facts.delayed_libraries == ("late.dll",)
+    # llvm-readobj --file-headers --coff-debug-directory.
+    assert (facts.linker_version, facts.os_version, facts.subsystem_version) == ((14, 0), (6, 0), (6, 0))
+    assert facts.is_reproducible
+    assert facts.debug_path == "D:\\build\\_C.pdb"
+    assert facts.version == VersionResource(
+        (1, 2, 3, 4),
+        (5, 6, 7, 8),
+        (("CompanyName", "Example"), ("FileVersion", "1.2.3"), ("OriginalFilename", "_C.pyd")),
+    )
+    assert facts.problems == ()
+    assert not facts.is_managed
+
+
+def test_exports_of_every_kind(exporter: PeFile) -> None:
+    found = list(exporter.exports())
+    assert [(each.name, each.ordinal, each.is_code, each.forwarder) for each in found] == [
+        ("alias", 9, True, None),
+        ("by_number", 12, False, PeForwarder("WS2_32", None, 115)),
+        ("forwarded", 11, False, PeForwarder("KERNEL32", "Sleep")),
+        ("function", 3, True, None),
+        ("some_data", 4, False, None),
+        (None, 7, True, None),
+    ]
+    assert exporter.export("function") == found[3]
+    assert exporter.export_by_ordinal(7) == found[5]
+    assert exporter.export_by_ordinal(9) == PeExport("alias", 9, found[0].address, True)
+    # Unused numbers, between others and outside.
+    assert [exporter.export_by_ordinal(number) for number in (0, 2, 5, 13, 1 << 40)] == [None] * 5
+    assert exporter.export("absent") is None
+    assert exporter.exported_among(("function", "nameless", "forwarded")) == {"function", "forwarded"}
+
+
+def test_a_file_of_32_bits(fixtures_dir: Path) -> None:
+    facts = read_pe((fixtures_dir / "windows" / "i386.dll").read_bytes(), "i386.dll").facts()
+    assert (facts.machine, facts.bits, facts.linker_version) == ("i386", 32, (2, 40))
+    assert facts.version is None
+    assert facts.debug_path is None
+
+
+def test_behind_the_protocol(module: PeFile, exporter: PeFile) -> None:
+    binary = PeBinary(module)
+    facts = binary.facts()
+    assert facts.format is FileFormat.PE
+    assert facts.needed == ("torch_cpu.dll", "c10.dll", "python311.dll", "WS2_32.dll")
+    assert [(each.name, each.library, each.may_stay_unbound) for each in facts.imports[-2:]] == [
+        ("#115", "WS2_32.dll", False),
+        ("late", "late.dll", True),
+    ]
+    exports = {each.name: each.type for each in PeBinary(exporter).exports()}
+    assert exports == {
+        "alias": SymbolType.FUNC,
+        "by_number": SymbolType.NOTYPE,
+        "forwarded": SymbolType.NOTYPE,
+        "function": SymbolType.FUNC,
+        "some_data": SymbolType.OBJECT,
+    }
+    assert PeBinary(exporter).names_with_prefix("f") == ("forwarded", "function")
+    assert PeBinary(exporter).names_with_prefix("f", 1) == ("forwarded",)
+
+
+def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
+    data = (fixtures_dir / "windows" / "forwarders.dll").read_bytes()
+    assert peek_pe(data[:1024]) is BinaryKind.SHARED_OBJECT
+    at = int.from_bytes(data[60:64], "little") + 22
+    program = bytearray(data)
+    program[at + 1] &= ~0x20
+    assert peek_pe(bytes(program[:1024])) is BinaryKind.EXECUTABLE
+    assert peek_pe(b"MZ" + bytes(100)) is BinaryKind.UNKNOWN
+    assert peek_pe(b"\x7fELF") is None
