@@ -17,6 +17,7 @@ It ignores:
   end a namespace of its own invention (`sr4__T0`, pytorch issue 174898).
 - *Constructor and destructor variants.* C1 and C2 (complete, base object) are one constructor; the variant remains a
   field. A missing C2 beside an exported C1 is a missing symbol, but the same entity.
+- *Declarations in Microsoft's mangling*: access, static, virtual, `class` or `struct`, calling conventions.
 - *Thunks, clones* have the canonical form of their function, preceded by the kind.
 - *Names that PyTorch moved* (`RENAMED`): the sources name them through an alias, or pass values of a type that became
   one.
@@ -33,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 # Qualified name -> name in the newest release. Keys are qualified names without arguments, and templates with theirs.
 # Releases after "since" are from the headers in the released wheels.
@@ -109,3 +111,22 @@ def gpu_spellings(identifier: str) -> tuple[str, ...]:
         if "HIP" in hip:
             spellings.append(hip + "MasqueradingAsCUDA")
     return tuple(dict.fromkeys(spellings))
+
+
+def spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A qualified name as spelled in releases and GPU variants, its enclosing scopes included."""
+    yield names
+    text = ""
+    for count, part in enumerate(names, 1):
+        text = f"{text}::{part}" if text else part
+        for other in other_names(text):
+            yield (*other.split("::"), *names[count:])
+    choices = [gpu_spellings(part) for part in names]
+    if any(len(choice) > 1 for choice in choices):
+        for variant in range(max(len(choice) for choice in choices)):
+            yield tuple(choice[min(variant, len(choice) - 1)] for choice in choices)
+            # hipify's wrappers are in the namespace that has no wrapper.
+            yield (
+                *(choice[min(2, len(choice) - 1)] for choice in choices[:-1]),
+                choices[-1][min(variant, len(choices[-1]) - 1)],
+            )

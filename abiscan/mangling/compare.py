@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from abiscan.mangling.canonical import gpu_spellings, other_names
+from abiscan.mangling.canonical import spellings
 from abiscan.mangling.cxxname import CxxName, NameTexts, Parts, SpecialKind, parse
 from abiscan.mangling.parser.codes import OPERATORS
 from abiscan.mangling.parser.name_nodes import (
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 class DifferenceKind(enum.StrEnum):
     """STRING_ABI, NAMESPACE_ALIAS, ABI_TAG, TEMPLATE_MANGLING, CONSTRUCTOR_VARIANT: the same entity with another
-    mangling. PARAMETERS, TEMPLATE_ARGS, RETURN_TYPE, QUALIFIERS, ENTITY: another overload, instance or entity."""
+    mangling. PARAMETERS, TEMPLATE_ARGS, RETURN_TYPE, QUALIFIERS, ENTITY: another overload, instance or entity.
+    DECLARATION: the same function or object with other access, static, virtual, `class` or `struct`, or calling
+    convention, which are parts of Microsoft's mangling."""
 
     STRING_ABI = "string-abi"
     ABI_TAG = "abi-tag"
@@ -44,6 +46,7 @@ class DifferenceKind(enum.StrEnum):
     QUALIFIERS = "qualifiers"
     NAMESPACE_ALIAS = "namespace-alias"
     CONSTRUCTOR_VARIANT = "constructor-variant"
+    DECLARATION = "declaration"
     ENTITY = "entity"
 
 
@@ -78,6 +81,8 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, lambda texts: texts.ret))
     if a.qualifiers != b.qualifiers:
         found.append(Difference(DifferenceKind.QUALIFIERS, None, " ".join(a.qualifiers), " ".join(b.qualifiers)))
+    if a.member != b.member:
+        found.append(Difference(DifferenceKind.DECLARATION, None, a.member or None, b.member or None))
     if a.variant != b.variant:
         found.append(Difference(DifferenceKind.CONSTRUCTOR_VARIANT, None, a.variant or None, b.variant or None))
     if a.abi_tags != b.abi_tags:
@@ -88,7 +93,8 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     if old_abi != new_abi and old_abi and new_abi and not any(d.kind is DifferenceKind.STRING_ABI for d in found):
         found.append(Difference(DifferenceKind.STRING_ABI, None, old_abi, new_abi))
     if a.declares_parameters != b.declares_parameters or not found:
-        found.append(Difference(DifferenceKind.TEMPLATE_MANGLING, None, a.mangled, b.mangled))
+        kind = DifferenceKind.DECLARATION if a.mangled.startswith("?") else DifferenceKind.TEMPLATE_MANGLING
+        found.append(Difference(kind, None, a.mangled, b.mangled))
     return tuple(dict.fromkeys(found))
 
 
@@ -217,7 +223,9 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
     An abi tag alone ([abi:cxx11]) gives None: it means that a function returns such a type, not that the name has a
     counterpart in the other ABI.
     """
-    # A name without any mark need not be parsed.
+    # A name without any mark need not be parsed; Microsoft's library has one ABI.
+    if mangled.startswith("?"):
+        return None
     if _NEW_MARK not in mangled and not any(mark in mangled for mark in _OLD_MARKS):
         return None
     name = parse(mangled)
@@ -295,6 +303,10 @@ def search_prefixes(name: CxxName) -> tuple[str, ...]:
     template is searched up to the template's name, an entity in a function up to that function's name, a thunk with its
     offsets, and a name that is not made of identifiers by its own mangled name.
     """
+    if name.mangled.startswith(("?", "__imp_?")):
+        from abiscan.mangling.microsoft_prefixes import microsoft_prefixes
+
+        return microsoft_prefixes(name)
     entity = name.searched
     lead = _lead(name)
     function = name.parameters is not None
@@ -312,7 +324,7 @@ def search_prefixes(name: CxxName) -> tuple[str, ...]:
         codes = None
         tail = "I"
     found: set[str] = set()
-    for spelled in _spellings(names):
+    for spelled in spellings(names):
         found.update(_mangled(lead, spelled, codes, tail, function))
     if not name.mangled.startswith(tuple(found)):
         # The path to the entity is not made of plain identifiers (a builtin type, a lambda, a tag in the middle).
@@ -348,25 +360,6 @@ def _lead(name: CxxName) -> str:
             at = mangled.index("_", at if mangled[at] == "h" else mangled.index("_", at) + 1) + 1
         return mangled[:at]
     return "_Z" + code
-
-
-def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """A qualified name as spelled in releases and GPU variants, its enclosing scopes included."""
-    yield names
-    text = ""
-    for count, part in enumerate(names, 1):
-        text = f"{text}::{part}" if text else part
-        for other in other_names(text):
-            yield (*other.split("::"), *names[count:])
-    choices = [gpu_spellings(part) for part in names]
-    if any(len(choice) > 1 for choice in choices):
-        for variant in range(max(len(choice) for choice in choices)):
-            yield tuple(choice[min(variant, len(choice) - 1)] for choice in choices)
-            # hipify's wrappers are in the namespace that has no wrapper.
-            yield (
-                *(choice[min(2, len(choice) - 1)] for choice in choices[:-1]),
-                choices[-1][min(variant, len(choices[-1]) - 1)],
-            )
 
 
 def _last_codes(parts: Parts) -> tuple[str, ...] | None:
@@ -414,6 +407,8 @@ def _scopes(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if rest:
         yield ("St", "7__cxx11", *rest)
         yield ("St", "3_V2", *rest)
+        # libc++.
+        yield ("St", "3__1", *rest)
         # std::filesystem and std::chrono have an inline namespace inside.
         for inline in ("7__cxx11", "3_V2"):
             yield ("St", rest[0], inline, *rest[1:])

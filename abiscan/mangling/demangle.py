@@ -45,7 +45,7 @@ class Demangled(Struct, frozen=True):
     @property
     def neither(self) -> bool:
         """Whether a C++ name is not demangled: refused by all demanglers, or not passed to them."""
-        return self.text is None and classify(self.mangled) is NameKind.CXX
+        return self.text is None and classify(self.mangled) in (NameKind.CXX, NameKind.MSVC)
 
 
 class Demangler:
@@ -71,7 +71,10 @@ class Demangler:
 
     def _run(self, mangled: str) -> Demangled:
         none = Demangled(mangled, None, DemangledBy.NONE)
-        if classify(mangled) not in (NameKind.CXX, NameKind.MACHO):
+        kind = classify(mangled)
+        if kind is NameKind.MSVC:
+            return self._ask_microsoft(mangled)
+        if kind not in (NameKind.CXX, NameKind.MACHO):
             return none
         # A symbol version or a clone suffix: GNU's demangler refuses versions.
         name, at, version = mangled.partition("@")
@@ -87,6 +90,20 @@ class Demangler:
         if text is None:
             return Demangled(mangled, None, DemangledBy.NONE, gnu_refused)
         return Demangled(mangled, text + at + version, DemangledBy.LLVM, gnu_refused)
+
+    def _ask_microsoft(self, mangled: str) -> Demangled:
+        """The text of a name of Microsoft's mangling, which LLVM's demangler reads; of one that our parser accepts."""
+        none = Demangled(mangled, None, DemangledBy.NONE)
+        name = mangled.removeprefix("__imp_")
+        if not _is_bounded(name):
+            return none
+        try:
+            import pycxxfilt
+
+            text: str | None = pycxxfilt.msvc_demangle(name)
+        except (ImportError, ValueError):
+            return none
+        return none if text is None or text == name else Demangled(mangled, text, DemangledBy.LLVM)
 
     @functools.cached_property
     def _gnu(self) -> _Demangle | None:

@@ -15,7 +15,8 @@ _UNCHANGED = "\x01"
 
 def source_name(name: str) -> str:
     """A name of the symbol table as C and the C++ ABI have it, without the underscore that Mach-O puts before each."""
-    return name[1:] if name.startswith("_") else _UNCHANGED + name
+    has_one = name.startswith("_") and name[1:2] != _UNCHANGED
+    return name[1:] if has_one else _UNCHANGED + name
 
 
 def linker_name(name: str) -> str:

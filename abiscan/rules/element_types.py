@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from abiscan.model.facts import FileFormat
+
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
@@ -25,6 +27,24 @@ _BUILTIN_CODES = {
     "float": "f",
     "double": "d",
 }
+# The same in Microsoft's mangling.
+_MICROSOFT_CODES = {
+    "void": "X",
+    "bool": "_N",
+    "char": "D",
+    "signed char": "C",
+    "unsigned char": "E",
+    "short": "F",
+    "unsigned short": "G",
+    "int": "H",
+    "unsigned int": "I",
+    "long": "J",
+    "unsigned long": "K",
+    "long long": "_J",
+    "unsigned long long": "_K",
+    "float": "M",
+    "double": "N",
+}
 # How people write these types; the same on every platform of torch's Linux wheels (LP64).
 _WRITTEN = {
     "long": "int64_t",
@@ -35,18 +55,28 @@ _WRITTEN = {
     "unsigned char": "uint8_t",
     "unsigned int": "uint32_t",
 }
+# On Windows and macOS, whose headers define int64_t as `long long`.
+_WRITTEN_ELSEWHERE = {
+    **{each: text for each, text in _WRITTEN.items() if "long" not in each},
+    "long long": "int64_t",
+    "unsigned long long": "uint64_t",
+}
 # Types that are the same wherever they are written.
 _FUNDAMENTAL = frozenset({*_WRITTEN.values(), "float", "double", "bool", "int", "int32_t", "Half", "BFloat16"})
 
 
-def type_code(written: str) -> str | None:
+def type_code(written: str, file_format: FileFormat = FileFormat.ELF) -> str | None:
     """The mangling of a builtin type or of a class in namespaces; None for anything else."""
-    builtin = _BUILTIN_CODES.get(written)
+    is_microsoft = file_format is FileFormat.PE
+    builtin = (_MICROSOFT_CODES if is_microsoft else _BUILTIN_CODES).get(written)
     if builtin is not None:
         return builtin
     parts = written.split("::")
     if not all(part.isidentifier() for part in parts) or parts[0] == "std":
         return None
+    if is_microsoft:
+        # The element types that are classes (c10::Half, c10::BFloat16) are declared as `struct`.
+        return f"U{'@'.join(reversed(parts))}@@"
     body = "".join(f"{len(part)}{part}" for part in parts)
     return f"N{body}E" if len(parts) > 1 else body
 
@@ -59,9 +89,9 @@ def element_type(name: CxxName | None) -> str | None:
     return args[0].removesuffix(" const")
 
 
-def written_type(text: str) -> str:
+def written_type(text: str, file_format: FileFormat = FileFormat.ELF) -> str:
     """A type as people write it."""
-    return _WRITTEN.get(text, text)
+    return (_WRITTEN if file_format is FileFormat.ELF else _WRITTEN_ELSEWHERE).get(text, text)
 
 
 def fundamental_type(written: str) -> str | None:

@@ -94,7 +94,11 @@ def _matches(pattern: ImportPattern, imported: CheckedImport, subject: RuleSubje
         and (pattern.cxx is None or pattern.cxx == _is_cxx(name))
         and (
             pattern.gnu_rejects is None
-            or (subject.gnu_available and pattern.gnu_rejects == (imported.demangled_by is DemangledBy.LLVM))
+            or (
+                subject.gnu_available
+                and not name.startswith("?")
+                and pattern.gnu_rejects == (imported.demangled_by is DemangledBy.LLVM)
+            )
         )
         and (pattern.outside_limited_api is None or pattern.outside_limited_api == _outside_limited_api(name))
         and (not pattern.reads_name or _name_matches(pattern, name, subject))
@@ -105,11 +109,11 @@ def _matches(pattern: ImportPattern, imported: CheckedImport, subject: RuleSubje
 
 @functools.lru_cache(maxsize=KEPT_NAMES)
 def _is_cxx(name: str) -> bool:
-    if not name.startswith("_Z"):
+    if not name.startswith(("_Z", "?")):
         return False
     from abiscan.mangling import NameKind, classify
 
-    return classify(name) is NameKind.CXX
+    return classify(name) in (NameKind.CXX, NameKind.MSVC)
 
 
 def _outside_limited_api(name: str) -> bool:

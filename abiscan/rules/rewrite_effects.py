@@ -57,8 +57,10 @@ def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> f
     new: set[str] = set()
     for hit in hits:
         element = element_type(subject.parse(hit))
-        fields = {"type": written_type(element) if element is not None else "T"}
-        symbols = rewrite_symbols(rewrite, fields, None if element is None else type_code(element))
+        file_format = subject.facts.format
+        fields = {"type": written_type(element, file_format) if element is not None else "T"}
+        code = None if element is None else type_code(element, file_format)
+        symbols = rewrite_symbols(rewrite, fields, code, file_format)
         if symbols is None:
             return None
         new.update(symbols)

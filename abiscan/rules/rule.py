@@ -168,10 +168,12 @@ class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         write: as in source, a template.
         symbols: mangled names, templates: those that the rewritten call imports, whichever headers it is compiled with.
+        windows_symbols: the same in Microsoft's mangling.
     """
 
     write: str
     symbols: tuple[str, ...]
+    windows_symbols: tuple[str, ...]
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):

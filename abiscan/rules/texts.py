@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from abiscan.model.facts import FileFormat
 from abiscan.model.imports import CheckedImport, Status
 from abiscan.model.versions import ReleaseRanges, is_release
 from abiscan.rules.element_types import element_type, type_code, written_type
@@ -95,31 +96,35 @@ def releases_of_rewrite(
     rewrite: Rewrite, fields: dict[str, str], code: str | None, subject: RuleSubject
 ) -> ReleaseRanges | None:
     """The releases that export the symbol of the rewritten call; None if it imports several."""
-    symbols = rewrite_symbols(rewrite, fields, code)
+    symbols = rewrite_symbols(rewrite, fields, code, subject.facts.format)
     if symbols is None or len(symbols) != 1:
         return None
     return subject.exported_in(symbols[0])
 
 
-def rewrite_symbols(rewrite: Rewrite, fields: dict[str, str], code: str | None) -> tuple[str, ...] | None:
+def rewrite_symbols(
+    rewrite: Rewrite, fields: dict[str, str], code: str | None, file_format: FileFormat
+) -> tuple[str, ...] | None:
     """The mangled names that the rewritten call imports; None if the type has no simple mangling."""
-    if code is None and any("{type_code}" in symbol for symbol in rewrite.symbols):
+    symbols = rewrite.windows_symbols if file_format is FileFormat.PE else rewrite.symbols
+    if code is None and any("{type_code}" in symbol for symbol in symbols):
         return None
     filled = {**fields, "type_code": code or ""}
-    return tuple(symbol.format_map(filled) for symbol in rewrite.symbols)
+    return tuple(symbol.format_map(filled) for symbol in symbols)
 
 
 def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
     """Every field of `validate.SYMBOL_FIELDS`."""
     element = element_type(name)
-    code = None if element is None else type_code(element)
+    file_format = subject.facts.format
+    code = None if element is None else type_code(element, file_format)
     target = target_text(subject)
     fields = {
         "symbol": imported.symbol.name,
         "name": imported.demangled or imported.symbol.name,
         "qualified": readable(name, imported),
         "base": name.base if name is not None else imported.symbol.name,
-        "type": written_type(element) if element is not None else "T",
+        "type": written_type(element, file_format) if element is not None else "T",
         "type_code": code or "",
         "status": status_text(imported, target),
         "target": target,

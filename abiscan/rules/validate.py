@@ -108,7 +108,7 @@ def _problems(rule: Rule, name: str) -> Iterator[str]:
         if source.message is None and (rule.imports or rule.computed):
             yield "a source pattern beside imports needs its own message and fix"
     for rewrite in rule.rewrites:
-        yield from _template_problems((rewrite.write, *rewrite.symbols), REWRITE_FIELDS)
+        yield from _template_problems((rewrite.write, *rewrite.symbols, *rewrite.windows_symbols), REWRITE_FIELDS)
 
 
 def _template_fields(rule: Rule) -> frozenset[str]:

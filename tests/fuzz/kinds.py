@@ -25,6 +25,7 @@ from tests.fuzz.sources_kind import sources_kind
 from tests.fuzz.tar_kind import tar_kind
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+MICROSOFT_NAMES = Path(__file__).resolve().parents[1] / "mangling" / "compiled" / "microsoft.txt"
 DIAGNOSIS = Path(__file__).resolve().parents[1] / "diagnosis" / "data"
 
 
@@ -208,6 +209,13 @@ _NAME_TOKENS = (
 )
 
 
+_MICROSOFT_WORDS = (
+    "? ?? @ @@ $ ?$ $$ $0 $1 $$Q $$V $$B $$C $$A6 P6 P8 Q6 AX XZ @Z QEA QEB AEA AEB PEA UEBA YA SA 0 1 9 3 4 A B X H M"
+    " _J _N V U W4 ?0 ?1 ?B ?R ?_7 ?_R0 ?A0x1@ ?1? Y02 A@ E foo@ at@"
+)
+_MICROSOFT_TOKENS = tuple(_MICROSOFT_WORDS.split(" "))
+
+
 def _cases() -> list[str]:
     rows = [json.loads(line) for line in (DIAGNOSIS / "reported_cases.jsonl").read_text("utf-8").splitlines()]
     return [row["symbol"] for row in rows if row.get("symbol")]
@@ -215,15 +223,17 @@ def _cases() -> list[str]:
 
 def _names() -> Kind:
     from abiscan.mangling import Demangler, classify, parse
-    from abiscan.mangling.compare import differences
+    from abiscan.mangling.compare import differences, search_prefixes
     from abiscan.mangling.parser.cursor import NameSyntaxError
 
     seeds = [name for name in _cases() if name.startswith("_Z")] or ["_ZN2at5emptyEv"]
+    microsoft = MICROSOFT_NAMES.read_text("utf-8").splitlines()
 
     def make(rng: Random) -> bytes:
-        text = mutate_text(rng.choice(seeds), rng, _NAME_TOKENS)
+        mark, names, tokens = ("_Z", seeds, _NAME_TOKENS) if rng.random() < 0.6 else ("?", microsoft, _MICROSOFT_TOKENS)
+        text = mutate_text(rng.choice(names), rng, tokens)
         if rng.random() < 0.1:
-            text = "_Z" + "".join(rng.choice(_NAME_TOKENS) for _ in range(rng.choice((4, 40, 4000))))
+            text = mark + "".join(rng.choice(tokens) for _ in range(rng.choice((4, 40, 4000))))
         return text.encode("utf-8", "surrogateescape" if "\udc80" in text else "replace")
 
     def run(data: bytes) -> None:
@@ -234,9 +244,12 @@ def _names() -> Kind:
             parsed = parse(name)
         except NameSyntaxError:
             return
-        other = parse(seeds[len(data) % len(seeds)])
-        if parsed is not None and other is not None:
-            differences(parsed, other)
+        names = microsoft if name.startswith("?") else seeds
+        other = parse(names[len(data) % len(names)])
+        if parsed is not None:
+            search_prefixes(parsed)
+            if other is not None:
+                differences(parsed, other)
 
     return Kind(make, run)
 

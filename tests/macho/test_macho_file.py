@@ -130,7 +130,7 @@ def test_behind_the_protocol_names_are_those_of_the_source(fixtures_dir: Path) -
     assert binary.exported_among(("PyInit__C", "_PyInit__C")) == {"PyInit__C"}
 
 
-@pytest.mark.parametrize("name", ["_x", "__Z1fv", "dyld_stub_binder", "", "_"])
+@pytest.mark.parametrize("name", ["_x", "__Z1fv", "dyld_stub_binder", "", "_", "\x01x", "_\x01x"])
 def test_names_go_forth_and_back(name: str) -> None:
     assert linker_name(source_name(name)) == name
 

@@ -8,7 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
-from abiscan.mangling import Difference, DifferenceKind
+from abiscan.mangling import Difference, DifferenceKind, NameKind
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
@@ -20,6 +20,7 @@ _WORDS = {
     DifferenceKind.RETURN_TYPE: "return type",
     DifferenceKind.QUALIFIERS: "qualifiers",
     DifferenceKind.STRING_ABI: "std::string",
+    DifferenceKind.DECLARATION: "declaration",
 }
 # More of them would bury the one that matters.
 _MARKED = 4
@@ -130,7 +131,10 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
         return _same_instance(missing, form)
     if DifferenceKind.TEMPLATE_ARGS in kinds:
         return _same_instance(missing, form)
-    return DifferenceKind.NAMESPACE_ALIAS in kinds or DifferenceKind.QUALIFIERS in kinds
+    if missing.name_kind is NameKind.MSVC and DifferenceKind.RETURN_TYPE in kinds:
+        # Microsoft's mangling has the return type of every function.
+        return True
+    return not kinds.isdisjoint({DifferenceKind.NAMESPACE_ALIAS, DifferenceKind.QUALIFIERS, DifferenceKind.DECLARATION})
 
 
 def _same_instance(missing: MissingName, form: RelatedExport) -> bool:

@@ -252,4 +252,13 @@ def check_size(root: Node, mangled: str) -> str | None:
     Raises:
         NameTooComplex: a text may exceed them.
     """
-    return Renderer(RenderStyle.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None
+    return written_once(root) if may_be_large(mangled) else None
+
+
+def written_once(root: Node) -> str:
+    """The text of a name, written within a part of its bounds.
+
+    Raises:
+        NameTooComplex: they do not suffice.
+    """
+    return Renderer(RenderStyle.DISPLAY, TEXT_BUDGET // 4, 10).text(root)
