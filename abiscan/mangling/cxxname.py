@@ -348,8 +348,10 @@ def _identifier(node: Node) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def parse(mangled: str) -> CxxName | None:
-    """Parse a C++ name of the Itanium C++ ABI (with or without the underscore of macOS) or of Microsoft's mangling; None
-    for other names, and for malformed or too complex ones (`is_unread`)."""
+    """Parse a C++ name of the Itanium C++ ABI (with or without the underscore of macOS) or of Microsoft's mangling.
+
+    None for other names, and for malformed or too complex ones (`is_unread`).
+    """
     kind = classify(mangled)
     if kind is NameKind.MACHO:
         return parse(mangled[1:])

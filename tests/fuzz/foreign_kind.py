@@ -17,7 +17,8 @@ Place = tuple[int, int]
 def _kind(
     directory: str, places: Callable[[bytes], list[Place]], read: Callable[[bytes], None]
 ) -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    seeds = [(data, places(data)) for data in (p.read_bytes() for p in sorted((FIXTURES / directory).iterdir()))]
+    files = sorted(path for path in (FIXTURES / directory).rglob("*") if path.is_file())
+    seeds = [(data, places(data)) for data in (path.read_bytes() for path in files)]
 
     def make(rng: Random) -> bytes:
         data, tables = rng.choice(seeds)
@@ -34,7 +35,7 @@ def _kind(
 def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     """What makes and what reads a PE file."""
     from abiscan.binary.pe_binary import PeBinary
-    from abiscan.pe import read_pe
+    from abiscan.pe.pe_file import read_pe
     from abiscan.pe.pe_image import PeImage
 
     def places(data: bytes) -> list[Place]:
@@ -67,8 +68,8 @@ def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
 def macho_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     """What makes and what reads a Mach-O file."""
     from abiscan.binary.macho_binary import MachoBinary
-    from abiscan.macho import read_macho
     from abiscan.macho.load_commands import dyld_tables
+    from abiscan.macho.macho_file import read_macho
     from abiscan.macho.macho_image import MachoImage
 
     def places(data: bytes) -> list[Place]:

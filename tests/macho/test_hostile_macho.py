@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from abiscan.errors import UnreadableFile
-from abiscan.macho import read_macho
 from abiscan.macho.bind_opcodes import bound_symbols
 from abiscan.macho.export_trie import read_trie
+from abiscan.macho.macho_file import read_macho
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.macho_facts import LookupScope

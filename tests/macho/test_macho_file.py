@@ -10,7 +10,8 @@ import pytest
 
 from abiscan.binary.macho_binary import MachoBinary
 from abiscan.errors import UnreadableFile
-from abiscan.macho import MachoFile, peek_macho, read_macho
+from abiscan.macho.macho_file import MachoFile, read_macho
+from abiscan.macho.macho_magic import peek_macho
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
 from abiscan.model.macho_facts import (
     LibraryLink,

@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_IMPORTS
-from abiscan.pe import read_pe
+from abiscan.pe.pe_file import read_pe
 
 
 def _image(content: bytes, directories: dict[int, tuple[int, int]]) -> bytes:

@@ -10,7 +10,8 @@ import pytest
 from abiscan.binary.pe_binary import PeBinary
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
 from abiscan.model.pe_facts import PeExport, PeForwarder, PeImport, VersionResource
-from abiscan.pe import PeFile, peek_pe, read_pe
+from abiscan.pe.pe_file import PeFile, read_pe
+from abiscan.pe.pe_magic import peek_pe
 
 
 @pytest.fixture
