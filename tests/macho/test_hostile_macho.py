@@ -51,14 +51,13 @@ def test_the_trie_of_these_tests_is_read() -> None:
     [
         (_node([(b"_a", 0)]), "reached twice"),
         (_node([(b"_a", 10), (b"_b", 10)]) + _node([], b"\0\x10"), "reached twice"),
-        (_node([(b"", 5)]) + _node([]), "without a name"),
         (_node([(b"_a", 100)]), "ends outside"),
         (b"\x80" * 11, "more than ten bytes"),
         (b"\x00\x02_a\0\x20", "ends outside"),
         # The second node begins at the second byte of the first one.
         (_node([(b"`A", 1), (b"b", 9)]) + _node([]), "nodes of the export trie overlap"),
     ],
-    ids=["itself", "shared", "no name", "outside", "number", "cut off", "overlap"],
+    ids=["itself", "shared", "outside", "number", "cut off", "overlap"],
 )
 def test_a_damaged_trie_is_refused(trie: bytes, what: str) -> None:
     with pytest.raises(UnreadableFile, match=what) as error:
