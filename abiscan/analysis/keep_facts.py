@@ -22,7 +22,7 @@ from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.provenance.called_operators import read_calls
 from abiscan.provenance.provenance_facts import AOTINDUCTOR, CALLS_BY_NAME, PYBIND11, pybind11_ids
-from abiscan.provenance.read_operators import operators_of
+from abiscan.provenance.read_operators import find_operators
 from abiscan.releases.assertions import MARK
 from abiscan.releases.open_layouts import layouts_of
 from abiscan.wheel.metadata import ContainerFacts
@@ -144,7 +144,7 @@ def stored_file(binary: Binary) -> StoredFile:
         },
         marks=binary.build_marks(),
         problem=first_problem(binary),
-        operators=operators_of(binary, names),
+        operators=find_operators(binary, names),
         sites=binary.call_sites(of_torch),
         record_sizes=binary.record_sizes(layouts.changing.keys()) if layouts is not None else {},
         record_holders=binary.record_holders(layouts.changing.keys(), NOT_ITS_OWN) if layouts is not None else {},

@@ -1,6 +1,6 @@
-"""What a scan asks of a binary, whatever its format, and the one place that knows which formats there are.
+"""The interface of binaries of every format, and the list of formats.
 
-`Binary` is what the stages above read; `elf` implements it. A new format is a room beside `elf` and a row of `FORMATS`.
+`Binary` is what the later stages use; `elf` implements it. A new format is a room beside `elf` and a row of `FORMATS`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The formats of binaries, told apart by their first bytes."""
+"""The binary formats, distinguished by their first bytes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from abiscan.pe.pe_magic import PEEK_SIZE as PE_PEEK_SIZE
 
 
 class BinaryFormat(Struct, frozen=True):
-    """A format of binaries.
+    """A binary format.
 
     Attributes:
-        magics: its files' first bytes, any of these.
-        peek_size: how many of the first bytes `peek` looks at.
-        peek: the kind of a file that starts with these bytes; None if it is none of this format.
-        read: contents and the name for messages -> the binary; raises UnreadableFile.
+        magics: possible first bytes of its files.
+        peek_size: number of bytes that `peek` needs.
+        peek: the kind of a file that starts with these bytes; None if it has another format.
+        read: contents and name for messages -> the binary; raises UnreadableFile.
     """
 
     magics: tuple[bytes, ...]
@@ -39,7 +39,7 @@ class BinaryFormat(Struct, frozen=True):
 
 
 def _read_pe(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
-    # A run over files of Linux pays for no other reader.
+    # Imported late: a run over Linux files needs no other reader.
     from abiscan.binary.pe_binary import PeBinary
     from abiscan.pe.pe_file import read_pe
 
@@ -58,23 +58,23 @@ FORMATS = (
     BinaryFormat((PE_MAGIC,), PE_PEEK_SIZE, peek_pe, _read_pe),
     BinaryFormat(MACHO_MAGICS, MACHO_PEEK_SIZE, peek_macho, _read_macho),
 )
-# As many of a file's first bytes as `peek` looks at.
+# Number of first bytes that `peek` needs.
 PEEK_SIZE = max(each.peek_size for each in FORMATS)
 
 
-def _format_of(head: bytes) -> BinaryFormat | None:
+def _find_format(head: bytes) -> BinaryFormat | None:
     return next((each for each in FORMATS if head.startswith(each.magics)), None)
 
 
 def looks_like_binary(head: bytes) -> bool:
-    """Whether these first bytes of a file are those of a binary; a few are enough."""
-    return _format_of(head) is not None
+    """Whether the first bytes of a file are those of a binary; a few bytes suffice."""
+    return _find_format(head) is not None
 
 
 def peek(head: bytes) -> BinaryKind | None:
-    """The kind of the binary that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is none.
-    Whoever opens the file checks everything again."""
-    found = _format_of(head)
+    """The kind of the binary that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is not a
+    binary. Opening the file checks everything again."""
+    found = _find_format(head)
     return None if found is None else found.peek(head)
 
 
@@ -83,32 +83,33 @@ def open_binary(path: str | os.PathLike[str], display: str | None = None, *, cop
 
     Args:
         path: the file on disk; FIFOs, devices and directories are refused without being opened.
-        display: how to call it in messages (default: `path`).
-        copy_up_to: files of at most so many bytes are read and not mapped.
+        display: its name in messages (default: `path`).
+        copy_up_to: files of at most this many bytes are read instead of mapped.
 
     Raises:
-        UnreadableFile: it cannot be opened or is no shared object or executable; the message says what it is.
-        FileNotFoundError: nothing is there.
+        UnreadableFile: it cannot be opened or is not a shared object or executable; the message names its format.
+        FileNotFoundError: it does not exist.
     """
     shown = display if display is not None else os.fspath(path)
     return read_binary(map_file(path, shown, copy_up_to=copy_up_to), shown)
 
 
 def payload_finder(size: int) -> PayloadFinder:
-    """What finds, in a file of `size` bytes that is unpacked, the images for GPUs: `Sparse` is a file without them."""
+    """A finder of the GPU images in a file of `size` bytes that is being unpacked; `Sparse` is the file without
+    them."""
     from abiscan.elf.payloads import Payloads
 
     return Payloads(size)
 
 
 def read_binary(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
-    """The same for contents that are in memory, such as a member of a wheel.
+    """As `open_binary`, for contents in memory, such as a member of a wheel.
 
     Raises:
         UnreadableFile: as `open_binary`.
     """
     head = (contents.buffer if isinstance(contents, Sparse) else contents)[:512]
-    found = _format_of(head)
+    found = _find_format(head)
     if found is None:
         raise UnreadableFile(display, describe_other(head))
     return found.read(contents, display)

@@ -1,4 +1,4 @@
-"""A Mach-O file behind the protocol of `Binary`."""
+"""Adapter from a Mach-O file to the `Binary` protocol."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class MachoBinary(SymbolsOnly):
     (`macho_facts.source_name`).
 
     Attributes:
-        macho: the file itself, with what `Binary` has no words for: kinds of links and lookups, re-exports, slices.
+        macho: the file itself, with facts that `Binary` lacks: kinds of links and lookups, re-exports, slices.
     """
 
     def __init__(self, macho: MachoFile) -> None:
         self.macho = macho
         self.path = macho.path
         self.size = macho.size
-        # arm64e is arm64 with pointer authentication: one loader serves both.
+        # arm64e is arm64 with pointer authentication: one loader loads both.
         self.machine = key_of(OperatingSystem.MACOS, macho.machine.removesuffix("e"))
         self.version_definitions: tuple[str, ...] = ()
 
@@ -42,7 +42,7 @@ class MachoBinary(SymbolsOnly):
         return self.macho.buffer
 
     def sha256(self) -> str:
-        """Of the whole file, in hexadecimal digits."""
+        """SHA-256 of the whole file, in hexadecimal."""
         return sha256(self.buffer).hexdigest()
 
     @property
@@ -52,7 +52,7 @@ class MachoBinary(SymbolsOnly):
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
-        """The install names of the libraries without which it does not load."""
+        """The install names of the libraries that it requires to load."""
         return tuple(each.name for each in self.macho.libraries if each.link is not LibraryLink.WEAK)
 
     @cached_property
@@ -62,7 +62,7 @@ class MachoBinary(SymbolsOnly):
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """What dyld looks up."""
+        """The symbols that dyld looks up."""
         return tuple(
             Import(
                 name=source_name(each.name),
@@ -78,7 +78,7 @@ class MachoBinary(SymbolsOnly):
         )
 
     def facts(self) -> SharedObject:
-        """What a file of every format has; `macho.facts()` has the rest."""
+        """The facts that files of every format have; `macho.facts()` has the rest."""
         macho = self.macho.facts()
         return SharedObject(
             path=self.path,
@@ -100,11 +100,11 @@ class MachoBinary(SymbolsOnly):
         )
 
     def exports_name(self, name: str) -> bool:
-        """Whether it exports a name, re-exported symbols included."""
+        """Whether it exports a name, including re-exported symbols."""
         return self.macho.exports_name(linker_name(name))
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names for which `exports_name` is true."""
+        """The names for which `exports_name` is true."""
         found = self.macho.exported_among(tuple(map(linker_name, names)))
         return frozenset(map(source_name, found))
 
@@ -121,11 +121,11 @@ class MachoBinary(SymbolsOnly):
         return map(source_name, self.macho.exported_names)
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        """The strings of its read-only data that contain these bytes, within the search limits."""
         return self.macho.strings_with(part, gap)
 
     def device_images(self) -> DeviceImages:
-        """There are none for macOS."""
+        """Always empty: macOS files have no GPU images."""
         return DeviceImages()
 
 

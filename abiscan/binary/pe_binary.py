@@ -1,4 +1,4 @@
-"""A PE file behind the protocol of `Binary`."""
+"""Adapter from a PE file to the `Binary` protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PeBinary(SymbolsOnly):
     """A Windows library.
 
     Attributes:
-        pe: the file itself, with what `Binary` has no words for: forwarders, ordinals, delayed imports, the version
+        pe: the file itself, with facts that `Binary` lacks: forwarders, ordinals, delayed imports, the version
             resource.
     """
 
@@ -41,22 +41,22 @@ class PeBinary(SymbolsOnly):
         return self.pe.buffer
 
     def sha256(self) -> str:
-        """Of the whole file, in hexadecimal digits."""
+        """SHA-256 of the whole file, in hexadecimal."""
         return sha256(self.buffer).hexdigest()
 
     @property
     def soname(self) -> str | None:
-        """What its export table calls it."""
+        """Its name in the export table."""
         return self.pe.name
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
-        """The DLLs of its import table; without those that are loaded with the first call."""
+        """The DLLs of its import table, without those that are loaded on the first call."""
         return self.pe.libraries
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """Of its import tables; a delayed one may stay unbound, as a weak symbol may."""
+        """Imports of its import tables; a delayed import may stay unresolved, like a weak symbol."""
         return tuple(
             Import(
                 name=each.symbol,
@@ -72,7 +72,7 @@ class PeBinary(SymbolsOnly):
         )
 
     def facts(self) -> SharedObject:
-        """What a file of every format has; `pe.facts()` has the rest."""
+        """The facts that files of every format have; `pe.facts()` has the rest."""
         pe = self.pe.facts()
         return SharedObject(
             path=self.path,
@@ -99,9 +99,9 @@ class PeBinary(SymbolsOnly):
         return self.pe.exports_name(name) if ordinal is None else self.pe.export_by_ordinal(ordinal) is not None
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names and ordinals that it exports, forwarders included."""
-        of_ordinals = (name for name in names if _ordinal(name) is not None and self.exports_name(name))
-        return self.pe.exported_among(names) | frozenset(of_ordinals)
+        """The names and ordinals that it exports, including forwarders."""
+        ordinals = (name for name in names if _ordinal(name) is not None and self.exports_name(name))
+        return self.pe.exported_among(names) | frozenset(ordinals)
 
     def export(self, name: str) -> Export | None:
         """The export of this name."""
@@ -116,16 +116,16 @@ class PeBinary(SymbolsOnly):
         return self.pe.exported_names
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        """The strings of its read-only data that contain these bytes, within the search limits."""
         return self.pe.strings_with(part, gap)
 
     def device_images(self) -> DeviceImages:
-        """None is read."""
+        """Always empty: GPU images of Windows files are not read."""
         return DeviceImages()
 
 
 def _ordinal(name: str) -> int | None:
-    """Of `#12`, as imports by ordinal are named."""
+    """12 for `#12`, the name of an import by ordinal; None for other names."""
     return int(name[1:]) if name.startswith("#") and name[1:].isdecimal() and len(name) < 8 else None
 
 

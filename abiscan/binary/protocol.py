@@ -1,4 +1,4 @@
-"""What the stages above ask of an open binary."""
+"""The interface of an open binary."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 
 class PayloadFinder(Protocol):
-    """Tells of a file that comes from front to back which of its bytes nobody will ask for.
+    """Finds the bytes of a file, read from front to back, that will not be needed.
 
     Attributes:
-        left_out: (start, end) of what was left out so far, sorted.
-        skip: what lies before this offset need not be shown any more.
+        left_out: (start, end) of the ranges left out so far, sorted.
+        skip: bytes before this offset need not be passed any more.
     """
 
     left_out: list[tuple[int, int]]
     skip: int
 
     def look(self, block: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-        """(start, end) of what is to be kept of `block`, which stands at offset `at`; and the offset from which on it
-        must be shown again, with what follows."""
+        """(start, end) of the ranges to keep of `block` at offset `at`, and the offset from which it must be passed
+        again together with what follows."""
         ...
 
 
 class Binary(Protocol):
-    """A shared object or executable, open. Names are as the linker has them (mangled), decoded as UTF-8 with
-    `surrogateescape`; every method may raise UnreadableFile, where a table that it reads lies outside of the file.
+    """An open shared object or executable. Names are linker names (mangled), decoded as UTF-8 with `surrogateescape`.
+    Every method may raise UnreadableFile if a table that it reads lies outside of the file.
     """
 
     @property
     def path(self) -> str:
-        """As the user would write it."""
+        """The path as given by the user."""
         ...
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         ...
 
     @property
@@ -50,22 +50,22 @@ class Binary(Protocol):
         ...
 
     def sha256(self) -> str:
-        """Of the whole file, in hexadecimal digits."""
+        """SHA-256 of the whole file, in hexadecimal."""
         ...
 
     @property
     def machine(self) -> str:
-        """`x86_64`, `aarch64`, ..., as `uname -m` has it."""
+        """`x86_64`, `aarch64`, ..., as printed by `uname -m`."""
         ...
 
     @property
     def soname(self) -> str | None:
-        """What the library calls itself."""
+        """The name of the library in the file itself."""
         ...
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The libraries that it asks for, in order."""
+        """The libraries that it requires, in order."""
         ...
 
     @property
@@ -75,7 +75,7 @@ class Binary(Protocol):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """What it takes from other libraries, in table order."""
+        """Its imports, in table order."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class Binary(Protocol):
         ...
 
     def facts(self) -> SharedObject:
-        """Everything that is read of every file, as a value."""
+        """All common facts of the file, as a value."""
         ...
 
     def exports_name(self, name: str) -> bool:
@@ -92,7 +92,7 @@ class Binary(Protocol):
         ...
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names that it exports, in any version. Asking several files for the same names costs little."""
+        """The names that it exports, in any version. Searching several files for the same names costs little."""
         ...
 
     def export(self, name: str) -> Export | None:
@@ -104,7 +104,7 @@ class Binary(Protocol):
         ...
 
     def is_bound_when_called(self, symbols: Container[int]) -> bool:
-        """Whether these imports (by `index`) are looked up when they are called, where the file is opened lazily."""
+        """Whether these imports (by `index`) are resolved when they are called, if the file is opened lazily."""
         ...
 
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
@@ -116,10 +116,10 @@ class Binary(Protocol):
         ...
 
     def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
-        """Its classes with a base of another library, sorted.
+        """Its classes with a base class in another library, sorted.
 
         Args:
-            bases: names of the type information that counts (default: all that is imported).
+            bases: names of the base type information to consider (default: all imported).
         """
         ...
 
@@ -127,55 +127,54 @@ class Binary(Protocol):
         """Where its code uses each of these imports, in address order; names without a site are left out.
 
         Args:
-            lines: look for source lines in debug information, too.
+            lines: whether to look up source lines in debug information, too.
         """
         ...
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
-        """What its code passes to each of these imports at each place where it is used, in address order: the low four
-        bytes of one argument; None for a byte of which the code before the call does not tell. Where there are more
-        places than are looked at, one follows of which nothing is known.
+        """The low four bytes of an argument at each use of these imports, in address order; None for a byte that the
+        code before the call does not show. If there are more uses than are looked at, one unknown value follows.
 
         Args:
-            position: of the argument among those in integer registers, from 0 on.
+            position: index of the argument among those in integer registers, from 0.
         """
         ...
 
     def device_images(self) -> DeviceImages:
-        """Its code for GPUs, from the headers of the embedded images."""
+        """Its GPU code, from the headers of the embedded images."""
         ...
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched.
+        """The strings of its read-only data that contain these bytes, within the search limits.
 
         Args:
-            gap: bytes behind one of them after which the next of the same section is given up.
+            gap: maximum number of bytes between two matches in a section, after which the search ends.
         """
         ...
 
     def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The names of its static symbols that contain these bytes, as far as they are searched; none in a stripped
+        """The names of its static symbols that contain these bytes, within the search limits; none in a stripped
         file."""
         ...
 
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
-        """Size in bytes of those of the records (qualified names) that its debug information has, as far as it is
-        read."""
+        """Size in bytes of the wanted records (qualified names) in its debug information, within the limits of
+        reading."""
         ...
 
     def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
-        """Those of the records that a class of the file's own holds by value -> that class, as far as its debug
-        information tells and is read.
+        """The wanted records that a class of the file itself contains by value -> that class, from its debug
+        information, within the limits of reading.
 
         Args:
-            foreign: beginnings of the names of classes that are not its own.
+            foreign: name prefixes of classes that are not its own.
         """
         ...
 
     def build_marks(self) -> BuildMarks:
-        """Marks of how it was built: its stack, its CPU, its compilers."""
+        """Its build properties: executable stack, required CPU, compilers."""
         ...
 
     def lookup_ranges(self) -> list[tuple[int, int]]:
-        """(offset, size) of the parts that facts and lookups by name read: a copy with only these serves for them."""
+        """(offset, size) of the parts that facts and symbol lookups read; a copy with only these suffices for them."""
         ...

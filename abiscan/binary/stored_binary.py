@@ -1,7 +1,7 @@
-"""A binary that was read before: what a judgement on a release asks of it, as a value that can be kept.
+"""A binary that was read before: the facts that checks against releases need, as a value that can be stored.
 
-A registry is judged anew with each release of torch; nothing in its files has changed. What is kept are answers of the
-`Binary` protocol and not verdicts, so that the stages above judge a stored file by the code that judges a file.
+A registry is checked again for each torch release, although its files have not changed. Results of the `Binary`
+protocol are stored, not verdicts, so that the same code checks stored files and files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoredBinary:
-    """A stored file behind the protocol of `Binary`; what was not kept raises UnreadableFile."""
+    """A stored file behind the `Binary` protocol; methods whose results were not stored raise UnreadableFile."""
 
     def __init__(self, stored: StoredFile) -> None:
         self._stored = stored
@@ -28,32 +28,32 @@ class StoredBinary:
         self.machine = stored.facts.machine
         self.soname = stored.facts.soname
         self.needed = stored.facts.needed
-        # Names that a re-exported library has are asked of every file of its package.
+        # Names of re-exported libraries are looked up in every file of the package.
         self.reexported: tuple[str, ...] = ()
         self.version_definitions = stored.facts.version_definitions
         self.problem = stored.problem
         self.operators = stored.operators
         self.calls = stored.calls
 
-    def _not_kept(self, what: str) -> NoReturn:
+    def _not_stored(self, what: str) -> NoReturn:
         raise UnreadableFile(self.path, f"{what} is not among its stored facts: scan the file itself")
 
     @property
     def buffer(self) -> bytes:
-        """Never: none of the file's bytes are kept."""
-        self._not_kept("its contents")
+        """Not stored."""
+        self._not_stored("its contents")
 
     def sha256(self) -> str:
-        """Never."""
-        self._not_kept("its SHA-256")
+        """Not stored."""
+        self._not_stored("its SHA-256")
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """As they stood in the file."""
+        """As read from the file."""
         return self._stored.imports.rows()
 
     def facts(self) -> SharedObject:
-        """As they were read."""
+        """As read from the file."""
         from msgspec.structs import replace
 
         return replace(self._stored.facts, imports=self.imports)
@@ -67,66 +67,66 @@ class StoredBinary:
         return name in self._exported
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those that it exports and some file of its package imports."""
+        """The names that it exports and some file of its package imports."""
         return self._exported.intersection(names)
 
     def export(self, name: str) -> Export | None:
-        """Not kept."""
-        self._not_kept("an export")
+        """Not stored."""
+        self._not_stored("an export")
 
     def exports(self) -> Iterator[Export]:
-        """Not kept."""
-        self._not_kept("its exports")
+        """Not stored."""
+        self._not_stored("its exports")
 
     def is_bound_when_called(self, symbols: Container[int]) -> bool:
-        """Not known: relocations are not kept."""
+        """Always false: relocations are not stored."""
         return False
 
     def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """The beginning alone, where it has names that begin so."""
+        """Only the prefix itself, if it exports names with that prefix."""
         return (prefix,) if prefix in self._stored.prefixes else ()
 
     def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
-        """Not kept."""
-        self._not_kept("a vtable")
+        """Not stored."""
+        self._not_stored("a vtable")
 
     def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
-        """Its classes with a base of another library."""
+        """Its classes with a base class in another library."""
         return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
 
     def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
-        """The places of those imports that are torch's, without source lines."""
+        """The call sites of torch imports, without source lines."""
         return {name: places for name, places in self._stored.sites.items() if name in names}
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
-        """Of the imports and the argument that every file is asked about."""
+        """The constants of the imports and the argument that are checked in every file."""
         return {name: words for name, words in self._stored.constants.items() if name in names}
 
     def device_images(self) -> DeviceImages:
-        """As they were read."""
+        """As read from the file."""
         return self._stored.device
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings that contain a text that is asked of every file."""
+        """The strings that contain a text which is searched in every file."""
         found = self._stored.strings.get(part.decode("ascii"))
-        yield from self._not_kept("a text") if found is None else found
+        yield from self._not_stored("a text") if found is None else found
 
     def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """Not kept."""
-        self._not_kept("a static symbol")
+        """Not stored."""
+        self._not_stored("a static symbol")
 
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
-        """Of those records alone that had several layouts when the file was read."""
+        """Sizes of the records that had several layouts when the file was read."""
         return {name: size for name, size in self._stored.record_sizes.items() if name in wanted}
 
     def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
-        """Of those records alone that had several layouts when the file was read."""
+        """Holders of the records that had several layouts when the file was read."""
         return {name: holder for name, holder in self._stored.record_holders.items() if name in wanted}
 
     def build_marks(self) -> BuildMarks:
-        """As they were read."""
+        """As read from the file."""
         return self._stored.marks
 
     def lookup_ranges(self) -> list[tuple[int, int]]:
-        """None: it has no bytes."""
+        """Always empty: it has no bytes."""
         return []

@@ -1,4 +1,4 @@
-"""The answers of a stored binary, as a value that can be written to a file (`stored_binary.py` says what for)."""
+"""The facts of a stored binary, as a serializable value (`stored_binary.py` explains its use)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from abiscan.model.operators import Operator
 
 
 class _Form(Struct, frozen=True, array_like=True):
-    """What imports have in common: there are some dozens of forms in a file, and thousands of names."""
+    """Common properties of imports: a file has some dozens of forms and thousands of names."""
 
     binding: SymbolBinding
     type: SymbolType
@@ -37,7 +37,7 @@ class StoredImports(Struct, frozen=True, array_like=True):
     """Imports in columns.
 
     Attributes:
-        forms: position in `kinds` for each name.
+        forms: index in `kinds` for each name.
         places: `Import.index` of each.
     """
 
@@ -48,7 +48,7 @@ class StoredImports(Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, imports: Iterable[Import]) -> StoredImports:
-        """The columns of these rows."""
+        """Store rows in columns."""
         kinds: dict[_Form, int] = {}
         rows = [
             (
@@ -65,7 +65,7 @@ class StoredImports(Struct, frozen=True, array_like=True):
         return cls(names, forms, places, tuple(kinds))
 
     def rows(self) -> tuple[Import, ...]:
-        """The imports, in their order."""
+        """The imports, in order."""
         kinds = self.kinds
         return tuple(
             Import(name, k.binding, k.type, k.visibility, k.version, k.relocated, place, k.library)
@@ -74,11 +74,11 @@ class StoredImports(Struct, frozen=True, array_like=True):
 
 
 class StoredCalls(Struct, frozen=True, array_like=True):
-    """The operators that a model of AOTInductor calls by name, as the file beside it has them.
+    """The operators that an AOTInductor model calls by name, from the file beside it.
 
     Attributes:
         names: (namespace, name, overload).
-        unknown: why there are others, or may be; None where these are all.
+        unknown: why the list is or may be incomplete; None if it is complete.
     """
 
     names: tuple[tuple[str, str, str], ...]
@@ -86,20 +86,21 @@ class StoredCalls(Struct, frozen=True, array_like=True):
 
 
 class StoredFile(Struct, frozen=True):
-    """The answers of one file.
+    """The stored facts of one file.
 
     Attributes:
         facts: without its imports.
-        exported: those names that it exports which other files of its package import, or which are asked of any file.
-        prefixes: beginnings of names of which it exports some.
-        strings: text -> the strings of its read-only data with that text.
-        record_sizes: in bytes, of those of torch's records that had several layouts when it was read.
-        record_holders: of the same records the class of the file that holds one by value.
-        problem: `loader.file_problem.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends
-            on the torch that the file is judged against.
-        constants: import -> what each use of it passes, of those and of the argument that `analysis.dispatch_keys` has.
-        sites: import -> where it is used, of those that are torch's.
-        calls: of a model that calls operators by name; None for others, and where it was read before this was kept.
+        exported: exports that other files of its package import, or that are looked up in every file.
+        prefixes: prefixes of which it exports some names.
+        strings: text -> strings of its read-only data with that text.
+        record_sizes: size in bytes of the torch records that had several layouts when it was read.
+        record_holders: for the same records, the class of the file that contains one by value.
+        problem: `loader.file_problem.first_problem`; operators: `provenance.read_operators.find_operators`. Neither
+            depends on the torch that the file is checked against.
+        constants: import -> the constant at each use, for the imports and argument in `analysis.dispatch_keys`.
+        sites: torch import -> its call sites.
+        calls: for a model that calls operators by name; None for others, and for files stored before this field
+            existed.
     """
 
     facts: SharedObject

@@ -1,4 +1,4 @@
-"""What `Binary` asks of code and debug information, for formats of which only symbols and headers are read."""
+"""Default results of `Binary` for formats of which only symbols and headers are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SymbolsOnly(ABC):
-    """Nothing is known of the code, the classes and the debug information of the file."""
+    """A binary whose code, classes and debug information are not read."""
 
     @abstractmethod
     def _exported_names(self) -> Iterable[str]:
@@ -33,41 +33,41 @@ class SymbolsOnly(ABC):
         return tuple(takewhile(lambda name: name.startswith(prefix), names[first : first + limit]))
 
     def is_bound_when_called(self, symbols: Container[int]) -> bool:
-        """Not known."""
+        """Always false: unknown."""
         return False
 
     def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
-        """None is read."""
+        """Always empty: not read."""
         return {}
 
     def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
-        """None is read."""
+        """Always empty: not read."""
         return ()
 
     def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
-        """None is read."""
+        """Always empty: not read."""
         return {}
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
-        """None is read."""
+        """Always empty: not read."""
         return {}
 
     def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """None is read."""
+        """Always empty: not read."""
         return iter(())
 
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
-        """None is read."""
+        """Always empty: not read."""
         return {}
 
     def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
-        """None is read."""
+        """Always empty: not read."""
         return {}
 
     def build_marks(self) -> BuildMarks:
-        """None is read."""
+        """Always empty: not read."""
         return BuildMarks(False, 0, ())
 
     def lookup_ranges(self) -> list[tuple[int, int]]:
-        """None: the whole file is needed."""
+        """Always empty: the whole file is needed."""
         return []

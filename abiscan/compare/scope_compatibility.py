@@ -12,7 +12,7 @@ from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, F
 from abiscan.model.module_name import module_name
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.target.declared import Declared, marker_environments, pythons_of_tags, without_build
 from abiscan.target.file_target import importing_pythons
 from abiscan.target.package_builds import covered
@@ -201,7 +201,7 @@ def _cuda(family: Family, own: Collection[str]) -> set[str]:
     """
     each = set()
     for _place, file in family:
-        toolkit = toolkit_of(library.soname for library in file.needed if library.soname not in own)
+        toolkit = find_toolkit(library.soname for library in file.needed if library.soname not in own)
         each.add(toolkit.version.partition(".")[0] if toolkit is not None and toolkit.kind == "CUDA" else "")
     return each - {""} if len(each) == 1 else set()
 

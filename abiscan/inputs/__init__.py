@@ -1,7 +1,7 @@
-"""What the user named -> the shared objects and sources in it.
+"""Finds the shared objects and sources in the inputs; start with `expand`.
 
-`expand` is the way in. Archives are read member by member, nothing is unpacked to disk, and what is in them is hostile
-until it has been looked at: every size, count, name and depth is bounded (`Limits`).
+Archives are read member by member and never unpacked to disk as a whole. Their content is hostile: every size, count,
+name and depth is bounded (`Limits`).
 """
 
 from __future__ import annotations

@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 _MAX_LINK = 4096
 _CONDA_INDEX = "info/index.json"
 _GLANCE = 64
-# What may lie beside a shared object and be asked for (`Artifact.beside`).
+# Suffix of files beside a shared object that may be read (`Artifact.beside`).
 _NEIGHBOUR = ".json"
-# What a member's head takes at most: bzip2 and zstd give nothing before a whole block is in. The slack is for the
-# local header's extra field.
+# Maximum size of the start of a member: bzip2 and zstd have no output before a whole block is read. The slack is for
+# the extra field of the local header.
 _MAX_AHEAD, _SLACK = 1 << 20, 256
 
 
 def expand_archive(source: ByteSource, form: str, place: MemberPlace, options: Options) -> Expanded:
-    """The artifacts of an archive and of those in it, down to `Limits.depth`.
+    """The artifacts of an archive and of archives in it, down to `Limits.depth`.
 
     Args:
-        form: as `file_kind.archive_form` tells.
+        form: result of `file_kind.archive_form`.
     """
     try:
         if form == "zip":
@@ -61,20 +61,20 @@ def expand_archive(source: ByteSource, form: str, place: MemberPlace, options: O
 
 
 def expand_source(source: ByteSource, display: str, options: Options) -> Expanded:
-    """The artifacts of an archive that is no file here, by its bytes.
+    """The artifacts of an archive that is not a local file, from its bytes.
 
     Args:
-        display: how to call it; its last part is its file name.
+        display: its name in messages; the last part is its file name.
     """
     try:
-        # A wheel is a zip file by its specification; what else lies there is looked at.
+        # A wheel is a zip file by its specification; other files are identified by content.
         named = display.endswith((".whl", ".conda"))
         form = "zip" if named else file_kind.archive_form(source.read_at(0, file_kind.PEEK_SIZE))
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
         return
     if form is None:
-        yield InputError(display, "no archive")
+        yield InputError(display, "not an archive")
         return
     yield from expand_archive(source, form, MemberPlace(display, None, 1), options)
 
@@ -83,7 +83,7 @@ def expand_source(source: ByteSource, display: str, options: Options) -> Expande
 
 
 class ZipArchive:
-    """An open zip file: unpacks members, keeps them as far as there is room."""
+    """An open zip file that unpacks members and caches them within its limits."""
 
     def __init__(
         self,
@@ -105,11 +105,11 @@ class ZipArchive:
 
     @cached_property
     def members(self) -> Mapping[str, zips.ZipMember]:
-        """By name."""
+        """Members by name."""
         return {member.name: member for member in zips.members(self.source, self.display, self.limits)}
 
     def head(self, member: zips.ZipMember, size: int) -> bytes:
-        """The first bytes of a member; fewer than there are if it is damaged."""
+        """The first bytes of a member; fewer if it is damaged."""
         wanted = min(size, member.size)
         ahead = 2 * size + _SLACK
         while True:
@@ -120,7 +120,7 @@ class ZipArchive:
             ahead *= 16
 
     def unpack(self, member: zips.ZipMember, display: str, into: Unpacked | None = None) -> Buffer:
-        """All of it, into what is given or to memory."""
+        """Unpack a whole member, into the given place or to memory."""
         offset = zips.data_offset(self.source, member, display)
         self.source.will_read(offset, member.packed)
         return unpack_member(
@@ -181,7 +181,7 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
         collector.options = replace(options, sources=False)
         collector.may_link = False
     for name, member in by_name.items():
-        _judge_zip_member(archive, name, member, collector, nested)
+        _check_zip_member(archive, name, member, collector, nested)
     kind = find_kind(place.name, collector.metadata)
     collector.names = list(by_name)
     if kind is ContainerKind.CONDA and nested:
@@ -195,7 +195,7 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
     yield from _expand_nested(archive, nested, place, options)
 
 
-def _judge_zip_member(
+def _check_zip_member(
     archive: ZipArchive,
     name: str,
     member: zips.ZipMember,
@@ -216,16 +216,16 @@ def _judge_zip_member(
             if member.size > limits.metadata:
                 return collector.error(name, not_read(f"{member.size} bytes; no more than {limits.metadata} are read"))
             return collector.add_metadata(name, bytes(archive.unpack(member, f"{archive.display}!{name}")))
-        # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
-        size = file_kind.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
+        # Unpacking 64 bytes of each of thousands of members is faster than unpacking 1,024.
+        size = file_kind.PEEK_SIZE if _has_wanted_name(name, collector.options) else _GLANCE
         head = archive.head(member, size)
         if size == _GLANCE and looks_like_binary(head):
             head = archive.head(member, file_kind.PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
-    # Installers of wheels write every member as a regular file, whatever its mode says; what holds a binary is no link.
+    # Installers of wheels write every member as a regular file, whatever its mode; a binary is not a link.
     if member.is_link and collector.may_link and not looks_like_binary(head):
-        # At most _GLANCE or PEEK_SIZE bytes of it are here.
+        # `head` has at most _GLANCE or PEEK_SIZE bytes of it.
         whole = head if member.size <= len(head) else archive.head(member, _MAX_LINK)
         target = whole.decode("utf-8", "surrogateescape")
         return collector.links.add(name, posixpath.join(posixpath.dirname(name), target))
@@ -235,7 +235,7 @@ def _judge_zip_member(
     if form is not None:
         nested.append((member, form))
         return None
-    kind = collector.judge(name, member.size, head)
+    kind = collector.check(name, member.size, head)
     if kind is None:
         return None
     if member.size > limits.ratio_from and member.size > limits.ratio * member.packed:
@@ -248,7 +248,7 @@ def _judge_zip_member(
     return None
 
 
-def _name_tells(name: str, options: Options) -> bool:
+def _has_wanted_name(name: str, options: Options) -> bool:
     return (
         file_kind.named_like_archive(name)
         or file_kind.named_like_shared_object(name)
@@ -289,7 +289,7 @@ def _expand_conda(
     archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: MemberPlace, options: Options
 ) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
-    specification, ".conda file format"). The inner names are left out of the members' names."""
+    specification, ".conda file format"). Member names do not include the inner archive names."""
     from abiscan.inputs.tars import TarReader
 
     metadata: dict[str, bytes] = {}
@@ -341,20 +341,22 @@ def _expand_tar(
             if name in seen and _is_wanted(name):
                 collector.error(name, "two members of this name: which one is unpacked depends on the order")
             elif member.issym() or member.islnk():
-                # A hard link names its target from the top of the archive (POSIX pax, "linkname").
+                # A hard link has its target relative to the top of the archive (POSIX pax, "linkname").
                 folder = "" if member.islnk() else posixpath.dirname(name)
                 collector.links.add(name, posixpath.join(folder, member.linkname))
                 seen.add(name)
             elif not member.isreg() or member.issparse():
                 if _is_wanted(name):
                     what = "a sparse member of a tar archive: unpack it first"
-                    collector.error(name, what if member.isreg() else f"{_special(member.type)}, no file: not checked")
+                    collector.error(
+                        name, what if member.isreg() else f"{_special(member.type)}, not a file: not checked"
+                    )
             else:
                 seen.add(name)
                 collector.names.append(name)
                 if name.endswith(_NEIGHBOUR):
                     archive.neighbours[name] = number
-                _judge_tar_member(archive, reader, (number, member, name), collector, nested)
+                _check_tar_member(archive, reader, (number, member, name), collector, nested)
     except UnreadableFile as error:
         broken = error
     stems = {posixpath.splitext(name)[0] for name in collector.names if not name.endswith(_NEIGHBOUR)}
@@ -364,7 +366,7 @@ def _expand_tar(
     kind = find_kind(place.name, collector.metadata)
     results = list(collector.finish(kind, largest_first=False))
     if broken is not None:
-        # What stands before the damage is good; the rest is unknown.
+        # Members before the damage are valid; the rest is unknown.
         yield InputError(broken.path, broken.reason)
     yield from results
     if not results and not nested and broken is None:
@@ -383,12 +385,12 @@ def _is_wanted(name: str) -> bool:
 
 
 def _special(kind: bytes) -> str:
-    """What a member of a tar archive is that is no file, directory or link (POSIX ustar, "typeflag")."""
+    """Kind of a tar member other than a file, directory or link (POSIX ustar, "typeflag")."""
     known = {b"3": "a character device", b"4": "a block device", b"6": "a named pipe"}
     return known.get(kind, f"a member of the unknown type {kind!r}")
 
 
-def _judge_tar_member(
+def _check_tar_member(
     archive: TarArchive,
     reader: TarReader,
     entry: tuple[int, Any, str],
@@ -411,14 +413,14 @@ def _judge_tar_member(
         else:
             nested.append((name, form, MemoryBytes(reader.rest(member, head))))
         return None
-    kind = collector.judge(name, member.size, head)
+    kind = collector.check(name, member.size, head)
     if kind is None:
         return None
     if kind is ArtifactKind.SHARED_OBJECT:
         archive.kept.allow(number, member.size)
         display = f"{archive.display}!{name}"
         try:
-            # Now that the stream stands here: keeps it in full, or its tables at least, for its siblings.
+            # The stream is here now: cache the member, or at least its tables, for its siblings.
             archive.kept.whole(
                 number,
                 member.size,

@@ -1,4 +1,4 @@
-"""What the stage hands on: artifacts, the group that each belongs to, and what a group's container declares."""
+"""Results of this stage: artifacts, their groups, and the declarations of a group's container."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
 
 
 class Limits(Struct, frozen=True):
-    """How far hostile input is followed. Sizes in bytes.
+    """Limits for hostile input. Sizes in bytes.
 
     Attributes:
-        members: most members of one archive. A zip file without Zip64 records holds no more; torch, the largest
-            wheel known, has 13,000.
-        files: most files looked at in one directory.
-        member: largest member that is unpacked. libtorch_cuda.so has 1.1 GiB.
-        total: most that is unpacked from one archive, nested ones included.
+        members: maximum number of members of an archive. A zip file without Zip64 records has no more; torch, the
+            largest known wheel, has 13,000.
+        files: maximum number of files read in one directory.
+        member: maximum size of a member that is unpacked. libtorch_cuda.so has 1.1 GiB.
+        total: maximum size unpacked from one archive, including nested ones.
         ratio: a member or stream above `ratio_from` that unpacks to more than this many times its packed size is
-            taken for a zip bomb. Shared objects that patchelf padded with zeros reach 420, at 4 MiB; larger ones 20.
-        depth: archives inside of archives that are followed; 1 is the named one alone.
-        metadata: largest METADATA, WHEEL, PKG-INFO or index.json that is read.
-        kept: unpacked shared objects of one archive that are kept for siblings; more where the largest one has more.
+            treated as a zip bomb. Shared objects that patchelf padded with zeros reach 420, at 4 MiB; larger ones 20.
+        depth: maximum nesting of archives; 1 is only the archive on the command line.
+        metadata: maximum size of METADATA, WHEEL, PKG-INFO or index.json.
+        kept: size of the cache of unpacked shared objects of one archive for their siblings; larger if the largest one
+            is.
     """
 
     members: int = MAX_MEMBERS
@@ -60,20 +61,20 @@ class Limits(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """What to look for.
+    """Which files are searched for, and how.
 
     Attributes:
-        sources: yield C++/CUDA/HIP sources and generated kernels of directories, sdists and plain archives. A source
-            file that is named itself is always yielded; wheels, conda packages and installed packages never yield
-            their headers.
-        archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
-        texts_by_name: members of archives that are named as texts, pictures and tables are (`.py`, `.h`, `.json`) are
-            taken for such and not looked into: each look asks a server for a range.
-        files: where the targets' paths are.
-        called: absolute path -> what reports call it, for files that the user knows by another name (fetched wheels).
-        scratch: for the one archive that is named, where several processes read it.
-        hashes: `Binary.sha256` will be asked of every shared object.
-        progress: is told what is read of archives.
+        sources: whether to yield C++/CUDA/HIP sources and generated kernels in directories, sdists and plain archives.
+            A source file that is itself an input is always yielded; wheels, conda packages and installed packages never
+            yield their headers.
+        archives: whether to read archives that are inputs or in a directory; otherwise they are skipped silently.
+        texts_by_name: skip members of archives with names of texts, pictures and tables (`.py`, `.h`, `.json`), because
+            checking their content would request a range from the server.
+        files: the file system of the inputs' paths.
+        called: absolute path -> name in reports, for files that the user knows by another name (fetched wheels).
+        scratch: for a single input archive that several processes read.
+        hashes: whether `Binary.sha256` will be needed for every shared object.
+        progress: receives what is read from archives.
     """
 
     limits: Limits = Limits()
@@ -88,35 +89,35 @@ class Options(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """Something worth saying about a target that is no error: a pure-Python wheel."""
+    """A remark on an input that is not an error, such as a pure-Python wheel."""
 
     path: str
     message: str
 
 
 class Content(Protocol):
-    """Where an artifact's bytes come from."""
+    """Source of an artifact's bytes."""
 
     def open(self, display: str) -> Binary:
-        """All of it."""
+        """Open the whole binary."""
 
     def open_tables(self, display: str) -> Binary:
-        """Enough of it for facts and symbol lookups; the rest may read as zeros."""
+        """Open enough of it for facts and symbol lookups; the rest may read as zeros."""
 
     def read(self, limit: int) -> bytes:
-        """The bytes."""
+        """Read the bytes."""
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
         """As `Artifact.neighbour`."""
 
 
 class Group(Struct, eq=False):
-    """The artifacts that are shipped together (a wheel, a package, a directory): siblings provide for each other.
+    """Artifacts that are shipped together (a wheel, a package, a directory): siblings provide symbols for each other.
 
     Attributes:
         key: unique within a run.
-        facts: what the container declares.
-        aliases: symbolic links inside the container: place of the link -> place of the file.
+        facts: declarations of the container.
+        aliases: symbolic links inside the container: path of the link -> path of the file.
     """
 
     key: str
@@ -132,14 +133,13 @@ class Group(Struct, eq=False):
         return len(self._artifacts)
 
     def add(self, artifact: Artifact) -> None:
-        """For the makers of groups; a group is complete when its first artifact is handed out."""
+        """Add an artifact while the group is built; a group is complete before its first artifact is yielded."""
         self._artifacts.append(artifact)
 
     def named(self, soname: str) -> tuple[Artifact, ...]:
-        """The shared objects whose file name, or a symbolic link to them, is `soname`, in order of their place.
+        """The shared objects whose file name, or a symbolic link to them, is `soname`, in order of their path.
 
-        File names are what the loader searches for; that a library calls itself otherwise (DT_SONAME) matters only
-        once it is loaded.
+        The loader searches for file names; another DT_SONAME matters only after the library is loaded.
         """
         if not self._names:
             places = {}
@@ -157,17 +157,16 @@ class Group(Struct, eq=False):
 
 
 class Artifact(Struct, frozen=True):
-    """A shared object or source that was named, or lies in something that was.
+    """A shared object or source that is an input or part of one.
 
     Attributes:
-        path: of the file or of its outermost container, relative to where the user stood if it lies below.
-        member: its name inside the container; `inner.whl!pkg/_C.so` where containers are nested.
+        path: of the file or of its outermost container, relative to the working directory if below it.
+        member: its name inside the container; `inner.whl!pkg/_C.so` for nested containers.
         size: in bytes, unpacked.
-        group: what it was shipped with.
-        disk_path: absolute path of the file itself, of the file system that is looked at; None for a member of an
-            archive.
-        install_path: where a wheel's or package's member is installed, relative to site-packages (`../../../lib/x.so`
-            for a wheel's `.data/data/`); None where that cannot be told.
+        group: the artifacts with which it is shipped.
+        disk_path: absolute path of the file itself, in the file system of the run; None for a member of an archive.
+        install_path: path of a wheel's or package's member after installation, relative to site-packages
+            (`../../../lib/x.so` for a wheel's `.data/data/`); None if it has no fixed one.
     """
 
     path: str
@@ -181,29 +180,28 @@ class Artifact(Struct, frozen=True):
 
     @property
     def display(self) -> str:
-        """`path`, or `path!member`: how it is called in messages."""
+        """Its name in messages: `path` or `path!member`."""
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
     @property
     def place(self) -> str:
-        """Where it lies among its siblings, by which `$ORIGIN` is expanded: its install path, else its name in the
-        archive, else its path on disk."""
+        """Its path among its siblings, by which `$ORIGIN` is expanded: its install path, its name in the archive, or
+        its path on disk."""
         return self.install_path or self.member or self.disk_path or self.path
 
     def open(self) -> Binary:
-        """Read it: a memory map for a file on disk, unpacked to memory for a member.
+        """Open it: a memory map for a file on disk, unpacked to memory for a member.
 
-        The last few unpacked members stay in memory (`Limits.kept`); don't hold on to what is returned for longer
-        than the work on it takes.
+        The last few unpacked members stay in memory (`Limits.kept`); do not keep the result longer than needed.
 
         Raises:
-            UnreadableFile: it is no binary after all, or the archive is damaged.
+            UnreadableFile: it is not a binary, or the archive is damaged.
         """
         return self.content.open(self.display)
 
     def open_tables(self) -> Binary:
-        """The same for looking names up only: a `Binary` whose facts, imports and exports are right and whose code
-        and data may read as zeros. Cheap to keep, and each member is unpacked once for it.
+        """Open it for symbol lookups only: a `Binary` with correct facts, imports and exports, whose code and data may
+        read as zeros. It uses little memory, and each member is unpacked once for it.
 
         Raises:
             UnreadableFile: as `open`.
@@ -211,7 +209,7 @@ class Artifact(Struct, frozen=True):
         return self.content.open_tables(self.display)
 
     def read(self, limit: int = MAX_SOURCE_SIZE) -> bytes:
-        """The bytes of a source.
+        """Read the bytes of a source.
 
         Raises:
             UnreadableFile: it has more than `limit` bytes, or cannot be read.
@@ -219,16 +217,16 @@ class Artifact(Struct, frozen=True):
         return self.content.read(limit)
 
     def beside(self, suffix: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
-        """The bytes of the file that has its name with another suffix and lies beside it (`x.json` beside `x.so`), as
-        `neighbour`."""
+        """Read the file beside it with its name and another suffix (`x.json` beside `x.so`), as `neighbour`."""
         base = (self.disk_path or self.place).rpartition("/")[2]
         return self.neighbour(posixpath.splitext(base)[0] + suffix, files, limit)
 
     def neighbour(self, name: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
-        """The bytes of the file of a name in its folder; None where there is none.
+        """Read a file in its directory by name; None if there is none.
 
         Args:
-            files: where it is, unless in an archive.
+            files: its file system, unless it is in an archive.
+
 
         Raises:
             UnreadableFile: it has more than `limit` bytes, or cannot be read.

@@ -1,6 +1,6 @@
-"""Random access to the bytes of an archive, wherever they are: a file, a part of one, or memory.
+"""Random access to the bytes of an archive: a file, a part of one, or memory.
 
-Files are read with `pread`, not mapped: pages of a mapped archive would count as memory of the run, and a file that
+Files are read with `pread` and not mapped: pages of a mapped archive would count as memory of the run, and a file that
 shrinks under a map kills the process.
 """
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Buffer = bytes | mmap.mmap
 
 
-# Reads of fewer bytes are looks at a header, of which an archive has one for each member: no progress.
-_LEAST_TOLD = 1 << 13
+# Smaller reads are headers, of which an archive has one for each member: they are not reported as progress.
+_LEAST_REPORTED = 1 << 13
 
 
 class ByteSource(Protocol):
@@ -29,23 +29,23 @@ class ByteSource(Protocol):
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes; fewer at the end."""
 
     def will_read(self, offset: int, size: int) -> None:
-        """All of this will be read, in order: what comes from afar can come in larger pieces."""
+        """Announce a sequential read of this range, so that a remote source can fetch larger pieces."""
 
 
 class FileBytes:
     """A regular file on disk, opened on first use.
 
     Args:
-        progress: is told what is read; another process has one of its own.
+        progress: receives what is read; it is not passed on to other processes.
 
     Raises:
-        UnreadableFile: it cannot be read, or is no regular file.
+        UnreadableFile: it cannot be read, or is not a regular file.
     """
 
     def __init__(self, path: str, display: str, progress: Progress | None = None) -> None:
@@ -62,7 +62,7 @@ class FileBytes:
     def _open(self) -> int:
         if self._descriptor is None:
             try:
-                # O_NONBLOCK: a FIFO that took the file's place must not block.
+                # O_NONBLOCK: a FIFO that replaced the file must not block.
                 descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             except OSError as error:
                 raise UnreadableFile(self.display, f"cannot be opened: {_words(error)}") from error
@@ -75,13 +75,13 @@ class FileBytes:
 
     @property
     def size(self) -> int:
-        """In bytes, when it was opened."""
+        """Size in bytes when it was opened."""
         self._open()
         return self._size
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`."""
-        if self._progress is not None and size >= _LEAST_TOLD:
+        if self._progress is not None and size >= _LEAST_REPORTED:
             self._progress.read(self.display, offset, size)
         try:
             return os.pread(self._open(), size, offset)
@@ -89,10 +89,10 @@ class FileBytes:
             raise UnreadableFile(self.display, f"cannot be read: {_words(error)}") from error
 
     def will_read(self, offset: int, size: int) -> None:
-        """The system reads ahead by itself."""
+        """Does nothing: the system reads ahead."""
 
     def close(self) -> None:
-        """Give the descriptor back; the next read opens the file again."""
+        """Close the descriptor; the next read opens the file again."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -103,18 +103,18 @@ class FileBytes:
 
 
 class WindowBytes:
-    """`size` bytes of another source, from `start` on."""
+    """`size` bytes of another source, from `start`."""
 
     def __init__(self, source: ByteSource, start: int, size: int) -> None:
         self._source, self._start, self.size = source, start, size
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes at `offset`, none beyond the window."""
+        """Up to `size` bytes at `offset`, none outside of the window."""
         size = min(size, self.size - offset)
         return self._source.read_at(self._start + offset, size) if size > 0 and offset >= 0 else b""
 
     def will_read(self, offset: int, size: int) -> None:
-        """As the source that it is a part of."""
+        """Announce the range to the other source."""
         self._source.will_read(self._start + offset, size)
 
 
@@ -133,7 +133,7 @@ class MemoryBytes:
         return self._buffer[offset : offset + size]
 
     def will_read(self, offset: int, size: int) -> None:
-        """It is here already."""
+        """Does nothing: the bytes are in memory."""
 
 
 def _words(error: OSError) -> str:

@@ -1,5 +1,5 @@
-"""The unpacked shared objects of one archive: on the disk in full, as far as there is room; else few in full, and all
-that were met with their tables."""
+"""Cache of the unpacked shared objects of one archive: on disk within a limit, otherwise a few complete ones in memory
+and the tables of all others."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from abiscan.model.limits import MAX_IN_MEMORY, MAX_TABLES_IN_MEMORY, MIN_ON_DIS
 
 
 class KeptFiles:
-    """A cache with three shelves: files on the disk, each unpacked once; whole files in memory up to `budget` bytes
-    together, least recently used first out; and what is left of those that went, a copy of their tables alone, a few
-    per cent of their size. Of the files that are too large for memory and found no room in `scratch` one is kept in
-    full, whatever the budget.
+    """A cache with three levels: files on disk, each unpacked once; complete files in memory up to `budget` bytes
+    together, with the least recently used one evicted first; and the tables of evicted ones, a few per cent of their
+    size. Of the files that are too large for memory and for `scratch`, one is kept complete whatever the budget.
 
     Args:
-        scratch: shared with other processes that read the same archive (default: one of its own).
-        hashes: as `Scratch`, of one of its own.
+        scratch: shared with other processes that read the same archive (default: a new one).
+        hashes: as for `Scratch`, for a new one.
     """
 
     def __init__(self, budget: int, scratch: Scratch | None = None, *, hashes: bool = False) -> None:
         self._budget = budget
         self._scratch = scratch or Scratch(hashes=hashes)
-        # The file that is looked at, and those that were opened for it or for others before.
+        # The current file, and the siblings that were opened for it or for earlier ones.
         self._current: tuple[Hashable, Binary] | None = None
         self._siblings: dict[Hashable, Binary] = {}
         self._whole: OrderedDict[Hashable, Binary] = OrderedDict()
@@ -36,17 +35,17 @@ class KeptFiles:
         self._tables_size = 0
 
     def allow(self, key: Hashable, size: int) -> None:
-        """A file of `size` bytes is among the ones to come: keep room for it."""
+        """Reserve room for a file of `size` bytes that may follow."""
         if size >= MIN_ON_DISK:
             self._scratch.allot(key, size)
         if size <= MAX_IN_MEMORY:
             self._budget = max(self._budget, size)
 
     def whole(self, key: Hashable, size: int, display: str, unpack: Unpack, again: Unpack | None = None) -> Binary:
-        """The file in full, unpacked if it is not kept.
+        """The complete file, unpacked if it is not cached.
 
         Args:
-            again: unpacks it another time, where `unpack` cannot.
+            again: unpacks it once more, if `unpack` can run only once.
         """
         if self._current is not None and self._current[0] == key:
             return self._current[1]
@@ -59,7 +58,7 @@ class KeptFiles:
         return on_disk
 
     def tables(self, key: Hashable, size: int, display: str, unpack: Unpack) -> Binary:
-        """The file, or its tables, whichever is kept."""
+        """The file or its tables, whichever is cached."""
         found = self._tables.get(key)
         if found is None and (found := self._on_disk(key, size, display, unpack, unpack)) is not None:
             self._siblings[key] = found
@@ -85,7 +84,7 @@ class KeptFiles:
         return binary
 
     def has(self, key: Hashable) -> bool:
-        """Whether the file is kept in full in memory."""
+        """Whether the complete file is cached in memory."""
         return key in self._whole
 
     def _make_room(self, size: int) -> None:
@@ -98,11 +97,11 @@ class KeptFiles:
             total -= each
             binary = self._whole.pop(key)
             if key not in self._tables:
-                with contextlib.suppress(UnreadableFile):  # no room: it is unpacked again when it is asked for
-                    self._tables[key] = self._tables_of(binary)
+                with contextlib.suppress(UnreadableFile):  # no space: it is unpacked again on the next use
+                    self._tables[key] = self._copy_tables(binary)
 
-    def _tables_of(self, binary: Binary) -> Binary:
-        """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""
+    def _copy_tables(self, binary: Binary) -> Binary:
+        """A copy with holes. The original may still be in use, so it is not truncated."""
         ranges = binary.lookup_ranges()
         size = sum(length for _, length in ranges)
         in_memory = self._tables_size + size <= MAX_TABLES_IN_MEMORY

@@ -1,4 +1,5 @@
-"""Every distribution that is installed in an environment, as its records tell.
+"""Distributions installed in an environment, from their records.
+
 
 Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 """
@@ -47,10 +48,10 @@ class Distribution(Struct, frozen=True):
 
 
 def distributions(site_packages: Sequence[str], files: FileSystem = HERE) -> tuple[Distribution, ...]:
-    """The distributions that `import` finds, by name; the first of several with one name, which hides the others.
+    """The distributions that `import` finds, by name; of several with one name the first, which hides the others.
 
     Args:
-        site_packages: directories in the order in which they are searched.
+        site_packages: directories in search order.
     """
     found: dict[str, list[Distribution]] = {}
     for site in site_packages:

@@ -1,4 +1,4 @@
-"""Targets as the user wrote them -> artifacts, errors and notes, lazily and in a fixed order."""
+"""Inputs as given by the user -> artifacts, errors and notes, lazily and in a fixed order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from abiscan.model.report import InputError
 from abiscan.wheel.metadata import ContainerKind
 
 INSTALLED = "installed:"
-"""Before the name of an installed package: it is meant, also where a file or directory here is called so."""
+"""Prefix for the name of an installed package, even if a file or directory has the same name."""
 
 
 def is_fetched(target: str) -> bool:
-    """Whether a target has the form of what pip would fetch: a URL (RFC 3986, 3.1), or a name with a version
-    (dependency specifiers specification). A file may be called so, too."""
+    """Whether an input has the form of something that pip downloads: a URL (RFC 3986, 3.1), or a name with a version
+    (dependency specifiers specification). A file may have such a name, too."""
     if "=" not in target and "://" not in target and "<" not in target and ">" not in target:
         return False
     import re
@@ -33,7 +33,7 @@ def is_fetched(target: str) -> bool:
 
 
 class _Target(Struct, frozen=True):
-    """A target that was found: a path, an installed package, or the URL of an archive that is read where it lies."""
+    """An input that was found: a path, an installed package, or the URL of an archive that is read on its server."""
 
     path: str
     display: str
@@ -44,20 +44,20 @@ class _Target(Struct, frozen=True):
 def expand(
     targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
 ) -> Iterator[Artifact | InputError | Note]:
-    """Everything that the targets hold. All targets are looked for before anything is read.
+    """Yield the artifacts, errors and notes of all inputs. All inputs are located before anything is read.
 
-    Targets come in the order given; a directory's files sorted by path; the shared objects of a zip archive largest
-    first (which keeps memory low: see `Artifact.open_tables`), those of a tar in its order. What two targets have in
-    common comes once.
+    Inputs are processed in the given order; a directory's files sorted by path; the shared objects of a zip archive
+    largest first (which needs less memory: see `Artifact.open_tables`), those of a tar in its order. Artifacts of
+    several inputs are yielded once.
 
     Args:
         targets: shared objects, sources, wheels, sdists, conda packages, zip and tar archives, directories, or names of
             installed packages.
-        cwd: absolute; relative targets start from it, and paths below it are displayed relative to it.
-        environment_paths: directories of installed packages, as `import` searches them.
+        cwd: absolute; base of relative inputs; paths below it are displayed relative to it.
+        environment_paths: directories of installed packages, in the order of `import`.
 
     Raises:
-        UsageError: on the first item: a target is no path and no installed package either.
+        UsageError: on the first item: an input is neither a path nor an installed package.
     """
     options = options or Options()
     files = options.files
@@ -79,12 +79,12 @@ def expand(
 
 
 class Archives(Struct, frozen=True):
-    """The archives among some targets.
+    """The archives among the inputs.
 
     Attributes:
-        archives: their display paths, each once, in the order of `expand`; the path of one that is called otherwise.
-        others: whether the targets hold anything else.
-        errors: of what is named like an archive and cannot be looked into, and of directories that cannot be listed.
+        archives: their distinct display paths, in the order of `expand`; the path, if the report uses another name.
+        others: whether the inputs contain anything else.
+        errors: files named like archives that cannot be read, and directories that cannot be listed.
     """
 
     archives: tuple[str, ...]
@@ -95,10 +95,10 @@ class Archives(Struct, frozen=True):
 def archives_of(
     targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
 ) -> Archives:
-    """The archives that `expand` would look into, without looking into them.
+    """The archives that `expand` would read, without reading them.
 
     Raises:
-        UsageError: a target is no path and no installed package either.
+        UsageError: an input is neither a path nor an installed package.
     """
     options = options or Options()
     found: dict[str, str] = {}
@@ -144,11 +144,11 @@ def _expand_one(
 
 
 def _holds_records(site: str, files: FileSystem) -> bool:
-    """Whether an installer recorded packages in a directory; it did not in the source tree of an editable install."""
+    """Whether an installer recorded packages in a directory; not so in the source tree of an editable install."""
     try:
         return any(name.endswith(".dist-info") for name in files.names(site))
     except OSError:
-        return False  # the reader of the file itself says what is wrong
+        return False  # the error is reported when the file itself is read
 
 
 def _expand_path(
@@ -163,7 +163,7 @@ def _expand_path(
         facts, unread = installed_facts(target.path, target.display, kind, environment_paths, options)
         yield from unread
     if is_directory:
-        # The headers of an installed package are not its source.
+        # Headers of an installed package are not sources of it.
         own = options if facts is None else replace(options, sources=False)
         yield from expand_directory(target.path, target.display, own, facts)
     else:
@@ -182,7 +182,7 @@ def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | Inp
         return
     yield from expand_source(source, target.display, replace(options, texts_by_name=True))
     if options.archives and not source.checked and "#sha256=" in target.path:
-        yield Note(target.display, "read by ranges: its hash was not held against the one that the URL names")
+        yield Note(target.display, "read by ranges: its hash was not checked against the one in the URL")
 
 
 def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Options) -> _Target:
@@ -201,7 +201,7 @@ def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Opti
 
         if readable(target):
             return _Target(target, shown(target), remote=True)
-    # Read only now: most runs name files.
+    # Imported late: most inputs are files.
     from abiscan.inputs.packages import find_installed
 
     package = find_installed(target, environment_paths, files)
@@ -211,7 +211,7 @@ def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Opti
 
 
 def _shown(path: str, cwd: str, files: FileSystem) -> str:
-    # Below another root nobody stands anywhere.
+    # With another root there is no working directory.
     return path if files.root else display_path(path, cwd)
 
 
@@ -244,7 +244,7 @@ def _not_found(target: str, path: str, environment_paths: Sequence[str], files: 
 
 
 def display_path(path: str, cwd: str) -> str:
-    """Relative to `cwd` if it is below it; else as the user wrote it, without `.` and doubled slashes."""
+    """Relative to `cwd` if below it; otherwise as given, without `.` and doubled slashes."""
     full = os.path.normpath(os.path.join(cwd, path))
     base = os.path.normpath(cwd).rstrip("/") + "/"
     if full + "/" == base:
@@ -253,11 +253,11 @@ def display_path(path: str, cwd: str) -> str:
 
 
 def read_target_list(path: str, *, cwd: str) -> list[str]:
-    """The targets in a file (`-r FILE`): one a line, relative to where the user stands; `#` starts a comment line, or
-    a comment after white space; empty lines are skipped.
+    """Read the inputs in a file (`-r FILE`): one a line, relative to the working directory; `#` starts a comment line,
+    or a comment after white space; empty lines are skipped.
 
     Raises:
-        UsageError: it cannot be read, is not text, or names no target.
+        UsageError: it cannot be read, is not text, or has no input.
     """
     from abiscan.inputs.named_file import read_named
 

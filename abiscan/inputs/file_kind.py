@@ -1,4 +1,4 @@
-"""Is it a shared object, an archive, a source, or nothing of ours? By content; the name only breaks ties."""
+"""Kind of a file: shared object, archive, source, or none of these. By content; the name only breaks ties."""
 
 from __future__ import annotations
 
@@ -66,36 +66,35 @@ _TEXTS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".woff", ".woff2", ".ttf", ".mo", ".po", ".f90", ".pem", ".sh"),
     *(".dist-info/RECORD", ".dist-info/LICENSE", ".dist-info/entry_points.txt"),
 )
-# What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
+# Texts at the top of the Python files that torch.compile generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
 
 
 def named_like_shared_object(name: str) -> bool:
-    """`x.so`, `x.so.1`, `x.so.1.2`, `x.pyd`, `x.dll`, `x.dylib`."""
+    """Whether a name is `x.so`, `x.so.1`, `x.so.1.2`, `x.pyd`, `x.dll` or `x.dylib`."""
     if name.endswith(".so") or (".so." in name and re.search(_SHARED_OBJECT_NAME, name) is not None):
         return True
     return name[-6:].lower().endswith(_OF_OTHER_SYSTEMS)
 
 
 def named_like_text(name: str) -> bool:
-    """By suffix: what no loader is ever asked for."""
+    """Whether a name has a suffix of files that no loader opens."""
     return name.lower().endswith(_TEXTS) or name.endswith(_TEXTS)
 
 
 def named_like_archive(name: str) -> bool:
-    """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant;
-    .pt2 is a package of AOTInductor's."""
+    """Whether a name has an archive suffix, for files that are not inputs themselves: many other files are zip files
+    inside (.pt, .npz, .jar); .pt2 is a package of AOTInductor."""
     return name.lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def named_like_zip(name: str) -> bool:
-    """By suffix: an archive of which one process can unpack some members and another the rest."""
+    """Whether a name has a suffix of archives whose members several processes can unpack in parallel."""
     return name.lower().endswith((".whl", ".zip"))
 
 
 def archive_form(head: bytes) -> str | None:
-    """`zip`, `tar`, or a stream codec that a tar may be packed with; None if it is no archive. `head` has PEEK_SIZE
-    bytes."""
+    """`zip`, `tar`, or the stream codec of a possibly packed tar; None for other files. `head` has PEEK_SIZE bytes."""
     from abiscan.inputs.inflate import stream_codec
     from abiscan.inputs.zips import looks_like_zip
 
@@ -107,19 +106,19 @@ def archive_form(head: bytes) -> str | None:
 
 
 def shared_object_inside(head: bytes, name: str) -> bool:
-    """Whether a file of a directory or archive is a shared object of a host. Executables, object files and device
-    code have the same formats and not of interest unless they are named as shared objects are."""
+    """Whether a file in a directory or archive is a shared object for a host. Executables, object files and device code
+    have the same formats and are ignored unless they are named like shared objects."""
     kind = peek(head)
     return kind is BinaryKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
 
 
 def source_suffix(name: str) -> bool:
-    """Whether it may be a source that rules are applied to (then ask `source_kind`)."""
+    """Whether a name may be a source that rules check (then call `source_kind`)."""
     return name.lower().endswith((*_SOURCE_SUFFIXES, ".py"))
 
 
 def source_kind(name: str, head: bytes) -> ArtifactKind | None:
-    """C++/CUDA/HIP by suffix; Python only where torch.compile generated it, which stands in the first kilobytes."""
+    """C++/CUDA/HIP by suffix; Python only if torch.compile generated it, which the first kilobytes show."""
     lower = name.lower()
     if lower.endswith(_SOURCE_SUFFIXES):
         return ArtifactKind.SOURCE
@@ -129,10 +128,10 @@ def source_kind(name: str, head: bytes) -> ArtifactKind | None:
 
 
 def is_unsafe_name(name: str) -> bool:
-    """Absolute, or leads out of the archive."""
+    """Whether a name is absolute, or leads out of the archive."""
     return name.startswith(("/", "\\")) or name[1:3] in (":/", ":\\") or ".." in name.replace("\\", "/").split("/")
 
 
 def is_binary(head: bytes) -> bool:
-    """A binary of any kind."""
+    """Whether it is a binary of any kind."""
     return peek(head) is not None

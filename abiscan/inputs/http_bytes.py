@@ -1,8 +1,7 @@
-"""Files of HTTP servers, by ranges (RFC 9110, section 14), or whole where a server has none.
+"""Files on HTTP servers, read by ranges (RFC 9110, section 14), or whole if a server does not support ranges.
 
-A stall ends at a time limit, and so does a server that sends little now and then (`read_rate`). A failure of the server
-(5xx) or of the connection is tried again a few times, each later than the last; what then still fails is the error of
-that file alone.
+A time limit ends a stall, and also a server that occasionally sends a little (`read_rate`). A failure of the server
+(5xx) or of the connection is retried a few times with growing pauses; if it remains, it is an error of that file only.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from abiscan.model.limits import MAX_INDEX_PAGE
 if TYPE_CHECKING:
     from abiscan.inputs.remote_file import RemoteFile
 
-# Seconds to connect, and between two pieces of an answer.
+# Timeouts in seconds: to connect, and between two pieces of a response.
 CONNECT, STALL = 10.0, 30.0
 # Seconds before each further attempt.
 PAUSES = (0.5, 2.0, 6.0)
-# The directory of most wheels: a name of 60 bytes and 46 more for each of a thousand members.
+# Enough for the directory of most wheels: a name of 60 bytes and 46 more for each of a thousand members.
 _TAIL = 1 << 17
 _PIECE = 1 << 18
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
@@ -40,58 +39,58 @@ _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 Answer = TypeVar("Answer")
 
 
-class _TryAgain(Exception):  # noqa: N818 - caught below, never seen
-    """The server may do better next time."""
+class _TryAgain(Exception):  # noqa: N818 - always caught below
+    """A temporary failure of the server."""
 
 
 class RefusedRange(Exception):  # noqa: N818 - likewise
-    """The server has no ranges of this file."""
+    """The server does not support ranges for this file."""
 
 
 @cache
 def session() -> requests.Session:
-    """One for the process: connections are kept."""
+    """The session of the process, which keeps connections open."""
     made = requests.Session()
     made.headers["User-Agent"] = f"abiscan/{__version__}"
-    # The bytes of the file, not a packed form of them, whose ranges would be others.
+    # The bytes of the file itself: ranges of a compressed response would be different.
     made.headers["Accept-Encoding"] = "identity"
     for scheme in ("http://", "https://"):
         made.mount(scheme, metered_adapter())
     return made
 
 
-def attempts(ask: Callable[[], Answer], display: str) -> Answer:
-    """The answer of the first attempt that gives one.
+def attempts(request: Callable[[], Answer], display: str) -> Answer:
+    """Repeat a request until it succeeds.
 
     Raises:
         TransientFailure: none does.
     """
-    said = ""
+    reason = ""
     begin_request()
     for pause in (*PAUSES, None):
         try:
-            return ask()
+            return request()
         except (requests.Timeout, TimeoutError):
-            said = f"the server sent nothing for {STALL:g} s"
+            reason = f"the server sent nothing for {STALL:g} s"
         except TooSlow as error:
             raise TransientFailure(display, str(error)) from error
         except requests.TooManyRedirects as error:
-            raise UnreadableFile(display, "the server sends from one place to the next") from error
+            raise UnreadableFile(display, "too many redirects") from error
         except (_TryAgain, requests.RequestException, OSError) as error:
-            said = _said(words(error))
+            reason = _shorten(words(error))
         if pause is not None:
             time.sleep(pause)
-    raise TransientFailure(display, f"cannot be read after {len(PAUSES) + 1} attempts: {said}")
+    raise TransientFailure(display, f"cannot be read after {len(PAUSES) + 1} attempts: {reason}")
 
 
-def _said(text: str) -> str:
-    """What urllib3 found, in fewer words."""
+def _shorten(text: str) -> str:
+    """An error of urllib3 in fewer words."""
     if "Read timed out" in text:
         return f"the server sent nothing for {STALL:g} s"
     for its, plain in (
         ("IncompleteRead", "the connection was cut off"),
-        ("Connection refused", "the connection was refused: nothing listens there"),
-        ("NameResolutionError", "no host of that name is known"),
+        ("Connection refused", "the connection was refused: no server listens there"),
+        ("NameResolutionError", "unknown host"),
     ):
         if its in text:
             return plain
@@ -114,10 +113,10 @@ def _span(url: str, span: str, display: str) -> tuple[int, int, bytes]:
     """(start, size of the whole, bytes) of a range.
 
     Raises:
-        RefusedRange: the server has none.
+        RefusedRange: the server does not support it.
     """
 
-    def ask() -> tuple[int, int, bytes]:
+    def request() -> tuple[int, int, bytes]:
         with _get(url, span, display) as answer:
             place = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
             if answer.status_code != 206 or place is None:
@@ -128,7 +127,7 @@ def _span(url: str, span: str, display: str) -> tuple[int, int, bytes]:
                 raise _TryAgain("the connection was cut off")
             return start, total, data
 
-    return attempts(ask, display)
+    return attempts(request, display)
 
 
 def _bounded(answer: requests.Response, limit: int) -> Iterator[bytes]:
@@ -141,25 +140,27 @@ def _bounded(answer: requests.Response, limit: int) -> Iterator[bytes]:
 
 
 def open_http(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
-    """See `remote.open_remote`."""
+    """Open a file; see `remote.open_remote`."""
     if whole:
-        return _all_of(file)
+        return _read_all(file)
     try:
         start, size, tail = _span(file.url, f"-{_TAIL}", file.display)
-        # A server may end a range early (RFC 9110, 14.2), but must send the one it announces.
+        # A server may end a range early (RFC 9110, 14.2), but must send the range that it announces.
         if start + len(tail) != size or size == 0:
-            return _all_of(file)
+            return _read_all(file)
         if start and size <= SMALL:
             head = _span(file.url, f"0-{start - 1}", file.display)[2]
             start, tail = 0, head + tail
     except RefusedRange:
-        return _all_of(file)
+        return _read_all(file)
 
     def fetch(at: int, end: int) -> bytes:
         try:
             begun, total, data = _span(file.url, f"{at}-{end - 1}", file.display)
         except RefusedRange:
-            raise TransientFailure(file.display, "the server gave a range of it, and then no more") from None
+            raise TransientFailure(
+                file.display, "the server stopped supporting ranges while the file was read"
+            ) from None
         if begun != at or total != size:
             raise TransientFailure(file.display, "the file changed on the server while it was read")
         return data
@@ -172,10 +173,10 @@ def open_http(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
     return found
 
 
-def _all_of(file: RemoteFile) -> WholeFile:
+def _read_all(file: RemoteFile) -> WholeFile:
     kept = WholeFile(file.display)
 
-    def ask() -> WholeFile:
+    def request() -> WholeFile:
         with _get(file.url, None, file.display) as answer:
             announced = answer.headers.get("Content-Length", "")
             kept.fill(answer.iter_content(_PIECE))
@@ -184,7 +185,7 @@ def _all_of(file: RemoteFile) -> WholeFile:
         return kept
 
     with kept.or_closed():
-        attempts(ask, file.display)
+        attempts(request, file.display)
         kept.check(file.sha256)
     return kept
 
@@ -205,13 +206,13 @@ def with_validators(file: RemoteFile) -> RemoteFile:
 
 
 def page(url: str, accept: str, display: str) -> requests.Response:
-    """A page of an index, its body read within MAX_INDEX_PAGE.
+    """Fetch a page of an index, with its body read up to MAX_INDEX_PAGE.
 
     Raises:
         UnreadableFile: the server fails, or the page is larger.
     """
 
-    def ask() -> requests.Response:
+    def request() -> requests.Response:
         answer = session().get(url, headers={"Accept": accept}, timeout=(CONNECT, STALL), stream=True)
         with answer:
             if answer.status_code in _AGAIN:
@@ -223,9 +224,9 @@ def page(url: str, accept: str, display: str) -> requests.Response:
                 body += piece
                 if len(body) > MAX_INDEX_PAGE:
                     raise UnreadableFile(display, f"an index page of more than {MAX_INDEX_PAGE} bytes: not read")
-            # What `requests` itself keeps of a body that it was asked for.
+            # Attributes in which `requests` itself stores a body.
             answer._content = bytes(body)
             answer._content_consumed = True
         return answer
 
-    return attempts(ask, display)
+    return attempts(request, display)

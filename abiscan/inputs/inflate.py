@@ -1,4 +1,4 @@
-"""Unpacking, with the output bounded at every step: streams of bytes, and whole members."""
+"""Decompression with bounded output at every step: streams of bytes, and whole members."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource
 from abiscan.inputs.unpacked import Buffer, Unpacked, size_words
 
-# What is read at a time, and written at most: so much more that honest data rarely reaches it, since what is left of
-# the input is copied then. ISA-L takes 0.44 of zlib's time so, 0.49 with a limit of 32 KiB.
+# Maximum sizes of a read and of a piece of output: so much larger that honest data rarely reaches it, because the
+# remaining input is copied then. ISA-L takes 0.44 of zlib's time this way, 0.49 with a limit of 32 KiB.
 CHUNK_IN, CHUNK_OUT = 1 << 16, 1 << 20
-# The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
+# The largest dictionary of `xz -9` takes 65 MiB; a header may declare 4 GiB.
 _XZ_MEMORY = 256 << 20
 
 
 @functools.cache
 def _inflater() -> Any:
-    """The module that inflates: ISA-L's where the extra `fast` is installed (half of zlib's time), else zlib."""
+    """The inflate module: ISA-L's if the extra `fast` is installed (half of zlib's time), otherwise zlib."""
     try:
         return importlib.import_module("isal.isal_zlib")
     except ImportError:
@@ -32,7 +32,7 @@ def _inflater() -> Any:
 
 
 class _Deflate:
-    """zlib's decompressor with the protocol of bz2's and lzma's."""
+    """zlib's decompressor with the interface of those of bz2 and lzma."""
 
     def __init__(self, wbits: int) -> None:
         self._object = _inflater().decompressobj(wbits=wbits)
@@ -50,7 +50,7 @@ class _Deflate:
 
     @property
     def needs_input(self) -> bool:
-        # All input taken and the output full: there may be more in the decompressor's own window.
+        # All input is consumed and the output is full: the decompressor may have more in its window.
         return not self._full and not self._object.unconsumed_tail and not self._object.eof
 
     @property
@@ -84,13 +84,13 @@ _STREAMS: dict[str, Callable[[], Any]] = {
     "xz": _xz,
     "zstd": zstd.decompressor,
 }
-# Zip's numbers (APPNOTE.TXT 6.3.10, 4.4.5).
+# Method numbers of zip (APPNOTE.TXT 6.3.10, 4.4.5).
 _ZIP_METHODS: dict[int, Callable[[], Any]] = {8: lambda: _Deflate(-15), 12: _bz2, 93: zstd.decompressor}
 _ZIP_METHOD_NAMES = {1: "Shrink", 6: "Implode", 9: "Deflate64", 14: "LZMA", 95: "XZ", 96: "JPEG", 98: "PPMd", 99: "AES"}
 
 
 def stream_codec(head: bytes) -> str | None:
-    """`gzip`, `bzip2`, `xz` or `zstd` if `head` starts such a stream, else None."""
+    """`gzip`, `bzip2`, `xz` or `zstd` if `head` starts such a stream; otherwise None."""
     return next((name for magic, name in STREAM_MAGICS if head.startswith(magic)), None)
 
 
@@ -104,9 +104,7 @@ def zip_method_error(method: int) -> str | None:
 
 def _damage(error: Exception) -> str:
     text = str(error)
-    return (
-        text if isinstance(error, LookupError) else f"damaged: {text[:1].lower()}{text[1:] or 'not what it should be'}"
-    )
+    return text if isinstance(error, LookupError) else f"damaged: {text[:1].lower()}{text[1:] or 'invalid data'}"
 
 
 def _errors() -> tuple[type[Exception], ...]:
@@ -123,9 +121,9 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _pieces(decoder: Any, source: ByteSource, start: int, size: int) -> Iterator[bytes]:
-    """What one compressed stream in `size` bytes at `start` unpacks to, in pieces of at most CHUNK_OUT.
+    """The output of one compressed stream in `size` bytes at `start`, in pieces of at most CHUNK_OUT.
 
-    The last bytes handed to the decoder are left in `decoder.unused_data`.
+    Unused bytes of the last input are left in `decoder.unused_data`.
     """
     at, end = start, start + size
     while not decoder.eof:
@@ -141,10 +139,10 @@ def _pieces(decoder: Any, source: ByteSource, start: int, size: int) -> Iterator
 
 
 def stream(source: ByteSource, codec: str, display: str, limits: Limits) -> Iterator[bytes]:
-    """Unpack a compressed file (concatenated streams included), in pieces of at most CHUNK_OUT bytes.
+    """Decompress a file (including concatenated streams), in pieces of at most CHUNK_OUT bytes.
 
     Raises:
-        UnreadableFile: it is damaged, cut off, unpacks to more than the limits allow, or its codec is not here.
+        UnreadableFile: it is damaged, cut off, exceeds the limits, or its codec is not installed.
     """
     at = total = 0
     size = source.size
@@ -164,7 +162,7 @@ def stream(source: ByteSource, codec: str, display: str, limits: Limits) -> Iter
                     )
                 yield piece
             at += counted.taken - len(decoder.unused_data)
-            # gzip and xz files may be padded; what follows must be another stream of the same kind.
+            # gzip and xz files may be padded; only a stream of the same kind may follow.
             if stream_codec(source.read_at(at, 8)) != codec:
                 break
     except _errors() as error:
@@ -172,7 +170,7 @@ def stream(source: ByteSource, codec: str, display: str, limits: Limits) -> Iter
 
 
 class _Counted:
-    """A source that counts what is read of it."""
+    """A source that counts the bytes read from it."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source, self.taken = source, 0
@@ -191,12 +189,12 @@ class _Counted:
 
 
 def zip_head(data: bytes, method: int, size: int) -> bytes:
-    """The first `size` bytes of a zip member, or as many of them as `data`, the start of its packed data, gives; none
-    if it is damaged."""
+    """The first `size` bytes of a zip member, or as many as `data`, the start of its packed data, contains; empty if it
+    is damaged."""
     if method == 0:
         return data[:size]
     try:
-        # For a few bytes, of each of thousands of members, zlib's own is quicker: 2.6 us, and 4.3 with ISA-L's.
+        # For a few bytes of each of thousands of members zlib itself is faster: 2.6 us instead of 4.3 with ISA-L.
         decoder = zlib.decompressobj(-zlib.MAX_WBITS) if method == 8 else _ZIP_METHODS[method]()
         head: bytes = decoder.decompress(data, size)
         return head
@@ -215,13 +213,13 @@ def unpack_member(
     display: str,
     into: Unpacked | None = None,
 ) -> Buffer:
-    """A zip member, whole: exactly `size` bytes, whatever its data would unpack to.
+    """Unpack a whole zip member: exactly `size` bytes, whatever its data would unpack to.
 
     Args:
-        into: where it goes (default: to memory, or a file of its own).
+        into: destination (default: memory, or a file of its own).
 
     Raises:
-        UnreadableFile: it is damaged, or is not as long as the archive says, or its checksum is another.
+        UnreadableFile: it is damaged, or its length or checksum differs from the archive's.
     """
     if size == 0:
         return b""
@@ -237,13 +235,15 @@ def unpack_member(
             pieces = _pieces(_ZIP_METHODS[method](), source, offset, packed)
         for piece in pieces:
             if unpacked.length + len(piece) > size:
-                raise UnreadableFile(display, f"damaged: unpacks to more than the {size} bytes that the archive states")
+                raise UnreadableFile(
+                    display, f"damaged: unpacks to more than the {size} bytes that the archive declares"
+                )
             unpacked.append(piece)
             checksum = crc32(piece, checksum)
     except _errors() as error:
         raise UnreadableFile(display, _damage(error)) from error
     if unpacked.length != size:
-        raise UnreadableFile(display, f"damaged: {unpacked.length} bytes of the {size} that the archive states")
+        raise UnreadableFile(display, f"damaged: {unpacked.length} bytes of the {size} that the archive declares")
     if checksum != crc:
         raise UnreadableFile(display, "damaged: its checksum (CRC-32) is not the one in the archive")
     return unpacked.buffer()

@@ -1,4 +1,4 @@
-"""From the members of one container to a finished group: what every kind of archive does alike."""
+"""Builds a finished group from the members of a container: the common part of all kinds of archives."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind, find_excess_of_metadata, find_excess_of_wheel_name
 
-# More errors of one archive than this are counted, not listed.
+# Further errors of one archive are counted, not listed.
 _MAX_LISTED = 20
 # MAXSYMLINKS of Linux (include/linux/namei.h).
 _MAX_LINKS = 40
-# Of a name that is too long, so many characters.
+# Number of characters shown of a name that is too long.
 _SHOWN = 100
 _WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
 
 
 class MemberPlace(Struct, frozen=True):
-    """Where a container is.
+    """The position of a container.
 
     Attributes:
         path: display path of the outermost container.
@@ -39,43 +39,43 @@ class MemberPlace(Struct, frozen=True):
 
     @property
     def display(self) -> str:
-        """How the container is called in messages."""
+        """Name of the container in messages."""
         return self.path if self.inside is None else f"{self.path}!{self.inside}"
 
     @property
     def name(self) -> str:
-        """The container's own file name."""
+        """File name of the container itself."""
         return (self.inside or self.path).rsplit("!", 1)[-1].rsplit("/", 1)[-1]
 
     def member(self, name: str) -> str:
-        """The `member` of an artifact in this container."""
+        """`Artifact.member` for a member of this container."""
         return name if self.inside is None else f"{self.inside}!{name}"
 
     def below(self, name: str) -> MemberPlace:
-        """The place of an archive in this one."""
+        """The position of an archive in this one."""
         return MemberPlace(self.path, self.member(name), self.depth + 1)
 
 
 def not_read(excess: str) -> str:
-    """What is said of metadata that exceeds a limit (`find_excess_of_metadata`)."""
-    return f"not read, because it has {excess}. What the package declares there is unknown"
+    """Error text for metadata that exceeds a limit (`find_excess_of_metadata`)."""
+    return f"not read, because it has {excess}. The declarations of the package there are unknown"
 
 
 class Links:
-    """The links of an archive, symbolic and hard: path of the link -> path that it leads to; None for one that leads
-    out of the archive."""
+    """The symbolic and hard links of an archive: path of the link -> its target; None for a target outside of the
+    archive."""
 
     def __init__(self) -> None:
         self.targets: dict[str, str | None] = {}
         self._steps = MAX_LINK_STEPS
 
     def add(self, name: str, target: str) -> None:
-        """A link to a path in the archive; a relative one from its top."""
+        """Add a link to a path in the archive, relative to its top."""
         path = posixpath.normpath(target)
         self.targets[name] = None if len(target) > MAX_MEMBER_NAME or file_kind.is_unsafe_name(path) else path
 
     def follow(self, path: str) -> str | None:
-        """The path without links; None where it leads out of the archive, or too many links are on the way."""
+        """Resolve the links in a path; None if it leads out of the archive, or through too many links."""
         for _ in range(_MAX_LINKS):
             parts = path.split("/")
             for end in range(1, len(parts) + 1):
@@ -97,7 +97,7 @@ class Links:
 
 
 class Collector(Struct):
-    """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them.
+    """Selects the wanted members of a container, one by one; `finish` makes the group.
 
     Attributes:
         may_link: whether members may be symbolic links.
@@ -114,11 +114,11 @@ class Collector(Struct):
     _total: int = 0
 
     def error(self, name: str, message: str) -> None:
-        """Something is wrong with a member."""
+        """Record an error of a member."""
         self._errors.setdefault(message, []).append(name)
 
     def refuses(self, name: str) -> bool:
-        """Whether a member's name is none that can be unpacked, which is an error."""
+        """Whether a member's name is refused as unsafe or too long, which is recorded as an error."""
         if len(name) > MAX_MEMBER_NAME:
             self.error(f"{name[:_SHOWN]}...", f"a name of {len(name)} characters, longer than any path: not read")
         elif file_kind.is_unsafe_name(name):
@@ -128,16 +128,16 @@ class Collector(Struct):
         return True
 
     def add_metadata(self, name: str, content: bytes) -> None:
-        """A member that `is_metadata` accepts."""
+        """Add the content of a member that `is_metadata` accepts."""
         excess = find_excess_of_metadata(name, content)
         if excess:
             self.error(name, not_read(excess))
         else:
             self.metadata[name] = content
 
-    def judge(self, name: str, size: int, head: bytes) -> ArtifactKind | None:
-        """What a member is, by its first PEEK_SIZE bytes; names what is called a shared object and is none, and what
-        exceeds the limits."""
+    def check(self, name: str, size: int, head: bytes) -> ArtifactKind | None:
+        """The kind of a member, from its first PEEK_SIZE bytes. Members named like a shared object that are none, and
+        members that exceed the limits, are recorded as errors."""
         limits = self.options.limits
         if file_kind.shared_object_inside(head, name):
             kind = ArtifactKind.SHARED_OBJECT
@@ -156,11 +156,11 @@ class Collector(Struct):
         return kind
 
     def add(self, name: str, size: int, kind: ArtifactKind, content: Content) -> None:
-        """A member that `judge` wants."""
+        """Add a member that `check` accepted."""
         self._found.append((name, size, kind, content))
 
     def finish(self, kind: ContainerKind, *, largest_first: bool) -> Iterator[Artifact | InputError | Note]:
-        """The errors, then the artifacts, of a container whose members have all been seen."""
+        """The errors, then the artifacts, of a container after its last member."""
         from abiscan.wheel.metadata import container_facts, install_path
 
         facts = container_facts(self.place.display, self.place.name, kind, self.metadata, self.names)
@@ -187,18 +187,18 @@ class Collector(Struct):
         if excess:
             yield InputError(self.place.display, f"its tags are not read, because it has {excess}")
         yield from self._listed_errors()
-        # Small libraries need large ones more often than the reverse: the largest is unpacked while nothing else is
-        # in memory, and leaves its tables for the others.
+        # Small libraries need large ones more often than the reverse: the largest is unpacked while nothing else is in
+        # memory, and leaves its tables for the others.
         yield from sorted(artifacts, key=lambda a: (-a.size, a.member or "")) if largest_first else artifacts
 
     def _aliases(self, kind: ContainerKind) -> dict[str, str]:
-        """Place of each link to a shared object of the container -> place of that; an error for each link that is named
-        as a shared object or an archive and leads to none."""
+        """Path of each link to a shared object of the container -> path of that object. Links that are named like a
+        shared object or an archive but do not lead to one are recorded as errors."""
         from abiscan.wheel.metadata import install_path
 
         found = {name for name, _size, what, _content in self._found if what is ArtifactKind.SHARED_OBJECT}
         names = set(self.names)
-        told = {name for each in self._errors.values() for name in each}
+        reported = {name for each in self._errors.values() for name in each}
         aliases = {}
         for name in sorted(self.links.targets):
             target = self.links.follow(name)
@@ -206,11 +206,13 @@ class Collector(Struct):
                 aliases[install_path(kind, name) or self.place.member(name)] = install_path(
                     kind, target
                 ) or self.place.member(target)
-            elif target not in told and file_kind.named_like_shared_object(name):
-                inside = "is no shared object" if target in names else "is not in the archive"
-                self.error(name, f"a link to what {inside}: not checked")
+            elif target not in reported and file_kind.named_like_shared_object(name):
+                inside = (
+                    "a file that is not a shared object" if target in names else "a file that is not in the archive"
+                )
+                self.error(name, f"a link to {inside}: not checked")
             elif target not in names and file_kind.named_like_archive(name):
-                self.error(name, "a link to what is not in the archive: not looked into")
+                self.error(name, "a link to a file that is not in the archive: not read")
         return aliases
 
     def _listed_errors(self) -> Iterator[InputError]:
@@ -226,17 +228,17 @@ class Collector(Struct):
 
     @property
     def has_errors(self) -> bool:
-        """Whether some member was refused."""
+        """Whether some member has an error."""
         return bool(self._errors)
 
     @property
     def has_artifacts(self) -> bool:
-        """Whether something was found."""
+        """Whether an artifact was found."""
         return bool(self._found)
 
 
 def nothing_found(place: MemberPlace, facts: ContainerFacts) -> InputError | Note:
-    """For a container without artifacts, nested archives and errors."""
+    """The result for a container without artifacts, nested archives and errors."""
     if facts.kind in (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED):
         return Note(place.display, "no shared object inside (pure Python)")
     if facts.kind is ContainerKind.SDIST:

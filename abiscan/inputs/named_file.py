@@ -1,4 +1,4 @@
-"""Files that a user names beside the targets (lists, baselines, configurations): read within a limit."""
+"""Reads files that a user names besides the inputs (lists, baselines, configurations), within a limit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from abiscan.filesystem import file_type, is_world_writable, other_owner
 from abiscan.model.limits import MAX_PIPE_SILENCE, MAX_TEXT_FILE
 
 
-class OtherUsersFile(UsageError):  # noqa: N818 - the name is what happened, as in FileNotFoundError's family
-    """A file that another user owns or may have put there.
+class OtherUsersFile(UsageError):  # noqa: N818 - the name states the fact, as in FileNotFoundError's family
+    """A file that another user owns or may have created.
 
     Attributes:
-        reason: without the path.
+        reason: the reason without the path.
     """
 
     def __init__(self, path: str, what: str, reason: str) -> None:
@@ -25,13 +25,13 @@ class OtherUsersFile(UsageError):  # noqa: N818 - the name is what happened, as 
 
 
 def read_text(path: str, what: str, *, own: bool = False) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Args:
-        own: as of `read_named`.
+        own: as for `read_named`.
 
     Raises:
-        FileNotFoundError, UsageError: as `read_named`; it is not UTF-8.
+        FileNotFoundError, UsageError: as `read_named`; or it is not UTF-8.
     """
     try:
         return read_named(path, what, own=own).decode("utf-8")
@@ -40,26 +40,26 @@ def read_text(path: str, what: str, *, own: bool = False) -> str:
 
 
 def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, limit: int = MAX_TEXT_FILE) -> bytes:
-    """The bytes of a file.
+    """Read the bytes of a file.
 
     Args:
-        what: how to call it in messages ("the baseline").
+        what: its description in messages ("the baseline").
         pipes: whether it may be a pipe, such as a shell's `<(...)`, which is read until its last writer closes it.
-        own: whether it must belong to the user of this process or to root, as what decides a verdict without being
-            named on the command line.
+        own: whether it must belong to the user of this process or to root: required for files that affect a verdict but
+            are not named on the command line.
         limit: in bytes.
 
     Raises:
-        FileNotFoundError: nothing is there.
+        FileNotFoundError: it does not exist.
         OtherUsersFile: with `own`, it belongs to another user.
-        UsageError: it cannot be read, is not a regular file, or is larger than `limit`; a pipe was silent for
+        UsageError: it cannot be read, is not a regular file, or is larger than `limit`; or a pipe was silent for
             MAX_PIPE_SILENCE.
     """
     # In a directory that others can write to, a link to a file of this user may be theirs.
     directory = os.path.dirname(path) or "."
     links = not own or _is_own_directory(directory)
     try:
-        # O_NONBLOCK: opening a FIFO that has no writer would block without a time limit.
+        # O_NONBLOCK: opening a FIFO without a writer would block without a time limit.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(path, flags if links else flags | os.O_NOFOLLOW)
     except FileNotFoundError:

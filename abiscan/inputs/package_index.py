@@ -1,4 +1,4 @@
-"""The wheels that a package index lists (PEP 503, PEP 691), by pypi-simple."""
+"""The wheels listed by a package index (PEP 503, PEP 691), read with pypi-simple."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from abiscan.model.report import InputError
 
 
 def listed(url: str) -> Iterator[RemoteFile | InputError]:
-    """The wheels of a project's page, or of every project of the index's own; yanked ones (PEP 592) and those for
-    other systems are left out. A page that cannot be read is an error among the files where others follow.
+    """The wheels on the page of a project, or of every project of an index; without yanked ones (PEP 592) and those for
+    other systems. If other files follow, an unreadable page is yielded as an error.
 
     Raises:
-        UnreadableFile: the page that is named cannot be read.
+        UnreadableFile: the requested page itself cannot be read.
     """
     answer = page(url, pypi_simple.ACCEPT_JSON_PREFERRED, shown(url))
     try:
         projects = _projects(answer)
-    except Exception as error:  # a parser's own
-        raise UnreadableFile(shown(url), f"no page of a package index: {words(error)}") from error
+    except Exception as error:  # parsers raise various types
+        raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
     if projects is None:
         yield from _files(answer, url)
         return
@@ -38,7 +38,7 @@ def listed(url: str) -> Iterator[RemoteFile | InputError]:
 
 
 def _projects(answer: object) -> list[str] | None:
-    """The projects of an index's own page; None where the page is a project's."""
+    """The projects on the root page of an index; None for the page of a project."""
     import requests
 
     assert isinstance(answer, requests.Response)
@@ -57,13 +57,13 @@ def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
     try:
         found = pypi_simple.ProjectPage.from_response(answer, project)
     except Exception as error:
-        raise UnreadableFile(shown(url), f"no page of a package index: {words(error)}") from error
+        raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
     for each in found.packages:
         if is_for_linux(each.filename) and not each.is_yanked:
             place = each.url.partition("#")[0]
             scheme = urlsplit(place).scheme
             if scheme not in ("http", "https"):
-                # A page of somebody else's must not decide which file of this machine, or of its stores, is read.
-                yield InputError(shown(place), f"the index links to {scheme}:, and only http and https are followed")
+                # A foreign page must not choose files of this machine or of its object stores.
+                yield InputError(shown(place), f"the index links to {scheme}:, but only http and https are followed")
                 continue
             yield RemoteFile(place, shown(place), sha256=(each.digests or {}).get("sha256"), size=each.size)

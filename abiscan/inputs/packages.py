@@ -1,4 +1,5 @@
-"""A package that is installed: by the name of its distribution or of what it imports, found by reading files alone.
+"""Installed packages, found by the name of the distribution or of its import, from files alone.
+
 
 Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 """
@@ -33,13 +34,13 @@ _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cp|pypy|abi3)[^/]*)?\.(so|pyd)$"
 
 
 class InstalledPackage(Struct, frozen=True):
-    """Where a package is.
+    """Location of an installed package.
 
     Attributes:
-        name: as the user wrote it.
-        site: the directory of packages, absolute.
-        dist_info: name of its .dist-info directory in there; None for a package that no installer recorded.
-        roots: names of files or directories in `site`, for one without a RECORD.
+        name: as given by the user.
+        site: absolute path of the directory of packages.
+        dist_info: name of its .dist-info directory there; None for a package that no installer recorded.
+        roots: names of its files or directories in `site`, used without a RECORD.
     """
 
     name: str
@@ -49,8 +50,8 @@ class InstalledPackage(Struct, frozen=True):
 
 
 def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = HERE) -> InstalledPackage | None:
-    """The distribution of that name, else the one that provides the import of that name; the first in the order of
-    `site_packages`. None if there is none, or if it cannot be a package's name at all."""
+    """Find the distribution of that name, or else the one that provides the import of that name; the first in the order
+    of `site_packages`. None if there is none, or if the name is invalid."""
     if not is_package_name(name):
         return None
     for site in site_packages:
@@ -70,7 +71,7 @@ def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = 
 
 
 def is_package_name(name: str) -> bool:
-    """Whether a distribution may be called so (dependency specifiers specification, "Names")."""
+    """Whether a name is valid for a distribution (dependency specifiers specification, "Names")."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -87,7 +88,7 @@ def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> l
 
 
 def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:
-    """Its shared objects.
+    """The shared objects of a package.
 
     Args:
         shown: display path of `package.site`.
@@ -110,7 +111,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         try:
             if not files.is_file(path):
                 if file_kind.named_like_shared_object(name) and package.dist_info:
-                    errors.append(InputError(display, f"listed in the RECORD of {package.name} and not there"))
+                    errors.append(InputError(display, f"missing, but listed in the RECORD of {package.name}"))
                 continue
             host = files.host(path)
             with open(host, "rb") as file:
@@ -142,10 +143,10 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
 def expand_environment(
     path: str, shown: str, site_packages: Sequence[str], options: Options
 ) -> Iterator[Artifact | InputError | Note]:
-    """The shared objects of every distribution of an environment, but for torch's own.
+    """The shared objects of every distribution of an environment, except torch itself.
 
     Args:
-        path: of the environment, or of one of its directories of packages: those of `site_packages` below it count.
+        path: of the environment, or of one of its package directories; only `site_packages` below it are used.
         shown: display path of `path`.
     """
     files = options.files
@@ -177,7 +178,7 @@ def _editable_tree(site: str, dist_info: str, files: FileSystem) -> str | None:
 
 
 def _may_have_shared_objects(package: InstalledPackage, options: Options) -> bool:
-    """Whether it is not pure Python; what cannot be read may have some."""
+    """Whether it may contain shared objects; a package that cannot be read may."""
     try:
         return any(
             map(file_kind.named_like_shared_object, installed_files(package, options.limits.files, options.files))
@@ -189,11 +190,11 @@ def _may_have_shared_objects(package: InstalledPackage, options: Options) -> boo
 def installed_facts(
     path: str, display: str, kind: ContainerKind, site_packages: Sequence[str], options: Options
 ) -> tuple[ContainerFacts | None, tuple[InputError, ...]]:
-    """What the distribution declares that a file or directory of an environment belongs to, None where it lies in none
-    of `site_packages`, or no installer recorded it; and what of that could not be read.
+    """The declarations of the distribution to which a file or directory belongs, and read errors. None if it is in none
+    of `site_packages`, or no installer recorded it.
 
     Args:
-        path: absolute; display: what the report calls it; kind: what it is by itself.
+        path: absolute; display: its name in the report; kind: its own kind.
     """
     files = options.files
     for site in site_packages:
@@ -224,10 +225,10 @@ def _facts(
 
 
 def installed_files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
-    """Places relative to site-packages: of the RECORD, or of all files below the package's directories.
+    """Paths relative to site-packages: from the RECORD, or all files below the package's directories.
 
     Raises:
-        UnreadableFile: the RECORD cannot be read to its end, or there are more than `limit` files.
+        UnreadableFile: the RECORD cannot be read completely, or there are more than `limit` files.
     """
     place = os.path.join(package.site, package.dist_info or "", "RECORD")
     record = files.read(place, MAX_RECORD + 1) if package.dist_info else None
@@ -268,7 +269,7 @@ def _entries(site: str, files: FileSystem) -> list[str]:
 
 
 def roots_of(site: str, dist_info: str, files: FileSystem) -> tuple[str, ...]:
-    """The files and directories of a site directory that a distribution is imported by."""
+    """The files and directories of a site directory from which a distribution is imported."""
     return _roots(site, dist_info, _entries(site, files), files)
 
 

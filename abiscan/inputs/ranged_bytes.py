@@ -1,4 +1,4 @@
-"""The bytes of a file that lies elsewhere: by ranges, few at a time, or all of them in a temporary file."""
+"""Bytes of a remote file: by ranges, or all of them in a temporary file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from abiscan.model.limits import MAX_WHOLE_REMOTE
 if TYPE_CHECKING:
     from abiscan.inputs.remote_file import RemoteFile
 
-# A wheel up to this size is read at once: asking twice takes longer.
+# Smaller wheels are read at once: two requests take longer.
 SMALL = 1 << 20
-# Where nobody has said how much will be read, and where it was said.
+# Size of a request without and with an announced sequential read.
 _BLOCK, _AHEAD = 1 << 15, 8 << 20
-# Of what was read lately, for each file.
+# Number of recently read bytes that are cached for each file.
 _KEPT = 24 << 20
 
 
 class RangedBytes:
-    """Random access over a function that fetches a range; what lies between what was asked for is not read.
+    """Random access through a function that fetches a range; only requested ranges are read.
 
     Attributes:
-        taken: bytes that came from the server.
-        checked: whether its contents were held against the index's hash.
+        taken: number of bytes received from the server.
+        checked: whether its contents were checked against the hash of the index.
     """
 
     def __init__(self, fetch: Callable[[int, int], bytes], size: int, display: str) -> None:
@@ -43,12 +43,12 @@ class RangedBytes:
         self._until = 0
 
     def put(self, start: int, data: bytes) -> None:
-        """Bytes that came without being asked for."""
+        """Add bytes that were received without a request."""
         self.taken += len(data)
         self._keep(start, data)
 
     def will_read(self, offset: int, size: int) -> None:
-        """All of this will be asked for, in order."""
+        """Announce a sequential read of this range."""
         self._until = offset + size
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -72,11 +72,11 @@ class RangedBytes:
                 self._blocks.move_to_end(start)
                 return start, block
         upto = max(end, min(self._until, offset + _AHEAD), min(offset + _BLOCK, self.size))
-        # What is known already is not asked for again.
+        # Known bytes are not requested again.
         upto = min([upto, *(start for start in self._blocks if start > offset)])
         data = self._fetch(offset, upto)
         if len(data) != upto - offset:
-            raise TransientFailure(self.display, "the server sent another range than it was asked for")
+            raise TransientFailure(self.display, "the server sent another range than the requested one")
         self.taken += len(data)
         self._keep(offset, data)
         return offset, data
@@ -89,16 +89,16 @@ class RangedBytes:
             self._kept -= len(gone)
 
     def close(self) -> None:
-        """Forget what was read."""
+        """Discard the cached bytes."""
         self._blocks.clear()
 
 
 class WholeFile:
-    """A temporary file without a name that holds all of it.
+    """An unnamed temporary file with the whole content.
 
     Attributes:
-        taken: bytes that came from the server.
-        checked: whether they were held against the index's hash.
+        taken: number of bytes received from the server.
+        checked: whether they were checked against the hash of the index.
     """
 
     def __init__(self, display: str) -> None:
@@ -109,7 +109,7 @@ class WholeFile:
 
     @contextlib.contextmanager
     def or_closed(self) -> Iterator[None]:
-        """Give the space back where it cannot be filled."""
+        """Free the space if filling fails."""
         try:
             yield
         except BaseException:
@@ -117,10 +117,10 @@ class WholeFile:
             raise
 
     def fill(self, pieces: Iterable[bytes]) -> None:
-        """Take the contents, from the start.
+        """Write the contents, from the start.
 
         Raises:
-            UnreadableFile: there is no room, or it is too large.
+            UnreadableFile: there is no space, or it is too large.
         """
         self._file.seek(0)
         self._file.truncate()
@@ -131,47 +131,47 @@ class WholeFile:
             self.size += len(piece)
             if self.size > MAX_WHOLE_REMOTE:
                 limit = size_words(MAX_WHOLE_REMOTE)
-                raise UnreadableFile(self.display, f"larger than {limit}, which is the most that is read whole")
+                raise UnreadableFile(self.display, f"larger than {limit}, the maximum for files that are read whole")
             self._hash.update(piece)
-            self._room(self._file.write, piece)
-        self._room(self._file.flush)
+            self._write(self._file.write, piece)
+        self._write(self._file.flush)
 
-    def _room(self, write: Callable[..., object], *data: bytes) -> None:
+    def _write(self, write: Callable[..., object], *data: bytes) -> None:
         try:
             write(*data)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise TransientFailure(
-                self.display, f"no room for it in a temporary file: {why} (TMPDIR names the directory)"
+                self.display, f"no space for it in a temporary file: {why} (TMPDIR sets the directory)"
             ) from error
 
     def check(self, digest: str | None) -> None:
-        """Hold its contents against the index's hash.
+        """Check its contents against the hash of the index.
 
         Raises:
-            UnreadableFile: they are others.
+            UnreadableFile: they differ.
         """
         check(self._hash.hexdigest(), digest, self.display, self.taken)
         self.checked = digest is not None
 
     def will_read(self, offset: int, size: int) -> None:
-        """It is here already."""
+        """Does nothing: the bytes are here."""
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes; fewer at the end."""
         return os.pread(self._file.fileno(), size, offset)
 
     def close(self) -> None:
-        """Give the space back."""
-        with contextlib.suppress(OSError):  # what was not written yet has no room either
+        """Free the space."""
+        with contextlib.suppress(OSError):  # unwritten data may not fit either
             self._file.close()
 
 
 class OtherContents(UnreadableFile):
-    """All of a file was read, and it is not what the index says.
+    """The contents of a file differ from the hash of the index.
 
     Attributes:
-        taken: bytes that came from the server.
+        taken: number of bytes received from the server.
     """
 
     def __init__(self, path: str, reason: str, taken: int = 0) -> None:
@@ -180,21 +180,21 @@ class OtherContents(UnreadableFile):
 
 
 def check(found: str, digest: str | None, display: str, taken: int) -> None:
-    """Hold the hash of what was read against the index's.
+    """Check the hash of the contents against that of the index.
 
     Raises:
-        OtherContents: it is another.
+        OtherContents: they differ.
     """
     if digest is not None and found != digest.lower():
-        why = f"its sha256 is {found}, and the index says {digest}: the file or the index is not what it was"
+        why = f"its sha256 is {found}, but the index has {digest}: the file or the index was changed"
         raise OtherContents(display, why, taken)
 
 
 def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
-    """A file of an object store, by fsspec.
+    """Open a file of an object store, with fsspec.
 
     Raises:
-        UnreadableFile: it is not there, or the store fails.
+        UnreadableFile: it does not exist, or the store fails.
     """
     import fsspec
 

@@ -1,7 +1,7 @@
-"""How long a server may take: a floor on its rate, and a limit on the whole of a request.
+"""Time limits for servers: a minimum rate, and a limit on a whole request.
 
-The time limits of `requests` are for one read from a socket, and a byte a second never reaches them. So every read of
-an answer, of its headers too, passes a meter.
+The timeouts of `requests` apply to single reads from a socket, and one byte per second never reaches them. Therefore
+every read of a response, including its headers, is metered.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class TooSlow(Exception):  # noqa: N818 - caught where the file is known; no OSError, which urllib3 would tell apart
-    """A server takes longer than it may. `str` is a clause for the user."""
+class TooSlow(Exception):  # noqa: N818 - caught where the file is known; not an OSError, which urllib3 handles itself
+    """A server exceeds a time limit. `str` is a clause for the user."""
 
 
 class RateLimits:
-    """What one process allows servers.
+    """Time limits for servers in one process.
 
     Attributes:
-        rate: bytes a second, at least, over each `window` seconds.
-        whole: seconds of one request, with its redirects and further attempts.
+        rate: minimum bytes per second in each period of `window` seconds.
+        whole: maximum seconds of one request, including redirects and retries.
     """
 
     def __init__(self, rate: float, window: float, whole: float) -> None:
         self.rate, self.window, self.whole = rate, window, whole
 
     def seconds_for(self, size: int) -> float:
-        """The longest that so many bytes may take."""
+        """The maximum time for this many bytes, in seconds."""
         return min(self.window + size / self.rate, self.whole)
 
 
@@ -46,7 +46,7 @@ _request = threading.local()
 
 
 def begin_request() -> None:
-    """The time of a request starts, for this thread."""
+    """Start the time of a request in this thread."""
     _request.begun = time.monotonic()
 
 
@@ -57,10 +57,10 @@ class _Meter:
         self._bytes = 0
 
     def add(self, size: int) -> None:
-        """So many bytes came.
+        """Count received bytes.
 
         Raises:
-            TooSlow: fewer than may be, or too late.
+            TooSlow: the rate is too low, or the time is exceeded.
         """
         now = time.monotonic()
         self._bytes += size
@@ -100,7 +100,7 @@ class _MeteredResponse(http.client.HTTPResponse):
 
 
 def metered_adapter() -> Any:
-    """What `requests` reads through (`Session.mount`)."""
+    """A transport adapter with metered reads, for `Session.mount`."""
     from requests.adapters import HTTPAdapter
     from urllib3.connection import HTTPConnection, HTTPSConnection
     from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -133,10 +133,10 @@ def metered_adapter() -> Any:
 
 
 def within(seconds: float, call: Callable[[], Value]) -> Value:
-    """What a call of somebody's library returns or raises, which has no limit of its own.
+    """Call a function that has no time limit, and return its result or raise its exception.
 
     Raises:
-        TooSlow: it takes longer; it goes on in a thread that does not keep the process.
+        TooSlow: it takes longer; it continues in a daemon thread.
     """
     outcome: list[Value] = []
     failure: list[BaseException] = []

@@ -1,7 +1,7 @@
-"""Targets that lie on a server: which they are, which wheels are behind one, and their bytes.
+"""Inputs on a server: which inputs are remote, the wheels that they list, and their bytes.
 
-http and https are read by ranges with `requests`, which tells whether a server kept to the range that was asked for;
-object stores (`s3://`, `gs://`, ...) by whatever fsspec has for the scheme. Neither is imported before it is wanted.
+http and https are read by ranges with `requests`, which shows whether a server returned the requested range; object
+stores (`s3://`, `gs://`, ...) with fsspec. Neither is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _EXTRA = "pip install 'abiscan[registry]'"
 
 
 def is_remote(target: str) -> bool:
-    """Whether a target names a server and not a file here."""
+    """Whether an input is on a server rather than a local file."""
     return _SCHEME.match(target) is not None and not target.startswith("file://")
 
 
 def readable(target: str) -> bool:
-    """Whether a target is the URL of a wheel or archive that can be read where it lies: what reads it is installed."""
+    """Whether an input is the URL of a wheel or archive that can be read remotely, with the required package
+    installed."""
     import importlib.util
 
     if not is_remote(target) or not file_kind.named_like_archive(shown(target)):
@@ -40,11 +41,11 @@ def readable(target: str) -> bool:
 
 
 def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
-    """The wheels behind a target, as they are listed: of a project's page or of all projects of a package index (PEP
-    503, PEP 691), below a folder of an object store, or the one that is named itself.
+    """The wheels that an input lists: those on the page of a project or of all projects of a package index (PEP 503,
+    PEP 691), those below a folder of an object store, or the wheel itself.
 
     Raises:
-        UsageError: what reads such a URL is not installed, or it names neither a wheel nor a page.
+        UsageError: the package that reads such URLs is not installed, or the input is neither a wheel nor a page.
         UnreadableFile: the server does not list it.
     """
     scheme = urlsplit(target).scheme
@@ -52,7 +53,7 @@ def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
         if not target.endswith("/"):
             if not file_kind.named_like_archive(shown(target)):
                 url = shown(target)
-                raise UsageError(f"{url}: no name of a wheel; a page of an index ends with a slash: {url}/")
+                raise UsageError(f"{url}: not the name of a wheel; a page of an index ends with a slash: {url}/")
             yield named(target)
             return
         from abiscan.inputs.package_index import listed
@@ -75,10 +76,10 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
         raise UsageError(f"{shown(target)}: {error}") from error
     try:
         found = within(LIMITS.whole, lambda: store.find(path, detail=True))
-    except Exception as error:  # each store has its own
+    except Exception as error:  # stores raise various types
         raise UnreadableFile(shown(target), f"cannot be listed: {words(error)}") from error
     if not found:
-        raise UnreadableFile(shown(target), "nothing is there")
+        raise UnreadableFile(shown(target), "it is empty or does not exist")
     for name in sorted(found):
         about = found[name]
         if about.get("type") != "file" or not (name == path or is_for_linux(name) or name.endswith(".conda")):
@@ -89,14 +90,14 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
 
 
 def open_remote(file: RemoteFile, *, whole: bool = False) -> RangedBytes | WholeFile:
-    """The bytes of a file on a server.
+    """Open a file on a server.
 
     Args:
-        whole: read all of it, and hold it against what the index says.
+        whole: whether to read all of it and check it against the hash of the index.
 
     Raises:
-        UsageError: what reads such a URL is not installed.
-        UnreadableFile: it is not there, the server fails, or its contents are not what the index says.
+        UsageError: the package that reads such URLs is not installed.
+        UnreadableFile: it does not exist, the server fails, or its hash differs from that of the index.
     """
     if urlsplit(file.url).scheme in ("http", "https"):
         _needs("requests")
@@ -113,4 +114,4 @@ def _needs(*modules: str) -> None:
     import importlib.util
 
     if any(importlib.util.find_spec(module) is None for module in modules):
-        raise UsageError(f"reading from a server needs what is not installed: {_EXTRA}")
+        raise UsageError(f"reading from a server needs packages that are not installed: {_EXTRA}")

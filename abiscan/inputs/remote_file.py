@@ -1,4 +1,4 @@
-"""A wheel or archive on a server, as a value: its URL, what is shown of it, what identifies its contents."""
+"""A wheel or archive on a server, as a value: its URL, its display name, its identity."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ class RemoteFile(Struct, frozen=True):
 
 
 def named(url: str) -> RemoteFile:
-    """One file by its URL; a fragment `#sha256=...` says what it must hold (PEP 503)."""
+    """A file by its URL; a fragment `#sha256=...` is the hash of its contents (PEP 503)."""
     fragment = urlsplit(url).fragment
     digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
     return RemoteFile(url.partition("#")[0], shown(url), sha256=digest)
 
 
 def shown(url: str) -> str:
-    """A URL for people: without credentials, which messages must not tell, query and fragment."""
+    """A URL for messages, without credentials, query and fragment."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return unquote(urlunsplit((parts.scheme, host, parts.path, "", "")))
 
 
 def is_for_linux(file_name: str) -> bool:
-    """Whether a wheel may hold what this looks at: by its platform tag, it is for no other system."""
+    """Whether a file is a wheel whose platform tag is not for another system."""
     return file_name.endswith(".whl") and _OTHER_SYSTEMS.search(file_name) is None
 
 
 def words(error: BaseException) -> str:
-    """An error of somebody's library in a line, without the URL's secrets."""
+    """An error of a third-party library in one line, without secrets of the URL."""
     text = " ".join(str(error).split()) or type(error).__name__
     return re.sub(r"://[^/\s@]*@", "://", re.sub(r"\?[^\s)'\"]*", "", text))[:300]

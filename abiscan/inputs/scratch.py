@@ -1,7 +1,7 @@
-"""The room for an archive's members on the disk: one temporary file without a name, in which each has its place.
+"""Disk space for the members of an archive: one unnamed temporary file, in which each member has its place.
 
-It is sparse, and images for GPUs are left out of it. Processes that were given it read what another has unpacked: a
-lock for each member, which its holder loses when it dies, says who unpacks it.
+It is sparse and does not contain GPU images. Processes that share it read what another one has unpacked: a lock for
+each member, released when its holder dies, determines who unpacks it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from abiscan.binary import Sparse, payload_finder
 from abiscan.inputs.unpacked import Buffer, Digest, NoRoom, TemporaryFile, Unpacked, nameless
 from abiscan.model.limits import MAX_LEFT_OUT, MAX_ON_DISK
 
-# A record of the second file: whether the member is there, how many ranges were left out, its SHA-256 (zeros where it
-# was not asked for), and these ranges.
+# A record of the second file: whether the member is unpacked, the number of ranges left out, its SHA-256 (zeros if not
+# needed), and these ranges.
 _DIGEST = 32
 _HEAD = 16 + _DIGEST
 _RECORD = _HEAD + 16 * MAX_LEFT_OUT
@@ -32,20 +32,21 @@ def _sha256() -> Digest:
 
 
 class Unpack(Protocol):
-    """Unpacks a member, into what it is given or to memory; raises UnreadableFile."""
+    """Unpacks a member, into the given destination or to memory; raises UnreadableFile."""
 
     def __call__(self, into: Unpacked | None = None) -> Buffer: ...
 
 
 class Scratch:
-    """A place for each member that is `allot`ted one, in the same order by each process.
+    """A place for each member that was passed to `allot`, in the same order in each process.
 
     Args:
-        sharers: how many processes have it; if several, from before they were forked.
-        hashes: compute the SHA-256 of each member while it is unpacked, since what is left out cannot be read again.
+        sharers: number of processes that share it; with several, it is created before they are forked.
+        hashes: whether to compute the SHA-256 of each member while it is unpacked, because the parts that are left out
+            cannot be read later.
 
     Raises:
-        OSError: several have it, and there is no temporary file.
+        OSError: it is shared, and no temporary file can be created.
     """
 
     def __init__(self, sharers: int = 1, *, hashes: bool = False) -> None:
@@ -57,21 +58,21 @@ class Scratch:
         self._descriptor, self._records = (nameless(), nameless()) if sharers > 1 else (-1, -1)
 
     def allot(self, key: Hashable, size: int) -> None:
-        """A member of `size` bytes may come."""
+        """Reserve a place for a member of `size` bytes."""
         if key not in self._places:
             self._places[key] = len(self._places), self._end
             self._end += -(-size // _PAGE) * _PAGE
 
     @property
     def has_room(self) -> bool:
-        """Whether members have a place here, and another one may be unpacked to its own."""
+        """Whether members have places, and another one may be unpacked to its own."""
         return bool(self._places) and self._room > 0
 
     def get(self, key: Hashable, size: int, display: str, unpack: Unpack, again: Unpack) -> Sparse | Buffer | None:
-        """The member, unpacked if no process has done so; None where there is no room for it.
+        """The member, unpacked if no process has done so; None if there is no space for it.
 
         Args:
-            again: unpacks it another time, when somebody asks for what was left out.
+            again: unpacks it once more, when a part that was left out is read.
 
         Raises:
             UnreadableFile: as `unpack`.
@@ -95,7 +96,7 @@ class Scratch:
 
     @contextmanager
     def _alone(self, number: int) -> Iterator[None]:
-        """No other process is in here for this member."""
+        """Lock a member against the other processes."""
         if self._records < 0:
             yield
             return
@@ -108,7 +109,7 @@ class Scratch:
             fcntl.lockf(self._records, fcntl.LOCK_UN, 1, number)
 
     def _read(self, place: tuple[int, int], size: int, display: str, again: Unpack) -> Sparse | None:
-        """What another process has unpacked."""
+        """A member that another process has unpacked."""
         if self._records < 0:
             return None
         at = place[0] * _RECORD
@@ -135,8 +136,8 @@ class Scratch:
         return Sparse(buffer, payloads.left_out, again, None if digest is None else digest.digest().hex())
 
     def rest_all_but(self, key: Hashable) -> None:
-        """The other members are not looked at for now: their pages are the system's to keep, and no memory of this
-        process."""
+        """Release the pages of the other members, which are not used for now: the system may cache them, but they do
+        not count as memory of this process."""
         for other, each in self._there.items():
             if other != key and isinstance(each.buffer, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 each.buffer.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""A tar archive whose members are artifacts: each is asked for by its number, in whatever order."""
+"""A tar archive whose members are artifacts; they can be read by number in any order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from abiscan.inputs.unpacked import Buffer, Unpacked
 
 
 class TarArchive:
-    """A tar archive whose members are unpacked in order; going back means starting again."""
+    """A tar archive whose members are unpacked in order; going back starts again from the beginning."""
 
     def __init__(
         self, source: ByteSource, codec: str | None, display: str, limits: Limits, *, hashes: bool = False
     ) -> None:
         self.source, self.codec, self.display, self.limits = source, codec, display, limits
         self.kept = KeptFiles(limits.kept, hashes=hashes)
-        # What may be asked for as the neighbour of a member: name -> number, and once it is asked for, the bytes.
+        # Files that may be read as the neighbour of a member: name -> number; their bytes once the first is read.
         self.neighbours: dict[str, int] = {}
         self._read: dict[int, bytes] | None = None
         self._reader: TarReader | None = None
@@ -39,8 +39,8 @@ class TarArchive:
         self.neighbours = state[1]
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
-        """The bytes of a neighbour; all of them are read when the first is asked for, as going back means starting
-        again. None where there is none.
+        """The bytes of a neighbour; None if there is none. All of them are read at the first call, because going back
+        starts again from the beginning.
 
         Raises:
             UnreadableFile: it has more than `limit` bytes, or all of them together have too many.
@@ -63,7 +63,7 @@ class TarArchive:
                 yield number, bytes(reader.rest(member, reader.head(member, 0)))
 
     def unpack(self, number: int, display: str, into: Unpacked | None = None) -> Buffer:
-        """Member `number`, counted from 0 over all entries, into what is given or to memory."""
+        """Unpack member `number`, counted from 0 over all entries, into the given destination or to memory."""
         if self._reader is None or number < self._next:
             self._reader = TarReader(self.source, self.codec, self.display, self.limits)
             self._members = enumerate(self._reader)
@@ -102,5 +102,5 @@ class TarContent:
         return bytes(self._archive.unpack(self._number, display))
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
-        """As `Artifact.neighbour`; None for what has not the name of a shared object with another suffix."""
+        """As `Artifact.neighbour`; None for names that are not those of a shared object with another suffix."""
         return self._archive.neighbour(posixpath.join(posixpath.dirname(self._name), name), limit)

@@ -1,4 +1,4 @@
-"""Tar archives, plain or as a compressed stream: read from front to back, since that is the only way."""
+"""Tar archives, plain or compressed, read from front to back, which is the only way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abiscan.inputs.inflate import CHUNK_OUT, stream
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_MEMBER_NAMES
 
-# Longest read that tarfile may ask for: headers, and names that take a block or more of their own.
+# Maximum size of a read by tarfile: headers, and names that take a block or more.
 _MAX_HEADER = 1 << 20
 
 
@@ -47,15 +47,15 @@ class TarReader:
             raise UnreadableFile(self._display, f"damaged tar archive: {error}") from error
 
     def head(self, member: tarfile.TarInfo, size: int) -> bytes:
-        """The first bytes of the member that iteration stands at; `rest` must be asked next, with them."""
+        """The first bytes of the current member; the next call must be `rest`, with these bytes."""
         self._forward.seek(member.offset_data)
         return self._forward.take(min(size, member.size))
 
     def rest(self, member: tarfile.TarInfo, head: bytes, into: Unpacked | None = None) -> Buffer:
-        """The whole member, of which `head` was taken already.
+        """The whole member, of which `head` was already read.
 
         Args:
-            into: where it goes (default: to memory, or a file of its own).
+            into: destination (default: memory, or a file of its own).
         """
         if member.size == 0:
             return b""
@@ -73,7 +73,7 @@ class TarReader:
 
 
 class _Forward:
-    """The unpacked bytes as the file that tarfile wants: it reads forward, and goes back by at most one byte."""
+    """The unpacked bytes as a file for tarfile: it reads forward, and goes back by at most one byte."""
 
     def __init__(self, source: ByteSource, codec: str | None, display: str, limits: Limits) -> None:
         self._source, self._display = source, display
@@ -96,14 +96,14 @@ class _Forward:
     def _advance(self) -> bool:
         assert self._pieces is not None
         piece = next(self._pieces, b"")
-        # One byte of the old piece stays: tarfile looks at the last byte of a member before it goes on.
+        # One byte of the previous piece is kept: tarfile reads the last byte of a member before it continues.
         keep = self._piece[-1:]
         self._start += len(self._piece) - len(keep)
         self._piece = keep + piece
         return bool(piece)
 
     def take(self, size: int) -> bytes:
-        """Up to `size` bytes, fewer at the end only."""
+        """Up to `size` bytes, fewer only at the end."""
         if self._pieces is None:
             data = self._source.read_at(self._at, size)
             self._at += len(data)
@@ -120,12 +120,12 @@ class _Forward:
         return b"".join(parts)
 
     def drain(self) -> None:
-        """Unpack what is behind the end of the archive: padding, and the checksum that all of it was right."""
+        """Unpack the data after the end of the archive: padding, and the checksum of the stream."""
         while self._pieces is not None and self._advance():
             pass
 
     def read(self, size: int) -> bytes:
-        """For tarfile: headers only."""
+        """Read for tarfile, which reads only headers."""
         if size > _MAX_HEADER:
             raise tarfile.ReadError(f"a header of {size} bytes")
         return self.take(size)

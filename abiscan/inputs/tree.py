@@ -29,7 +29,7 @@ class DiskContent:
     """A file as an artifact's content.
 
     Args:
-        path: where it is on this machine.
+        path: its path on this machine.
     """
 
     def __init__(self, path: str) -> None:
@@ -40,14 +40,14 @@ class DiskContent:
         return self._open(display, MAX_COPIED)
 
     def open_tables(self, display: str) -> Binary:
-        """The same, mapped: of the many files of a package only what is read is taken."""
+        """Open it mapped: only the parts that are read of a package's many files take memory."""
         return self._open(display, 0)
 
     def _open(self, display: str, copy_up_to: int) -> Binary:
         try:
             return open_binary(self._path, display, copy_up_to=copy_up_to)
         except FileNotFoundError:
-            raise UnreadableFile(display, "it was there and has gone") from None
+            raise UnreadableFile(display, "it was removed during the run") from None
 
     def read(self, limit: int) -> bytes:
         """As `Artifact.read`."""
@@ -60,15 +60,15 @@ class DiskContent:
             source.close()
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
-        """None: `Artifact.neighbour` asks the file system, where links count."""
+        """Always None: `Artifact.neighbour` uses the file system, in which links count."""
         return None
 
 
 def expand_file(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
-    """A file that was named itself: it must be something, whatever its name.
+    """A file that is itself an input: it must have a known kind, whatever its name.
 
     Args:
-        facts: what the installed distribution declares that it belongs to.
+        facts: declarations of the installed distribution to which it belongs.
     """
     try:
         size, head = _look(path, display, options.files)
@@ -101,13 +101,13 @@ def expand_file(path: str, display: str, options: Options, facts: ContainerFacts
 
 def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
     if file_kind.is_binary(head):
-        return ArtifactKind.SHARED_OBJECT  # executables and object files as well: `elf` says what they are
+        return ArtifactKind.SHARED_OBJECT  # executables and object files as well: `elf` names their kind
     return file_kind.source_kind(display, head) if head else None
 
 
 def expand_directory(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
-    """Everything below a directory, in sorted order. Symbolic links inside of it are aliases of the file they lead to
-    where that is inside as well, and are never followed out of it."""
+    """All artifacts below a directory, in sorted order. Symbolic links inside it are aliases of their target if that is
+    inside as well, and are never followed out of it."""
     group = Group(display, facts or ContainerFacts(display, ContainerKind.DIRECTORY))
     errors: list[InputError] = []
     archives: list[tuple[str, str, str]] = []
@@ -132,7 +132,7 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
             size, head = _look(full, shown, files)
             host = files.host(full)
         except UnreadableFile as error:
-            # A socket or an unreadable text file is nobody's shared object; what is named like one might be.
+            # Sockets and unreadable text files are ignored; files named like shared objects are not.
             if named or archive or "permission" in error.reason:
                 errors.append(InputError(error.path, error.reason))
             continue
@@ -168,7 +168,7 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
 
 
 def archive_at(path: str, display: str, files: FileSystem) -> bool:
-    """Whether a file is an archive that `expand_file` looks into."""
+    """Whether a file is an archive that `expand_file` reads."""
     try:
         _size, head = _look(path, display, files)
     except UnreadableFile:
@@ -177,7 +177,7 @@ def archive_at(path: str, display: str, files: FileSystem) -> bool:
 
 
 def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | None:
-    """Why a file that is named as archives are is none; None where it is one."""
+    """Why a file named like an archive is not one; None if it is one."""
     try:
         _size, head = _look(path, display, files, "an archive")
     except UnreadableFile as error:
@@ -192,9 +192,9 @@ def _no_archive(head: bytes) -> str:
 
 
 def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], tuple[InputError, ...], bool]:
-    """Display paths of the archives below a directory that `expand_directory` looks into; why what is named like one
-    cannot be looked into, and which directories cannot be listed; and whether other files are there too (or nothing at
-    all)."""
+    """Display paths of the archives below a directory that `expand_directory` reads; errors of files named like
+    archives that cannot be read, and of directories that cannot be listed; and whether there are other files too (or
+    nothing at all)."""
     found: list[str] = []
     errors: list[InputError] = []
     others = False
@@ -219,7 +219,7 @@ def _leads_out(display: str) -> InputError:
 
 
 def _is_linker_script(head: bytes) -> bool:
-    # /usr/lib/libc.so and its kind: meant for the linker, found in every lib directory of a system.
+    # Such as /usr/lib/libc.so: linker input, found in every library directory of a system.
     return b"\0" not in head and (b"GNU ld script" in head or head.lstrip().startswith((b"INPUT", b"GROUP")))
 
 
@@ -245,14 +245,14 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
             relative = f"{prefix}/{entry.name}" if prefix else entry.name
             full = os.path.join(directory, entry.name)
             if entry.is_symlink():
-                # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
+                # isfile and not is_file: a link to itself is not a file, and not a reason to stop.
                 if files.is_file(full):
                     yield full, relative, True
                 elif not files.exists(full) and (
                     file_kind.named_like_shared_object(relative) or file_kind.named_like_archive(relative)
                 ):
                     shown = posixpath.join("" if display == "." else display, relative)
-                    errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
+                    errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which does not exist"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:
                     below.append((full, relative))
@@ -269,10 +269,10 @@ def _target(link: str) -> str:
 
 
 def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared object") -> tuple[int, bytes]:
-    """(size, first bytes).
+    """(size, first bytes) of a file.
 
     Raises:
-        UnreadableFile: it is no regular file, or cannot be read.
+        UnreadableFile: it is not a regular file, or cannot be read.
     """
     try:
         host = files.host(path)

@@ -1,5 +1,5 @@
-"""Where a member is unpacked to: memory, or a temporary file without a name, which the system can take out of memory
-again and which goes with the process."""
+"""Destinations of unpacked members: memory, or an unnamed temporary file, which the system can swap out and which
+disappears with the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from abiscan.binary import PayloadFinder
 
 _LARGE_PAGE = 2 << 20
-# Written at a time.
+# Maximum number of bytes of a write.
 _WINDOW = 1 << 20
 _ZEROS = bytes(_WINDOW)
 # IOV_MAX of Linux.
@@ -27,13 +27,13 @@ Buffer = bytes | mmap.mmap
 
 
 class Digest(Protocol):
-    """A hash that is computed piece by piece, as `hashlib` has them."""
+    """A hash that is computed piece by piece, as in `hashlib`."""
 
     def update(self, piece: bytes, /) -> None:
-        """The next bytes."""
+        """Add bytes."""
 
     def digest(self) -> bytes:
-        """The hash of what came so far."""
+        """The hash of the bytes so far."""
 
 
 class NoRoom(TransientFailure):
@@ -41,15 +41,15 @@ class NoRoom(TransientFailure):
 
 
 class Unpacked:
-    """`size` bytes that come piece by piece.
+    """Destination for `size` bytes that are written piece by piece.
 
     Args:
-        file: where they go; where it is not told, to memory up to MAX_IN_MEMORY bytes.
-        payloads: what finds images for GPUs among them, which are left out of the file.
-        digest: is told all of them (`hashlib`).
+        file: the destination; by default memory up to MAX_IN_MEMORY bytes, otherwise a new file.
+        payloads: finder of GPU images in the bytes, which are left out of the file.
+        digest: receives all bytes (`hashlib`).
 
     Raises:
-        UnreadableFile: there is no room for them.
+        UnreadableFile: there is no space for them.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Unpacked:
         self.length = 0
 
     def append(self, piece: bytes) -> None:
-        """The next bytes.
+        """Write the next bytes.
 
         Raises:
             UnreadableFile: they do not fit on the disk.
@@ -96,7 +96,7 @@ class Unpacked:
         self._held = block[again - at :]
 
     def buffer(self) -> Buffer:
-        """All of them.
+        """All of the bytes.
 
         Raises:
             UnreadableFile: as `append`.
@@ -108,10 +108,10 @@ class Unpacked:
 
 
 def nameless() -> int:
-    """The descriptor of a new temporary file that is in no directory: nothing is left of it, however the process ends.
+    """The descriptor of a new temporary file that is in no directory: nothing remains of it, however the process ends.
 
     Raises:
-        OSError: there is no room, or no directory for it.
+        OSError: there is no space, or no directory for it.
     """
     import tempfile
 
@@ -123,13 +123,13 @@ def nameless() -> int:
 class TemporaryFile:
     """A file of `size` bytes in no directory.
 
-    It is written and not mapped for writing: a full disk is an error here, and a signal there.
+    It is written and not mapped for writing: a full disk is an error for a write and a signal for a map.
 
     Args:
-        place: (descriptor, offset) in a file that has others in it, too.
+        place: (descriptor, offset) in a file that contains others, too.
 
     Attributes:
-        written: how many bytes were, without holes.
+        written: number of bytes written, without holes.
     """
 
     def __init__(self, size: int, display: str, place: tuple[int, int] | None = None) -> None:
@@ -144,10 +144,10 @@ class TemporaryFile:
             raise self._no_room(error) from error
 
     def write(self, data: bytes | memoryview, at: int) -> None:
-        """Bytes at an offset, in ascending order.
+        """Write bytes at an offset, in ascending order.
 
         Raises:
-            UnreadableFile: there is no room for them.
+            UnreadableFile: there is no space for them.
         """
         if not data:
             return
@@ -165,33 +165,33 @@ class TemporaryFile:
         waiting, self._waiting = self._waiting, []
         try:
             if waiting and os.pwritev(self._descriptor, waiting, self._base + self._start) < self._end - self._start:
-                # Of a regular file a part is written where the disk is full.
+                # To a regular file, only a part is written if the disk is full.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._no_room(error) from error
         self.written += sum(map(len, waiting))
 
     def mapped(self) -> mmap.mmap:
-        """What was written, with zeros elsewhere.
+        """The written bytes, with zeros elsewhere.
 
         Raises:
-            UnreadableFile: there is no room for it.
+            UnreadableFile: there is no space for it.
         """
         self._flush()
         try:
             end = self._base + self._size
             if os.fstat(self._descriptor).st_size < end:
-                # Not ftruncate: another process may have made it longer meanwhile.
+                # Not ftruncate: another process may have extended it meanwhile.
                 os.pwrite(self._descriptor, b"\0", end - 1)
             return mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ, offset=self._base)
         except (OSError, ValueError, OverflowError) as error:
-            raise NoRoom(self._display, f"no room for its {size_words(self._size)}: {error}") from error
+            raise NoRoom(self._display, f"no space for its {size_words(self._size)}: {error}") from error
 
     def _no_room(self, error: OSError) -> NoRoom:
         words = (error.strerror or str(error)).lower()
         return NoRoom(
             self._display,
-            f"no room for its {size_words(self._size)} in a temporary file: {words} (TMPDIR names the directory)",
+            f"no space for its {size_words(self._size)} in a temporary file: {words} (TMPDIR sets the directory)",
         )
 
     def __del__(self) -> None:
@@ -203,10 +203,10 @@ def in_part(source: Buffer, ranges: Iterable[tuple[int, int]], display: str, *, 
     """A copy with holes: as long as the source, with its (offset, size) ranges and zeros elsewhere.
 
     Args:
-        in_memory: rather than on a temporary file.
+        in_memory: whether to use memory instead of a temporary file.
 
     Raises:
-        UnreadableFile: there is no room for it.
+        UnreadableFile: there is no space for it.
     """
     size = len(source)
     if in_memory:
@@ -222,16 +222,17 @@ def in_part(source: Buffer, ranges: Iterable[tuple[int, int]], display: str, *, 
 
 
 def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
-    """`size` bytes of zeros that take no memory until they are written, and are given back the moment they are dropped.
+    """`size` zero bytes that take no memory until they are written, and are freed as soon as they are dropped.
 
     Args:
-        filled: all of it will be written, so that large pages waste nothing.
+        filled: whether all of it will be written, so that large pages waste nothing.
 
     Raises:
         UnreadableFile: the system refuses.
     """
     try:
-        # Private: shared anonymous memory is a file of tmpfs to Linux, whose page faults took a tenth of inflating.
+        # Private: Linux implements shared anonymous memory as a tmpfs file, whose page faults took a tenth of
+        # inflating.
         buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if filled and size >= _LARGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a kernel without them
@@ -242,7 +243,7 @@ def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
 
 
 def size_words(size: int) -> str:
-    """`4 GiB`, `64 MiB`, `17 bytes`."""
+    """The size in words: `4 GiB`, `64 MiB`, `17 bytes`."""
     for unit, words in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:.3g} {words}"

@@ -1,7 +1,7 @@
 """The directory of a zip file (PKWARE APPNOTE.TXT 6.3.10, sections 4.3.7 to 4.3.16 and 4.5.3).
 
-Python's zipfile would do for honest files. It holds an object of a kilobyte for every entry that a file claims before
-one can look at the first, and costs 15 ms of imports; here entries are bounded and come as they are read.
+Python's zipfile would suffice for honest files. It creates an object of a kilobyte for every entry that a file declares
+before the first one can be read, and takes 15 ms to import; here entries are bounded and yielded as they are read.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class ZipMember(Struct, frozen=True):
     """An entry of the central directory.
 
     Attributes:
-        name: decoded as UTF-8 (surrogateescape), or cp437 where it is not and the flag for UTF-8 is off.
-        flags, method, crc: as they stand.
+        name: decoded as UTF-8 (surrogateescape), or as cp437 if it is not UTF-8 and the UTF-8 flag is off.
+        flags, method, crc: raw values.
         packed, size: in bytes.
         offset: of the local header, from the start of the source.
-        mode: Unix mode, 0 where the archive was not made on Unix.
-        raw_name: the name undecoded.
+        mode: Unix mode, 0 if the archive was not made on Unix.
+        raw_name: the name before decoding.
     """
 
     name: str
@@ -51,12 +51,12 @@ class ZipMember(Struct, frozen=True):
 
     @property
     def is_directory(self) -> bool:
-        """A name that ends in a slash."""
+        """Whether the name ends in a slash."""
         return self.name.endswith("/")
 
     @property
     def is_link(self) -> bool:
-        """A symbolic link, as Info-ZIP stores them: the target is the content."""
+        """Whether it is a symbolic link in the form of Info-ZIP: its content is the target."""
         return stat.S_ISLNK(self.mode)
 
 
@@ -65,12 +65,12 @@ def _number(data: bytes, at: int, size: int) -> int:
 
 
 def looks_like_zip(head: bytes) -> bool:
-    """Whether a file starts as zip files do. Self-extracting ones start otherwise and are not looked for."""
+    """Whether a file starts like a zip file. Self-extracting ones start differently and are not recognised."""
     return head.startswith((LOCAL_MAGIC, EMPTY_MAGIC))
 
 
 def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMember]:
-    """The entries of the central directory, in its order.
+    """The entries of the central directory, in order.
 
     Raises:
         UnreadableFile: there is no directory, it is damaged, or it has more entries than `limits.members`.
@@ -91,7 +91,7 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
         seen += 1
         if seen > limits.members:
             raise UnreadableFile(display, f"an archive of more than {limits.members} members: not followed")
-        # A number of all its bytes, of which the fields are shifted out: a conversion for each took twice as long.
+        # One integer from which the fields are shifted: converting each field took twice as long.
         fields = int.from_bytes(data[here : here + _ENTRY], "little")
         name_size, extra_size, comment_size = fields >> 224 & 0xFFFF, fields >> 240 & 0xFFFF, fields >> 256 & 0xFFFF
         name_at = here + _ENTRY
@@ -115,7 +115,7 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
         )
         at += _ENTRY + name_size + extra_size + comment_size
     if seen != count:
-        raise UnreadableFile(display, f"damaged zip file: its directory has {seen} entries and claims {count}")
+        raise UnreadableFile(display, f"damaged zip file: its directory has {seen} entries and declares {count}")
 
 
 def _decode(raw: bytes, utf8: bool) -> str:
@@ -126,7 +126,7 @@ def _decode(raw: bytes, utf8: bool) -> str:
 
 
 def _zip64(sizes: list[int], extra: bytes) -> list[int]:
-    """Replace what is 0xFFFFFFFF by the Zip64 extra field's numbers (4.5.3), which has just those, in this order."""
+    """Replace values of 0xFFFFFFFF by those of the Zip64 extra field (4.5.3), which has only those, in this order."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = _number(extra, at, 2), _number(extra, at + 2, 2)
@@ -142,8 +142,8 @@ def _zip64(sizes: list[int], extra: bytes) -> list[int]:
 
 
 def _end_record(tail: bytes) -> int | None:
-    """Where the end record is: the last one whose comment ends with the file, for a comment may hold anything; else
-    the last one, for something may have been appended."""
+    """The offset of the end record: the last one whose comment ends with the file, because a comment may contain
+    anything; otherwise the last one, because something may have been appended."""
     last = None
     at = tail.rfind(EMPTY_MAGIC)
     while at >= 0:
@@ -169,7 +169,7 @@ def _directory(source: ByteSource, display: str) -> tuple[int, int, int]:
         raise UnreadableFile(display, "one disk of a zip file in several: join them first")
     locator = source.read_at(end - _LOCATOR, _LOCATOR) if end >= _LOCATOR else b""
     if locator.startswith(_LOCATOR_MAGIC):
-        # Normally right before its locator; the locator's own offset is off where something stands in front.
+        # Normally right before its locator; the offset in the locator is wrong if there is a prefix.
         for place in (_number(locator, 8, 8), end - _LOCATOR - _END64):
             record = source.read_at(place, _END64) if 0 <= place < total else b""
             if record.startswith(_END64_MAGIC) and len(record) == _END64:
@@ -179,24 +179,24 @@ def _directory(source: ByteSource, display: str) -> tuple[int, int, int]:
         else:
             raise UnreadableFile(display, "damaged zip file: its Zip64 directory record is missing")
     if offset + size != end:
-        # In an archive that was cut off, the end of one stored inside of it may be the last that is found: what it
-        # says would fit if the bytes before it were taken for a prefix, which is why prefixes are not allowed for.
+        # In an archive that was cut off, the end record of an archive stored in it may be found last. Its values would
+        # fit if the bytes before it counted as a prefix; therefore prefixes are not supported.
         raise UnreadableFile(display, "truncated or damaged zip file: no central directory at the recorded offset")
     return offset, size, count
 
 
 def data_offset(source: ByteSource, member: ZipMember, display: str) -> int:
-    """Where a member's data starts.
+    """The offset of a member's data.
 
     Raises:
-        UnreadableFile: its local header is missing, is another member's, or its data ends beyond the archive.
+        UnreadableFile: its local header is missing or belongs to another member, or its data ends beyond the archive.
     """
     return data_start(source, member, display, ahead=0)[0]
 
 
 def data_start(source: ByteSource, member: ZipMember, display: str, *, ahead: int) -> tuple[int, bytes]:
-    """The same, with the first bytes of the (packed) data: those that came with reading the local header and `ahead`
-    bytes more, which may be none at all.
+    """As `data_offset`, with the first bytes of the packed data: those that were read with the local header and `ahead`
+    bytes more, possibly none.
 
     Raises:
         UnreadableFile: as `data_offset`.

@@ -1,1 +1,1 @@
-"""Whose a name or a library is: torch's, Python's, CUDA's, the system's, or the file's own."""
+"""The owner of a symbol or library: torch, Python, CUDA, the system, or the file itself."""

@@ -1,8 +1,8 @@
-"""Which distributions of the package index bring a library of the CUDA toolkit whose soname counts its major releases.
+"""Distributions of the package index with CUDA toolkit libraries, for sonames with the major CUDA release.
 
-`tools/check_cuda_distributions.py` asks the index for each; last asked 2026-11-22. From CUDA 13 on they have no suffix
-and are versioned with the toolkit. cuDNN, NCCL and cuSPARSELt count releases of their own, so that their sonames tell
-none of CUDA; the suffix does.
+`tools/check_cuda_distributions.py` queries the index for each; last checked 2026-11-22. Since CUDA 13 they have no
+suffix and the version of the toolkit. cuDNN, NCCL and cuSPARSELt have version numbers of their own, so their sonames do
+not contain the CUDA release; the suffix does.
 """
 
 from __future__ import annotations

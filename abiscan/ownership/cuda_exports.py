@@ -1,8 +1,8 @@
-"""Which releases of CUDA's libraries export a C name, and since when the driver has one.
+"""Releases of CUDA libraries that export a C name, and the release that added a driver function.
 
-`data/cuda_exports.txt.gz` was read from NVIDIA's wheels for x86_64, and from cudaTypedefs.h of CUDA 13.0 for the driver
-(`tools/build_cuda_exports.py`). Of libraries that count their releases apart from CUDA's, the releases are those of
-CUDA whose wheels were read: not every one.
+`data/cuda_exports.txt.gz` was read from NVIDIA's x86_64 wheels, and from cudaTypedefs.h of CUDA 13.0 for the driver
+(`tools/build_cuda_exports.py`). For libraries with version numbers of their own, the releases are the CUDA releases
+whose wheels were read, which are not all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from abiscan.data import data_file
 
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 _DRIVER = "cuda"
 
@@ -23,7 +23,7 @@ class Exporting(Struct, frozen=True):
     """The releases of a library that were read, oldest first, and those that export a name.
 
     Attributes:
-        known: of CUDA (`12.5`); of NCCL itself, for NCCL.
+        known: CUDA releases (`12.5`); for NCCL, its own.
         having: those of `known` that export it.
     """
 
@@ -38,7 +38,8 @@ def _lines() -> tuple[str, ...]:
 
 
 def exporting(library: str, name: str) -> Exporting | None:
-    """What is known of a name in a library (`cudart`); None where no release of that library was read.
+    """The releases that export a name of a library (`cudart`); None if no release of that library was read.
+
 
     >>> exporting("cudart", "cudaGetDriverEntryPointByVersion").having[0]
     '12.5'
@@ -59,12 +60,13 @@ def exporting(library: str, name: str) -> Exporting | None:
 
 
 def driver_since(name: str) -> str | None:
-    """The CUDA release that brought a function of the driver (`12.0`); None for one that its API does not have.
+    """The CUDA release that added a driver function (`12.0`); None if the driver API does not have it.
+
 
     >>> driver_since("cuTensorMapEncodeTiled")
     '12.0'
     """
-    # Newer forms of a function have a number behind them, as the header's own macros say.
+    # Newer forms of a function have a version suffix, as in the macros of the header.
     plain = name.partition("_v")[0]
     for line in _lines():
         if not line.startswith(f"{_DRIVER}: "):

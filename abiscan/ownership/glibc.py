@@ -1,4 +1,4 @@
-"""Which names the C library exports: every process has it, so that a name of it needs no library of its own."""
+"""Symbols that the C library exports: every process loads it, so they need no other library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 
 from abiscan.data import data_file
 
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 

@@ -1,4 +1,4 @@
-"""Which CUDA and ROCm libraries a file needs fit those that a build of torch brings."""
+"""Whether the CUDA and ROCm libraries that a file needs match those that a torch build provides."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _DRIVER = frozenset(
 )
 # The runtime that every file with device code needs, and every build with CUDA brings.
 _RUNTIME = "cudart"
-# Libraries whose soname has the toolkit's release; those of cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN count by
-# themselves (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
+# Libraries with the toolkit release in their soname; cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN have numbers of their
+# own (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
 _TOOLKIT = r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?"
 # `cudart64_110.dll` is of CUDA 11, `cudart64_12.dll` of 12, `nvrtc64_120_0.dll` of 12.
 _TOOLKIT_OF_WINDOWS = r"(?i)^(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)64_(\d\d)(?:\d)?(?:_\d+)*\.dll$"
 
 
 def _major(runtime: str) -> str:
-    found = toolkit_of((runtime,))
+    found = find_toolkit((runtime,))
     return "" if found is None else found.version.partition(".")[0]
 
 
@@ -37,8 +37,8 @@ class Toolkit(Struct, frozen=True):
 
     Attributes:
         kind: `CUDA` or `ROCm`.
-        version: `12`, or `11.2` where the soname has a minor version.
-        soname: of the needed library that tells it.
+        version: `12`, or `11.2` if the soname has a minor version.
+        soname: the needed library from which it was detected.
     """
 
     kind: str
@@ -46,8 +46,8 @@ class Toolkit(Struct, frozen=True):
     soname: str
 
 
-def toolkit_of(sonames: Iterable[str]) -> Toolkit | None:
-    """By the first needed library that tells it; None where none does."""
+def find_toolkit(sonames: Iterable[str]) -> Toolkit | None:
+    """The toolkit of the first needed library with a toolkit release in its soname; None if there is none."""
     for soname in sonames:
         found = re.match(_TOOLKIT, soname) if soname.startswith(("libcu", "libnv", "libamd")) else None
         if found is not None:
@@ -65,8 +65,9 @@ def is_driver(soname: str) -> bool:
 
 
 def fits_gpu(soname: str, provided: Collection[str]) -> bool:
-    """Whether a needed library is available beside a build of torch that provides these libraries, or may come from
-    elsewhere. One that it provides in another version is not, nor CUDA's runtime where it provides none."""
+    """Whether a needed library is available with a torch build that provides these libraries, or may come from
+    elsewhere. It is not if the build provides another version of it, nor is the CUDA runtime if the build provides
+    none."""
     if owner_of_library(soname) not in (Owner.CUDA, Owner.HIP) or is_driver(soname) or soname in provided:
         return True
     if other_version_provided(soname, provided) is not None:
@@ -75,8 +76,8 @@ def fits_gpu(soname: str, provided: Collection[str]) -> bool:
 
 
 def unfit_gpu(sonames: Collection[str], provided: Collection[str]) -> str | None:
-    """Why a build does not serve the first of some libraries that it does not fit: `CUDA 13`, `no CUDA`; None where it
-    fits all."""
+    """Why a build does not fit the first of some libraries that it does not fit: `CUDA 13`, `no CUDA`; None if it fits
+    all."""
     for soname in sonames:
         if not fits_gpu(soname, provided):
             other = next((name for name in provided if library_stem(name) == _RUNTIME), None)

@@ -1,4 +1,4 @@
-"""Functions of libstdc++ that headers of newer GCCs call, and which older systems do not have."""
+"""Functions of libstdc++ that headers of newer GCCs call and older systems do not have."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ ADDED: Mapping[str, str] = {
     "_ZNSt7__cxx1112basic_stringIwSt11char_traitsIwESaIwEE15_M_replace_coldEPwmPKwmm": "GLIBCXX_3.4.31",
 }
 """Mangled name -> the symbol version with which libstdc++ exports it (libstdc++-v3/config/abi/pre/gnu.ver of GCC). A
-file that imports one without a version found it in another library when it was linked, mostly in libtorch."""
+file that imports one without a version was linked when another library exported it, usually libtorch."""

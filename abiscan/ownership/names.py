@@ -1,7 +1,7 @@
-"""Whose name an import is, and whose a library: by spelling, by the version that is asked for, by the provider.
+"""The owner of an import or library: from its spelling, the version of the reference, or the provider.
 
-This reads the outermost scope of a mangled name and no more, which is enough to tell the owner and costs a microsecond;
-`mangling` reads names in full. It looks at the mangled name, never at demangled text, where return types come first.
+Only the outermost scope of the mangled name is read, which suffices for the owner and takes a microsecond; `mangling`
+parses whole names. Demangled text is not used, because return types come first in it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library
 STANDARD_SCOPES = frozenset(("std", "__gnu_cxx", "__cxxabiv1"))
 """Outermost scopes of the C++ standard library and its ABI."""
 
-# <special-name> but for thunks, which say by how much they move a pointer.
+# <special-name> except thunks, which contain the offset by which they move a pointer.
 _SPECIAL = ("TV", "TT", "TI", "TS", "TH", "TW", "TA", "TC", "GV", "GR", "GTt", "GTn")
 _THUNK = r"Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2}"
 # Abbreviations of std.
 _STD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
-# Digits of a length that is believed.
+# Maximum number of digits of a length.
 _LONGEST_LENGTH = 4
 
-# What GCC's and Clang's C++ emits calls to (Itanium C++ ABI, part 2 and 3), and transactional memory's.
+# Functions that the C++ code of GCC and Clang calls (Itanium C++ ABI, part 2 and 3), and of transactional memory.
 _CXX_RUNTIME = ("__cxa_", "__gxx_", "__dynamic_cast", "_Unwind_", "__gcc_personality", "__cxxabiv1", "_ITM_")
 # Operators new and delete of the global namespace.
 _ALLOCATION = ("_Znw", "_Zna", "_Zdl", "_Zda")
-# The C library's, where the reference names no version.
+# C library symbols, if the reference has no version.
 _LIBC_NAMES = frozenset(
     (
         *("__cxa_finalize", "__cxa_atexit", "__cxa_at_quick_exit", "__cxa_thread_atexit_impl", "at_quick_exit"),
@@ -42,7 +42,7 @@ _LIBC_NAMES = frozenset(
 _LIBC = frozenset(("c", "m", "dl", "pthread", "rt", "util", "resolv", "anl", "mvec"))
 _CXX_LIBRARIES = ("stdc++", "gcc_s", "c++")
 _OPENMP_LIBRARIES = ("gomp", "omp", "iomp")
-# Beside those of `VENDORS`: parts of CUDA's libraries (cusolverMg, cufftw, nvrtc-builtins), of TensorRT, of ROCm.
+# Besides those of `VENDORS`: parts of CUDA libraries (cusolverMg, cufftw, nvrtc-builtins), of TensorRT, of ROCm.
 _CUDA_LIBRARIES = (
     *("cuda", "cublas", "cudnn", "cudss", "cufft", "cufile", "cupti", "curand", "cusolver", "cusparse", "cutensor"),
     *("nccl", "npp", "nv"),
@@ -51,8 +51,9 @@ _HIP_LIBRARIES = ("amdhip64", "hip", "roc", "MIOpen", "rccl", "hsa-")
 
 
 def outer_scope(mangled: str) -> str | None:
-    """The outermost namespace or class of a C++ name; `std` for its abbreviations; an empty string for a name in the
-    global namespace; None for what is no C++ name.
+    """The outermost namespace or class of a C++ name; `std` for its abbreviations; empty for a name in the global
+    namespace; None for a name that is not C++.
+
 
     >>> outer_scope("_ZNK2at10TensorBase8data_ptrIfEEPT_v")
     'at'
@@ -66,7 +67,7 @@ def outer_scope(mangled: str) -> str | None:
             break
         at = behind
     while mangled.startswith("Z", at):
-        at += 1  # a local name: the function it is in
+        at += 1  # a local name: the enclosing function
     nested = mangled.startswith("N", at)
     if nested:
         # <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
@@ -88,7 +89,7 @@ def _behind_special(mangled: str, at: int) -> int:
 
 
 def _source_name(mangled: str, at: int) -> str | None:
-    """The identifier behind its length; None where no length stands there."""
+    """The identifier after its length; None if there is no length."""
     start = at
     while start < at + _LONGEST_LENGTH and mangled[start : start + 1].isdecimal():
         start += 1
@@ -99,7 +100,7 @@ def base_name(mangled: str) -> str:
     """The name of a C++ function or class in the global namespace, or the C name itself."""
     if not mangled.startswith("_Z"):
         return mangled
-    # A class's own: its vtable, VTT, typeinfo and the name in it.
+    # Symbols of a class: its vtable, VTT, typeinfo and typeinfo name.
     name = _source_name(mangled, 4 if mangled.startswith(("TV", "TT", "TI", "TS"), 2) else 2)
     return mangled if name is None else name
 
@@ -110,19 +111,19 @@ def owner_of(
     provider: str | None = None,
     defines_in: Callable[[str], bool] = lambda _scope: False,
 ) -> Owner:
-    """Whose name an import is.
+    """Find the owner of an import.
 
     Args:
-        name: as an ELF file spells it.
-        reference: the version that the import asks for, of which library; None where it asks for none.
-        provider: soname of the library that exports it, None where none does.
+        name: as in the ELF file.
+        reference: the version and library of the reference; None if it has none.
+        provider: soname of the library that exports it; None if none does.
         defines_in: whether the importing file itself defines names in an outermost scope (`OwnScopes`).
     """
     scope, spelled = _spelled(name)
     if spelled is not None:
         return spelled
     if scope == "pybind11":
-        # Header-only: what of it is imported, the file's own objects should have defined.
+        # Header-only: its symbols should be defined by the file's own objects.
         return Owner.SELF if provider is None else Owner.OTHER
     if reference is not None:
         versioned = owner_of_version(reference.name, reference.library)
@@ -131,9 +132,9 @@ def owner_of(
     if provider is not None:
         return owner_of_library(provider)
     if scope is None:
-        # An extension defines its own init function, or none does.
+        # An extension defines its own init function, or nothing does.
         return Owner.SELF if name.startswith("PyInit_") else Owner.OTHER
-    # The global namespace is nobody's; a C++ name in it that no library has is most likely the file's own.
+    # A C++ name in the global namespace that no library exports is most likely the file's own.
     return Owner.SELF if not scope or defines_in(scope) else Owner.OTHER
 
 
@@ -157,7 +158,7 @@ def _outer_scope_of_visual_cxx(name: str) -> str:
 
 
 def is_python_name(name: str) -> bool:
-    """Whether a name is spelt as CPython's C API spells its own (`PyList_New`, `_Py_NoneStruct`)."""
+    """Whether a name is spelled like CPython's C API (`PyList_New`, `_Py_NoneStruct`)."""
     rest = name.removeprefix("_").removeprefix("_")
     return rest.startswith("Py") and (rest[2:3] == "_" or "A" <= rest[2:3] <= "Z") and not rest.startswith("PyInit_")
 
@@ -176,7 +177,8 @@ def _of_c_name(name: str) -> Owner | None:
 
 
 def owner_of_version(version: str, library: str) -> Owner | None:
-    """Whose a versioned reference is: by the family of the version, else by a library with versions of its own."""
+    """The owner of a versioned reference: from the family of the version, or from a library with versions of its
+    own."""
     if version.startswith(("GLIBCXX_", "CXXABI_", "GCC_")):
         return Owner.CXX
     if version.startswith("GLIBC_"):
@@ -189,7 +191,7 @@ def owner_of_version(version: str, library: str) -> Owner | None:
 
 @functools.lru_cache(maxsize=1024)
 def owner_of_library(library: str) -> Owner:
-    """Whose a library is, by its file name or path."""
+    """The owner of a library, from its file name or path."""
     if torch_names.is_torch_library(library):
         return Owner.TORCH
     base = library.rpartition("/")[2]
@@ -220,13 +222,13 @@ def owner_of_library(library: str) -> Owner:
 
 
 class OwnScopes:
-    """Which namespaces a file itself defines names in.
+    """Whether a file itself defines names in a namespace.
 
-    A name that nothing provides belongs to the file if the file exports others of the same outermost scope.
+    A name that nothing exports belongs to the file if the file exports others with the same outermost scope.
     """
 
     def __init__(self, names_with_prefix: Callable[[str, int], Sequence[str]]) -> None:
-        """Make it of a file's search for the names that it exports: by their beginning, so many at most."""
+        """Take the search of a file for its exports by prefix, with a maximum number of results."""
         self._names_with_prefix = names_with_prefix
         self._known: dict[str, bool] = {}
 

@@ -7,7 +7,7 @@ import zlib
 
 from abiscan.data import data_file
 
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -19,11 +19,11 @@ def _headers() -> tuple[str, frozenset[str]]:
 
 
 def version_read() -> str:
-    """The torch whose headers the table has."""
+    """The torch version whose headers the table has."""
     return _headers()[0]
 
 
 def has_header(path: str) -> bool | None:
-    """Whether that torch has a header, by the path of an `#include`; None for those of single operators, which the
-    table leaves out."""
+    """Whether that torch has a header, by the path of an `#include`; None for those of single operators, which are not
+    in the table."""
     return None if path.startswith("ATen/ops/") else path in _headers()[1]

@@ -1,4 +1,4 @@
-"""What is torch's by its name: libraries, namespaces, C functions. Nowhere else are they listed.
+"""Names of torch: libraries, namespaces, C functions. They are listed only here.
 
 Collected from the builds in the release index; names of releases before 1.13 from their sources.
 """
@@ -15,16 +15,16 @@ _PLUGIN_SCOPES = ("torch_", "c10_", "at_")
 
 
 def is_plugin_namespace(name: str) -> bool:
-    """Whether a namespace is named as those of what is built on torch are (`torch_npu`, `c10_npu`, `torch_xla`)."""
+    """Whether a namespace is named like those of projects built on torch (`torch_npu`, `c10_npu`, `torch_xla`)."""
     return name.startswith(_PLUGIN_SCOPES)
 
 
 SHIM_PREFIXES = ("aoti_torch_", "torch_")
-"""How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
+"""Prefixes of the C shims of the stable ABI (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
 
 _BINDING_PREFIXES = ("THP", "THC", "__THC", "THD", "THS", "TH_")
 BEGINNINGS = (*(f"{each}::" for each in sorted(NAMESPACES)), *_BINDING_PREFIXES)
-"""How the qualified names of classes begin that torch's headers declare."""
+"""Prefixes of qualified names of classes that torch's headers declare."""
 
 # TH and THNN, the C libraries up to torch 1.x: THNN_FloatLinear_updateOutput, THFloatTensor_new, THAlloc.
 _OLD_PREFIXES = (
@@ -39,16 +39,16 @@ _C_PREFIXES = (
     *("initModule", "DisableTorch", "ParameterClass"),
 )
 
-# Libraries that torch had up to 1.0, of which the release index knows none.
+# Libraries that torch had up to 1.0, which are not in the release index.
 _FORMER = ("libATen", "libATen_cuda", "libATen_cpu", "libTH", "libTHC", "libTHCUNN", "libTHD", "libTHNN", "libTHS")
-# Libraries of torch without their suffix. What else begins with libtorch (libtorchaudio, libtorch_npu) is others'.
+# Torch libraries without suffix. Other names with the prefix libtorch (libtorchaudio, libtorch_npu) are not torch's.
 _LIBRARIES = frozenset(
     (
         *("libtorch", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libtorch_mps", "libtorch_mtia"),
         *("libtorch_python", "libtorch_global_deps", "libtorch_nvshmem", "libtorch_cuda_linalg"),
         *("libtorch_cuda_cpp", "libtorch_cuda_cu", "libc10", "libc10_cuda", "libc10_hip", "libc10_xpu", "libshm"),
         *("libc10d", "libcaffe2", "libcaffe2_gpu", "libcaffe2_nvrtc", "libcaffe2_observers", "libnvfuser_codegen"),
-        # Of its tests.
+        # Libraries of its tests.
         *(
             "libc10d_cuda_test",
             "libtorchbind_test",
@@ -60,7 +60,7 @@ _LIBRARIES = frozenset(
     )
 )
 _LIBRARY_PREFIXES = ("libtorch_xpu_ops", "libtorch-xpu-ops", "libcaffe2_detectron_ops", "libcaffe2_module")
-# In torch/lib whatever begins so is torch's own, but for the libraries of its tests.
+# Every library in torch/lib with one of these prefixes is torch's own, except those of its tests.
 _IN_ITS_FOLDER = ("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser")
 _OF_ITS_TESTS = ("libtorchbind_test", "libtorch_test")  # which extensions don't link to
 
@@ -76,9 +76,9 @@ ACCELERATOR_LIBRARIES = {
 }
 """Libraries that every build for an accelerator ships, and no other build."""
 
-# Which of torch's libraries brings which others into scope (their own DT_NEEDED, the same in every release; a library
-# that a build does not have is left out).
-_BRINGS: dict[str, tuple[str, ...]] = {
+# Torch library -> torch libraries that it loads into the scope (its DT_NEEDED, the same in every release; libraries
+# that a build does not have are ignored).
+_LOADS: dict[str, tuple[str, ...]] = {
     "libtorch_python": ("libtorch", "libshm"),
     "libtorch": ("libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libc10"),
     "libshm": ("libtorch_cpu", "libc10"),
@@ -94,33 +94,33 @@ _BRINGS: dict[str, tuple[str, ...]] = {
     "libc10_hip": ("libc10",),
     "libc10_xpu": ("libc10",),
 }
-# Those of the smaller ones (libtorchbind_test, libaoti_custom_ops).
+# For the smaller ones (libtorchbind_test, libaoti_custom_ops).
 _USUAL = ("libtorch", "libtorch_cpu", "libc10")
 
 
 def is_torch_name(base: str) -> bool:
-    """Whether a C name is one of torch's own."""
+    """Whether a C name is torch's own."""
     return base.startswith(_C_PREFIXES)
 
 
 def is_former_source_name(name: str) -> bool:
-    """Whether a name that sources write is of an older torch's headers alone: AT_CHECK, AT_WARN, TH and THC."""
+    """Whether a name in sources exists only in headers of older torch releases: AT_CHECK, AT_WARN, TH and THC."""
     return name in ("AT_CHECK", "AT_WARN") or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
 
 
 def is_macro(name: str) -> bool:
-    """Whether a name is spelt as the macros of torch's headers are (`TORCH_CHECK`, `AT_DISPATCH_ALL_TYPES`)."""
+    """Whether a name is spelled like the macros of torch's headers (`TORCH_CHECK`, `AT_DISPATCH_ALL_TYPES`)."""
     return name.isupper() and name.startswith(("TORCH_", "AT_", "C10_"))
 
 
 def is_header(path: str) -> bool:
-    """Whether a header, as an `#include` names it, is of torch (`ATen/ATen.h`, `torch/extension.h`)."""
+    """Whether the header of an `#include` is torch's (`ATen/ATen.h`, `torch/extension.h`)."""
     return path.startswith(("ATen/", "c10/", "torch/", "caffe2/"))
 
 
 def is_torch_function(base: str) -> bool:
-    """Whether a C++ function or class of the global namespace is torch's: of its binding to Python, of TH. What is
-    called torch_f there is an extension's."""
+    """Whether a C++ function or class of the global namespace is torch's (Python binding, TH). Names such as torch_f
+    there belong to an extension."""
     return base.startswith((*_BINDING_PREFIXES, *_OLD_PREFIXES))
 
 
@@ -150,7 +150,7 @@ def is_torch_module(path: str) -> bool:
 
 
 def accelerator_of(library: str) -> str | None:
-    """`CUDA`, `ROCm` or `XPU`, where one of torch's libraries is for an accelerator; None for the others."""
+    """`CUDA`, `ROCm` or `XPU` for a torch library of an accelerator; None for the others."""
     return next((kind for word, kind in _ACCELERATORS if word in library), None)
 
 
@@ -171,7 +171,7 @@ def torch_stem(name: str) -> str | None:
 
 
 def in_scope(needed: Iterable[str], libraries: Collection[str]) -> frozenset[str]:
-    """Which of a build's `libraries` (sonames) come into the scope of a file that needs `needed`."""
+    """The `libraries` (sonames) of a build that are in the scope of a file that needs `needed`."""
     reached: set[str] = set()
     waiting = [name for name in needed if name in libraries]
     while waiting:
@@ -179,6 +179,6 @@ def in_scope(needed: Iterable[str], libraries: Collection[str]) -> frozenset[str
         if name in reached:
             continue
         reached.add(name)
-        brought = _BRINGS.get(name.partition(".so")[0], _USUAL)
-        waiting += [f"{other}.so" for other in brought if f"{other}.so" in libraries]
+        loaded = _LOADS.get(name.partition(".so")[0], _USUAL)
+        waiting += [f"{other}.so" for other in loaded if f"{other}.so" in libraries]
     return frozenset(reached)

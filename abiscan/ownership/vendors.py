@@ -1,7 +1,7 @@
-"""Whose C names, libraries and namespaces are that are neither torch's nor Python's: NVIDIA's, AMD's, a compiler's.
+"""Owners of C names, libraries and namespaces besides torch and Python: NVIDIA, AMD, compilers and others.
 
-Each of these libraries gives its public functions a prefix. Sources: the API references of the CUDA toolkit, cuDNN,
-NCCL and ROCm; for compilers' runtimes, the names that GCC, Clang and nvcc emit calls to.
+Each of these libraries has a prefix for its public functions. Sources: the API references of the CUDA toolkit, cuDNN,
+NCCL and ROCm; for compiler runtimes, the functions that code of GCC, Clang and nvcc calls.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 
 
 class Vendor(Struct, frozen=True):
-    """A library that others are linked to.
+    """A library that other files are linked to.
 
     Attributes:
-        library: what its file is called, without `lib`, `.so` and version.
-        product: in a sentence.
-        owner: of its names.
-        distribution: the wheel that carries it, up to the CUDA suffix; empty where there is none.
-        starts: how its C names begin.
-        capital: how they begin where a capital letter follows (`cudaMalloc`, not `cudalib_init`).
-        names: C names in full.
-        linked_by_user: a library of CUDA that who calls it must link, as torch does not do it for them (nvtx, curand).
-        with_torch: a library of CUDA that `import torch` loads in CUDA builds.
+        library: file name without `lib`, `.so` and version.
+        product: name for messages.
+        owner: owner of its names.
+        distribution: the wheel that contains it, without the CUDA suffix; empty if there is none.
+        starts: prefixes of its C names.
+        capital: prefixes that a capital letter must follow (`cudaMalloc`, not `cudalib_init`).
+        names: complete C names.
+        linked_by_user: whether it is a CUDA library that callers must link themselves, as torch does not (nvtx,
+            curand).
+        with_torch: whether `import torch` loads it in CUDA builds, if it is a CUDA library.
     """
 
     library: str
@@ -57,7 +58,7 @@ _ATOMIC = (
     *(f"__sync_{operation}_and_fetch" for operation in _FETCHED),
 )
 
-# The longest prefix counts: cublasLt before cublas, cuda before cu. Of two rows of one library the first is it.
+# The longest prefix wins: cublasLt before cublas, cuda before cu. Of two rows for one library the first is used.
 # <math.h> of C99, 7.12, whose functions have the variants f and l.
 _MATH = tuple(
     f"{name}{kind}"
@@ -253,20 +254,20 @@ NAMESPACE_LIBRARIES = {
 }
 """Top-level C++ namespaces whose library is neither torch's nor, by default, the extension's."""
 
-# Prefix -> the vendor, and whether a capital letter must follow.
+# Prefix -> vendor, and whether a capital letter must follow.
 _PREFIXES = {
     **{prefix: (vendor, False) for vendor in VENDORS for prefix in vendor.starts},
     **{prefix: (vendor, True) for vendor in VENDORS for prefix in vendor.capital},
 }
 _NAMES = {name: vendor for vendor in VENDORS for name in vendor.names}
-# Nearly every name of others fails here already.
+# Rejects nearly all other names quickly.
 _BEGINNINGS = frozenset(name[:2] for name in (*_PREFIXES, *_NAMES))
 _LENGTHS = tuple(sorted({len(prefix) for prefix in _PREFIXES}, reverse=True))
 _LIBRARIES = {vendor.library: vendor for vendor in reversed(VENDORS)}
 
 
 def vendor_of(name: str) -> Vendor | None:
-    """The library whose C names are spelt like this one."""
+    """The library whose C names are spelled like this one; None if unknown."""
     if name[:2] not in _BEGINNINGS:
         return None
     for length in _LENGTHS:
@@ -278,7 +279,7 @@ def vendor_of(name: str) -> Vendor | None:
 
 @functools.lru_cache(maxsize=1024)
 def vendor_of_library(file_name: str) -> Vendor | None:
-    """The vendor whose library a file name is (`libcublasLt.so.12`, `libgomp-4dbbc2f2.so.1` of a repaired wheel)."""
+    """The vendor of a library file (`libcublasLt.so.12`, `libgomp-4dbbc2f2.so.1` of a repaired wheel)."""
     stem = library_stem(file_name)
     if stem is None:
         return None
@@ -288,23 +289,23 @@ def vendor_of_library(file_name: str) -> Vendor | None:
 
 
 def cuda_distribution(vendor: Vendor, major: int) -> str | None:
-    """The requirement that brings a library of a CUDA toolkit, by the major version in its soname
-    (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None where the soname does not tell the release, or no
+    """The requirement that provides a CUDA toolkit library, by the major version in its soname
+    (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None if the soname does not contain the release, or no
     distribution has it."""
     text = f"{vendor.distribution}-cu{major}" if major < 13 else f"{vendor.distribution}>={major},<{major + 1}"
     return text if text in CUDA_DISTRIBUTIONS else None
 
 
 def distributions_beside(vendor: Vendor, major: int) -> dict[int, str]:
-    """Major release of CUDA -> the requirement that brings a library whose own releases are counted apart from CUDA's
+    """Major CUDA release -> the requirement that provides a library with version numbers of its own
     (`nvidia-cudnn-cu12>=9,<10`), by the major version in its soname."""
     texts = {cuda: f"{vendor.distribution}-cu{cuda}>={major},<{major + 1}" for cuda in (11, 12, 13)}
     return {cuda: text for cuda, text in texts.items() if text in CUDA_DISTRIBUTIONS}
 
 
 def other_version_provided(soname: str, provided: Iterable[str]) -> str | None:
-    """The other version of a library that a build of torch provides (`libcudart.so.13` for `libcudart.so.12`); None
-    where it provides the same one, or none."""
+    """The other version of a library that a torch build provides (`libcudart.so.13` for `libcudart.so.12`); None if it
+    provides the same version, or none."""
     stem = library_stem(soname)
     same = [other for other in provided if stem is not None and library_stem(other) == stem]
     return None if soname in same or not same else max(same)

@@ -1,1 +1,1 @@
-"""How a file was made, from the file alone: compilers, ABIs, GPU code, versions that it needs, operators."""
+"""Build properties of a file, from the file alone: compilers, ABIs, GPU code, minimum versions, operators."""

@@ -1,8 +1,8 @@
-"""Which operators a model of AOTInductor calls by name, by the `.json` that lies beside it.
+"""Operators that an AOTInductor model calls by name, from the `.json` file beside it.
 
-Operators without a C shim are called through a proxy (`aoti_torch_proxy_executor_call_function`), by their number in
+Operators without a C shim are called through a proxy (`aoti_torch_proxy_executor_call_function`), by their index in
 that file: `{"nodes": [{"node": {"target": "ns::name.overload", ...}}, ...]}` (torch/csrc/inductor/aoti_torch/
-oss_proxy_executor.cpp, which looks for `x.json` beside `x.so`). The file is data, and is read as nothing else.
+oss_proxy_executor.cpp, which looks for `x.json` beside `x.so`). The file is only read as data.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from abiscan.releases.exports import TargetExports
 _SUFFIX = ".json"
 _TARGET = r"(\w+)::(\w+)(?:\.(\w+))?"
 _MOST = 10_000
-# The overload that has no name of its own.
+# The overload without a name.
 _DEFAULT = "default"
-_UNKNOWN = "which operators it calls by name is not known: "
-# at::_ops::NAME::call, an export of libtorch_cpu for each operator that torch's native_functions.yaml has.
+_UNKNOWN = "the operators that it calls by name are unknown: "
+# at::_ops::NAME::call, exported by libtorch_cpu for each operator in torch's native_functions.yaml.
 _ENTRY_POINT = "_ZN2at4_ops{length}{name}4callE"
 
 
@@ -46,21 +46,22 @@ class _Calls(Struct):
 def called_operators(
     artifact: Artifact, binary: Binary, exports: TargetExports | None, files: FileSystem
 ) -> tuple[tuple[CalledOperator, ...], str | None]:
-    """The operators, sorted, and why they are not known, or not all of them.
+    """The operators, sorted, and why the list is missing or incomplete.
 
     Args:
         artifact: a file that calls some (`provenance_facts.CALLS_BY_NAME`).
-        exports: of the torch that it is judged against, None for none; files: where the file is.
+        exports: exports of the target torch; None for none.
+        files: the file system of the file.
     """
     calls = binary.calls if isinstance(binary, StoredBinary) else read_calls(artifact, files)
     if calls is None:
         return (), f"{_UNKNOWN}it is not among its stored facts: scan the file itself"
-    told = (_called(*each, exports) for each in calls.names)
-    return tuple(sorted(told, key=lambda each: (each.name, each.overload))), calls.unknown
+    found = (_called(*each, exports) for each in calls.names)
+    return tuple(sorted(found, key=lambda each: (each.name, each.overload))), calls.unknown
 
 
 def read_calls(artifact: Artifact, files: FileSystem) -> StoredCalls:
-    """What the file beside a model lists, whatever the torch."""
+    """The operators in the file beside a model, independent of torch."""
     try:
         raw = artifact.beside(_SUFFIX, files)
     except UnreadableFile as error:
@@ -70,7 +71,7 @@ def read_calls(artifact: Artifact, files: FileSystem) -> StoredCalls:
     try:
         calls = msgspec.json.decode(raw, type=_Calls).nodes
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return StoredCalls((), f"{_UNKNOWN}the {_SUFFIX} file beside it does not list them as torch writes it")
+        return StoredCalls((), f"{_UNKNOWN}the {_SUFFIX} file beside it is not in the format that torch writes")
     matches = [re.fullmatch(_TARGET, call.node.target) for call in calls[:_MOST]]
     found = {(match[1], match[2], match[3] or "") for match in matches if match is not None}
     rest = len(calls) - sum(match is not None for match in matches)

@@ -1,8 +1,7 @@
-"""Whether a package opens a shared object lazily, so that its functions are looked up when they are called.
+"""Whether a package opens a shared object lazily, so that its functions are resolved when they are called.
 
-`ctypes` adds RTLD_NOW to whatever mode it is given, and glibc's loader is lazy where RTLD_LAZY is set too
-(elf/dl-open.c): `ctypes.CDLL(path, mode=1)` binds lazily; `ctypes.CDLL(path)`, `torch.ops.load_library` and `import`
-do not.
+`ctypes` adds RTLD_NOW to every mode, but glibc's loader is lazy if RTLD_LAZY is set too (elf/dl-open.c):
+`ctypes.CDLL(path, mode=1)` resolves lazily; `ctypes.CDLL(path)`, `torch.ops.load_library` and `import` do not.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from abiscan.inputs import Artifact
 
 # `mode=ctypes.RTLD_LOCAL | 0x1`, `mode=os.RTLD_LAZY` among the arguments of a call.
 _LAZY_MODE = rb"\bmode\s*=[^)=]{0,100}?(?:RTLD_LAZY|(?<![\w.])(?:0x0?)?1\b)"
-# Bytes of a module, calls in it, and bytes of a call that are looked at.
+# Maximum bytes of a module, number of calls in it, and bytes of a call.
 _MOST_TEXT, _MOST_CALLS, _LONGEST_CALL = 1 << 18, 32, 300
 
 
 def is_opened_lazily(artifact: Artifact, files: FileSystem) -> bool:
-    """Whether the package in whose folder it lies names it and opens libraries with RTLD_LAZY."""
+    """Whether the package that contains the file names it and opens libraries with RTLD_LAZY."""
     try:
         raw = artifact.neighbour("__init__.py", files, _MOST_TEXT)
     except UnreadableFile:

@@ -1,4 +1,4 @@
-"""What a file tells of its making, fact by fact, each with what was read."""
+"""Build properties of a file, each with its source."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.provenance.instruction_sets import instruction_sets
 from abiscan.wheel.tags import fitting_platform
 
-# Patterns are texts: what no file asks for is not compiled.
+# Patterns are strings, compiled only on use.
 _GCC = r"GCC: \([^)]*\) (\d+(?:\.\d+)+)"
 _CLANG = r"clang version (\d+(?:\.\d+)+)"
 _LLD = r"(?:Linker: )?LLD (\d+(?:\.\d+)+)"
 _RUST = r"rustc version (\d+(?:\.\d+)+)"
 _DWARF_GNU = r"GNU (C\S*|Fortran\S*) (\d+(?:\.\d+)+)"
-# A family of symbol versions -> its topic and the library that defines it, for a person.
+# Family of symbol versions -> its topic.
 _FAMILIES = {"GLIBC": Topic.GLIBC, "GLIBCXX": Topic.GLIBCXX, "CXXABI": Topic.CXXABI, "GCC": Topic.GCC}
-# What sanitizers make code call (compiler-rt, libsanitizer).
+# Functions that instrumented code calls (compiler-rt, libsanitizer).
 _SANITIZERS = {
     "__asan_": "AddressSanitizer",
     "__hwasan_": "HWAddressSanitizer",
@@ -34,33 +34,33 @@ _SANITIZERS = {
     "__tsan_": "ThreadSanitizer",
     "__ubsan_": "UndefinedBehaviorSanitizer",
 }
-# A library whose copy auditwheel put into the wheel under a name of its own, of which a process should have one: two
-# OpenMP runtimes have two thread pools, two CUDA runtimes two sets of registered kernels.
+# A library that auditwheel copied into the wheel under a new name, although a process should have only one: two OpenMP
+# runtimes have two thread pools, two CUDA runtimes two sets of registered kernels.
 _BUNDLED = (
     r"lib(gomp|omp|iomp5|cudart|cublas|cublasLt|cudnn|nccl|stdc\+\+|c10|torch\w*)[-.][0-9a-f]{8}[\w.-]*\.so[\w.]*"
 )
 # Directories that are the same on every machine.
 _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/rocm")
 PYBIND11 = b"__pybind11_internals_v"
-# What pybind11 asks of every attribute that it looks up (pybind11_meta_getattro of pybind11/detail/class.h).
+# pybind11 checks it for every attribute that it looks up (pybind11_meta_getattro of pybind11/detail/class.h).
 _OF_PYBIND11 = "PyInstanceMethod_Type"
-# Two ids of one file stand in one table of texts; the largest distance in the extensions of the corpus is 0.2 MB.
+# Two ids of one file are in one string table; the largest distance in the extensions of the corpus is 0.2 MB.
 _GAP = 1 << 19
-# What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
+# Functions called by Py_INCREF and Py_DECREF in the headers of a free-threaded CPython (PEP 703).
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
-# What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
+# The first symbol that the AOTInductor runtime looks up in a model (torch/csrc/inductor/aoti_runner).
 AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
-# Through it a model calls an operator by what the `.json` beside it says (torch/_inductor/codegen/cpp_wrapper_cpu.py).
+# Models call operators through it, by the `.json` file beside them (torch/_inductor/codegen/cpp_wrapper_cpu.py).
 CALLS_BY_NAME = "aoti_torch_proxy_executor_call_function"
 _LABEL = r"\+([\w.]+)"
 
 
 class FactOrigin(Struct, frozen=True):
-    """What is known of a file beside its bytes.
+    """Facts about a file from outside of its bytes.
 
     Attributes:
-        place: its path, inside of its container where it is in one.
-        version: of the distribution that it is part of, with its label.
+        place: its path, inside its container if it is in one.
+        version: version of its distribution, with its label.
     """
 
     place: str
@@ -73,7 +73,7 @@ def provenance_facts(
     """All facts, in the order of their topics.
 
     Args:
-        made: what was told of it before, in single fields.
+        made: facts that were already found, in single fields.
     """
     names = [bound.name for bound in imports]
     marks = binary.build_marks()
@@ -94,28 +94,28 @@ def provenance_facts(
 
 
 def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[ProvenanceFact]:
-    told: dict[str, ProvenanceFact] = {}
+    found: dict[str, ProvenanceFact] = {}
     for comment in comments:
         for pattern, name in ((_GCC, "GCC"), (_CLANG, "Clang"), (_LLD, "LLD"), (_RUST, "rustc")):
             match = re.search(pattern, comment)
             if match is not None:
                 value = f"{name} {match[1]}"
-                told.setdefault(value, ProvenanceFact(Topic.COMPILER, value, f".comment: {comment}"))
+                found.setdefault(value, ProvenanceFact(Topic.COMPILER, value, f".comment: {comment}"))
                 break
         else:
-            told.setdefault(comment, ProvenanceFact(Topic.COMPILER, comment, ".comment"))
+            found.setdefault(comment, ProvenanceFact(Topic.COMPILER, comment, ".comment"))
     for producer in producers:
         gnu, clang = re.search(_DWARF_GNU, producer), re.search(_CLANG, producer)
         value = f"GCC {gnu[2]}" if gnu is not None else f"Clang {clang[1]}" if clang is not None else producer
         lto = ", with link-time optimization" if " -flto" in producer else ""
         language = f" ({gnu[1]}{lto})" if gnu is not None else ""
-        told.setdefault(value + language, ProvenanceFact(Topic.COMPILER, value + language, f"DWARF: {producer}"))
-    yield from told.values()
+        found.setdefault(value + language, ProvenanceFact(Topic.COMPILER, value + language, f"DWARF: {producer}"))
+    yield from found.values()
 
 
 def _strings(imports: Sequence[CheckedImport]) -> Iterator[ProvenanceFact]:
-    """The ABI of std::string that its imports spell, torch's or not; the C++ library's own names count where no others
-    tell, as what of it a compiler links statically may be of the old one in any file."""
+    """The std::string ABI of its imports. C++ library symbols count only if no others show it, because statically
+    linked parts of that library may use the old ABI in any file."""
     spelled = string_abis(b.name for b in imports if b.owner is not Owner.CXX)
     if len(spelled) == 2:
         yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{spelled['new']} and {spelled['old']}")
@@ -139,17 +139,17 @@ def _cxx_library(facts: SharedObject, names: Iterable[str]) -> Iterator[Provenan
 
 
 def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
-    told: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name in names:
         if name.startswith("__"):
             for start, sanitizer in _SANITIZERS.items():
                 if name.startswith(start):
-                    told.setdefault(sanitizer, name)
+                    found.setdefault(sanitizer, name)
         elif "NSt7__debug" in name or "11__gnu_debug" in name:
-            told.setdefault("_GLIBCXX_DEBUG", name)
+            found.setdefault("_GLIBCXX_DEBUG", name)
         elif name.startswith("_ZSt21__glibcxx_assert_fail"):
-            told.setdefault("_GLIBCXX_ASSERTIONS", name)
-    yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in told.items())
+            found.setdefault("_GLIBCXX_ASSERTIONS", name)
+    yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in found.items())
 
 
 def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: FactOrigin) -> Iterator[ProvenanceFact]:
@@ -189,13 +189,13 @@ def _python(
         return
     yield ProvenanceFact(Topic.PYTHON_ABI, "limited API", f"all its {len(names)} CPython names", Confidence.MEDIUM)
     if (made.python_abi or "").startswith("cp"):
-        return  # it is for one CPython, whatever it imports
+        return  # the file is for one CPython, whatever it imports
     newest = max(names, key=lambda name: (_parts(since[name]), name))
     yield ProvenanceFact(Topic.PYTHON_FLOOR, since[newest], f"{newest} is in the limited API since then")
 
 
 def pybind11_ids(binary: Binary) -> Iterator[bytes]:
-    """The texts of its read-only data that name pybind11's internals."""
+    """The strings of its read-only data that contain the id of pybind11's internals."""
     return binary.strings_with(PYBIND11, _GAP)
 
 
@@ -218,7 +218,7 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
 
 
 def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
-    """The newest version of each family, and a name that asks for it."""
+    """The newest version of each family, and an import that requires it."""
     newest: dict[str, tuple[tuple[int, ...], str]] = {}
     for need in facts.version_needs:
         numbered = need.numbered
@@ -240,11 +240,11 @@ def _user_of(imports: Iterable[Import], version: str) -> str | None:
 
 def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[ProvenanceFact]:
     if executable_stack:
-        yield ProvenanceFact(Topic.EXECUTABLE_STACK, "asked for", "PT_GNU_STACK")
+        yield ProvenanceFact(Topic.EXECUTABLE_STACK, "required", "PT_GNU_STACK")
     for tag, value in (("DT_RPATH", facts.rpath), ("DT_RUNPATH", facts.runpath)):
         for directory in dict.fromkeys(value.split(":") if value else ()):
             if not directory.startswith(("/", "$ORIGIN", "${ORIGIN}")):
-                # An empty one is the working directory (glibc's fillin_rpath); a path of nothing else is none.
+                # An empty entry is the working directory (glibc's fillin_rpath); an empty path has no entries.
                 yield ProvenanceFact(Topic.RUN_PATH, directory or ".", f"{tag}, below the working directory")
             elif directory.startswith("/") and not _is_of_the_system(directory):
                 yield ProvenanceFact(Topic.RUN_PATH, directory, tag)

@@ -1,12 +1,14 @@
-"""Which operators a file registers with torch, by the schemas and names among its texts.
+"""Operators that a file registers with torch, from the schemas and names among its strings.
 
-A schema is a text of the program, `ns::name.overload(Tensor x, int y=1) -> Tensor` (aten/src/ATen/native/README.md), or
-the same without the namespace where `TORCH_LIBRARY(ns, m)` has it: the macro makes a function with the namespace in its
-name, which a file that is not stripped keeps among its symbols (torch/library.h, torch/csrc/stable/library.h).
-Optimizers take a short text apart: the end of one may be in the code, and the next may follow without a zero byte. What
-is whole is told with its schema, what is not by its name. `m.def("ns::name", function)` and `m.impl("ns::name", ...)`
-leave the name alone, which counts where the file has a function for its namespace; of `m.impl("name", ...)` and
-`m.def("name", function)` nothing is left that could be told from another word.
+A schema is a string of the program: `ns::name.overload(Tensor x, int y=1) -> Tensor`
+(aten/src/ATen/native/README.md), or the same without the namespace if `TORCH_LIBRARY(ns, m)` has it: the macro makes a
+function with the namespace in its name, which is among the symbols of a file that is not stripped (torch/library.h,
+torch/csrc/stable/library.h).
+
+Optimizers split short strings: the end of one may be in the code, and the next may follow without a zero byte. A
+complete schema is reported as such, an incomplete one by its name. `m.def("ns::name", function)` and
+`m.impl("ns::name", ...)` leave only the name, which counts if the file has a function for its namespace.
+`m.impl("name", ...)` and `m.def("name", function)` leave nothing that differs from any other word.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from abiscan.binary.stored_binary import StoredBinary
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 
-# How the names begin that a registration imports.
+# Prefixes of the imports of a registration.
 _INTERFACES = (
     ("_ZNR5torch7Library4_def", Registration.TORCH_LIBRARY),
     ("aoti_torch_library_def", Registration.STABLE_TORCH_LIBRARY),
@@ -33,50 +35,51 @@ _INTERFACES = (
     ("torch_library_impl", Registration.STABLE_TORCH_LIBRARY),
 )
 _DEFINING = tuple(start for start, _ in _INTERFACES if not start.endswith("_impl"))
-# The function that a macro makes, as a mangled name has it: the length of the identifier, then the identifier. Behind
-# the namespace stand the dispatch key and a number, or the number alone.
+# The function that a macro makes, in its mangled name: the length of the identifier, then the identifier. After the
+# namespace come the dispatch key and a number, or only the number.
 _MACRO = rb"(\d+)((?:STABLE_)?TORCH_LIBRARY_(?:(FRAGMENT|IMPL)_)?init_)"
 _MACRO_MARK = b"TORCH_LIBRARY_"
 _BEFORE_MACRO = 16
 _BEHIND = {b"": r"", b"FRAGMENT": r"_\d+", b"IMPL": r"_[A-Za-z0-9]+_\d+"}
-# Far more than a file has of them; lambdas inside of such a function repeat its name.
+# Far more than a file has; lambdas inside such a function repeat its name.
 _MOST_MACROS = 2_000
 _NAME = r"([A-Za-z_]\w*)::([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?"
-# A type of a schema, by its name (torch/csrc/jit/frontend/schema_type_parser.cpp); arguments end with `)`.
+# A type in a schema (torch/csrc/jit/frontend/schema_type_parser.cpp); arguments end with `)`.
 _TYPES = (
     r"Tensor|int|SymInt|float|bool|str|Scalar|ScalarType|Device|Layout|MemoryFormat|Generator|Dimname|Storage|Stream|complex"
     r"|QScheme|Dict|Any|number|SymBool|SymFloat|DeviceIndex|__torch__"
 )
-# Namespace, name, overload, and how the arguments begin.
+# Namespace, name, overload, and the start of the arguments.
 _HEAD = (
     r"(?<!\w)(?:([A-Za-z_]\w*+)::)?+([A-Za-z_]\w*+)(?:\.([A-Za-z_]\w*+))?+\s*+\("
     rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b(?!\s*+[),]))"
 )
-# The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
+# The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` contain brackets.
 _REST = (
     r"(?:[^()]++|\([^()]*+\))*+\)\s*->\s*"
     r"(?:\((?:[^()]++|\([^()]*+\))*+\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
 )
 _MOST = 10_000
-# Of the texts that are read, in bytes; the longest schema of the operators of torch has 2,000.
+# Maximum length of a string in bytes; the longest schema of torch's operators has 2,000.
 _LONGEST = 1 << 16
 _LONGEST_NAME = 512
-# The largest distance of two such texts of one section in the extensions of the corpus is 0.2 MB.
+# The largest distance between two such strings of one section in the extensions of the corpus is 0.2 MB.
 _GAP = 1 << 19
 _MOST_DIGITS = 4
-# The size of an SSE register, and what the mangled names of an unnamed namespace's members have.
+# The size of an SSE register, and a part of the mangled names of members of an unnamed namespace.
 _VECTOR = 16
 _MANGLED = "_GLOBAL__N_"
-# A text that holds a whole schema holds the first, most of those that are taken apart the second.
+# A complete schema contains the first, most incomplete ones the second.
 _MARKS = (b" -> ", b"(Tensor")
-# Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
+# Namespaces of torch itself: such a schema in an extension usually only means that it knows an operator of torch.
 _TORCHS_OWN = frozenset(("aten", "prim", "prims", "quantized", "c10d", "profiler"))
 
 
-def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ...]:
-    """The operators, sorted; none for a file whose imports have nothing by which one is defined.
+def find_operators(binary: Binary, imports: Collection[str]) -> tuple[Operator, ...]:
+    """The operators, sorted; none if no import registers operators.
 
     Args:
+        imports: mangled names.
         imports: mangled names.
     """
     if isinstance(binary, StoredBinary):
@@ -106,7 +109,7 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
             if only is not None and "::" not in operator.name:
                 operator = replace(operator, name=f"{only}::{operator.name}")  # noqa: PLW2901
             found.setdefault((operator.name, operator.overload), operator)
-    # Where nothing is defined at all, a name is that of an implementation.
+    # Without any definition, a name belongs to an implementation.
     defines = None if any(name.startswith(_DEFINING) for name in imports) else False
     for namespace in sorted(defined | implemented):
         for operator in _named(binary, namespace, interface, defines=defines):
@@ -115,17 +118,17 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
 
 
 def _settled(found: Mapping[tuple[str, str], Operator]) -> Iterator[Operator]:
-    """Each operator once: a schema whose namespace nothing tells is that of the one operator of its name; what is left
-    of a broken text is no operator beside the whole name."""
-    of_base: dict[tuple[str, str], list[Operator]] = {}
+    """Each operator once: a schema without a namespace belongs to the only operator of that name; the rest of an
+    incomplete string is dropped if the complete name was found."""
+    by_base: dict[tuple[str, str], list[Operator]] = {}
     whole = [each.name for each in found.values() if "::" in each.name]
     for each in found.values():
         if "::" in each.name and each.schema is None:
-            of_base.setdefault((each.name.rpartition("::")[2], each.overload), []).append(each)
+            by_base.setdefault((each.name.rpartition("::")[2], each.overload), []).append(each)
     endings = "\0".join((*whole, ""))
     merged = {}
     for each in found.values():
-        same = of_base.get((each.name, each.overload), ())
+        same = by_base.get((each.name, each.overload), ())
         if "::" not in each.name and each.schema is not None and len(same) == 1:
             merged[same[0].name, each.overload] = replace(each, name=same[0].name)
     taken = {(name.rpartition("::")[2], overload) for name, overload in merged}
@@ -141,10 +144,10 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
     """The namespaces of `TORCH_LIBRARY` and `TORCH_LIBRARY_FRAGMENT`, and those of `TORCH_LIBRARY_IMPL`."""
     defined: set[str] = set()
     implemented: set[str] = set()
-    macro = re.compile(_MACRO)  # `re.search` takes no place to begin at
+    macro = re.compile(_MACRO)  # `re.search` takes no start position
     seen: set[bytes] = set()
     for name in itertools.islice(binary.symbol_names_with(_MACRO_MARK, _GAP), _MOST_MACROS):
-        # Its length and STABLE_ stand before; what else does may be long.
+        # Its length and STABLE_ precede it; the rest of the text before may be long.
         match = macro.search(name, max(0, name.index(_MACRO_MARK) - _BEFORE_MACRO))
         if match is None or len(match[1]) > _MOST_DIGITS:
             continue
@@ -162,25 +165,25 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
 
 
 def _named(binary: Binary, namespace: str, interface: Registration, *, defines: bool | None) -> Iterator[Operator]:
-    """The operators of a namespace whose names are texts of their own."""
+    """The operators of a namespace whose names are separate strings."""
     fullmatch, start = re.compile(_NAME).fullmatch, f"{namespace}::".encode()
     for raw in binary.strings_with(start, _GAP):
         if not raw.startswith(start) or len(raw) > _LONGEST_NAME:
             continue
-        match = fullmatch(_put_together(raw.decode("utf-8", "replace")))
+        match = fullmatch(_join_constants(raw.decode("utf-8", "replace")))
         if match is not None and match[1] == namespace:
-            # No name is mangled: this one runs into the next text.
+            # Names of operators are not mangled: this string runs into the next.
             sure = Confidence.LOW if _MANGLED in match[2] else Confidence.MEDIUM
             yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, sure, defines)
 
 
-def _put_together(text: str) -> str:
-    """The name of a text that is a run of 16-byte constants: GCC copies a literal of 17 to 31 bytes by two of them, the
-    second of which repeats the end of the first, and constants of others may follow without a zero byte."""
+def _join_constants(text: str) -> str:
+    """The name in a string that is a sequence of 16-byte constants: GCC copies a literal of 17 to 31 bytes with two of
+    them, the second of which repeats the end of the first. Other constants may follow without a zero byte."""
     if len(text) % _VECTOR or len(text) < 2 * _VECTOR:
         return text
     first, second = text[:_VECTOR], text[_VECTOR : 2 * _VECTOR]
-    # One character in common is mostly chance.
+    # One common character is usually a coincidence.
     common = next((n for n in range(_VECTOR - 1, 1, -1) if first.endswith(second[:n])), 0)
     if common:
         return first + second[common:]
@@ -188,11 +191,11 @@ def _put_together(text: str) -> str:
 
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:
-    """The operators of a text in which what stands before one, or behind it, is something else."""
+    """The operators in a string that has other text before or after them."""
     for match in re.finditer(_HEAD, text):
         namespace, name = match[1], match[2]
         if namespace is None and match.start() > 0:
-            continue  # what stands before may be its beginning, or another word's end
+            continue  # the text before may be its start, or the end of another word
         if namespace is not None and match.start() > 0:
             known = max((each for each in namespaces if namespace.endswith(each)), key=len, default=None)
             namespace = namespace if known is None else known

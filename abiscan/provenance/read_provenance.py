@@ -1,4 +1,4 @@
-"""How a file was made, as far as it tells: compiler, std::string, Python ABI, CUDA, and the torch it was made for."""
+"""Provenance of a file: compiler, std::string ABI, Python ABI, CUDA, and the torch it was built for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from abiscan.model.imports import CheckedImport, Owner, is_cxx_name
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
-from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.provenance.provenance_facts import FactOrigin, provenance_facts
 from abiscan.releases.matrix import Matrix
 
@@ -30,15 +30,15 @@ def read_provenance(
     *,
     origin: FactOrigin,
 ) -> Provenance:
-    """The provenance of a file.
+    """Read the provenance of a file.
 
     Args:
-        matrix: its verdicts on the released builds, where the index was asked.
-        device: its code for GPUs.
+        matrix: its outcomes on the released builds, if the index was used.
+        device: its GPU code.
     """
     torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
     built_for, basis = _built_for(matrix, torch_names)
-    toolkit = toolkit_of(facts.needed)
+    toolkit = find_toolkit(facts.needed)
     made = Provenance(
         compilers=facts.compilers,
         cxx11_abi=_string_abi(torch_names),
@@ -59,13 +59,13 @@ def read_provenance(
 
 
 def _string_abi(names: Iterable[str]) -> bool | None:
-    """True: torch's functions are called with the new std::string; None: none of them takes one, or both do."""
+    """Whether torch functions are called with the new std::string; None if none of them takes one, or both are used."""
     spelled = string_abis(names)
     return None if len(spelled) != 1 else "new" in spelled
 
 
 def _abi(torch_names: Sequence[str]) -> str:
-    """`stable` where every torch import is a C shim of the stable ABI (a name that is not mangled)."""
+    """`stable` if every torch import is a C shim of the stable ABI (a name that is not mangled)."""
     if not torch_names:
         return "none"
     return "unstable" if any(map(is_cxx_name, torch_names)) else "stable"
@@ -81,14 +81,14 @@ def _python_abi(name: str, imports: Iterable[CheckedImport]) -> str | None:
 
 
 def highest(facts: SharedObject, family: str) -> str | None:
-    """The highest version of a family (`GLIBC`, `GLIBCXX`) that the file asks for and must have."""
-    asked = (need.numbered for need in facts.version_needs if not need.weak)
-    found = [numbered[1] for numbered in asked if numbered is not None and numbered[0] == family]
+    """The highest version of a family (`GLIBC`, `GLIBCXX`) that the file requires."""
+    required = (need.numbered for need in facts.version_needs if not need.weak)
+    found = [numbered[1] for numbered in required if numbered is not None and numbered[0] == family]
     return ".".join(map(str, max(found))) if found else None
 
 
 def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str | None, str | None]:
-    """The release whose exports fit, where the ranges of all torch imports meet in one minor release."""
+    """The only minor release that exports all torch imports, and the basis for that; (None, None) if there is none."""
     if matrix is None or not matrix.exporting:
         return None, None
     mangled = sum(map(is_cxx_name, torch_names))

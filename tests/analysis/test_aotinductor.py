@@ -118,10 +118,10 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        ("", "does not list them"),
-        ("[1]", "does not list them"),
-        ('{"nodes": [{"node": 1}]}', "does not list them"),
-        ('{"nodes": ' + "[" * 100_000, "does not list them"),
+        ("", "is not in the format that torch writes"),
+        ("[1]", "is not in the format that torch writes"),
+        ('{"nodes": [{"node": 1}]}', "is not in the format that torch writes"),
+        ('{"nodes": ' + "[" * 100_000, "is not in the format that torch writes"),
         ('{"nodes": [{"node": {"target": "x"}}, {"node": {"target": "a::b"}}]}', "1 of 2 in the .json file"),
         ('{"nodes": [{"node": {"target": "a::b\\u001b[31m"}}]}', "1 of 1 in the .json file"),
         ("x" * (17 << 20), "cannot be read"),
@@ -131,7 +131,9 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
 def test_what_cannot_be_read_is_said(package: Path, raw: str, reason: str) -> None:
     artifact = scanned(written(package, raw), "--torch", "2.13.0")
     assert [
-        note for note in artifact["notes"] if "which operators it calls by name is not known" in note and reason in note
+        note
+        for note in artifact["notes"]
+        if "the operators that it calls by name are unknown" in note and reason in note
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
-from abiscan.provenance.read_operators import operators_of
+from abiscan.provenance.read_operators import find_operators
 
 DEF = "_ZNR5torch7Library4_defEON3c1014FunctionSchemaE"
 
@@ -22,7 +22,7 @@ def of(texts: list[bytes], tmp_path: Path, name: str = DEF) -> list[Operator]:
     out = tmp_path / "x.so"
     command = ["gcc", "-shared", "-nostdlib", "-x", "assembler", "-", "-o", str(out)]
     subprocess.run(command, input=assembly, text=True, check=True)
-    return list(operators_of(open_elf(out), [name]))
+    return list(find_operators(open_elf(out), [name]))
 
 
 def test_whole_schemas(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def built(source: str, tmp_path: Path, *flags: str) -> list[tuple[str, str, bool
     command = ["g++", "-shared", "-fPIC", "-O0", "-x", "c++", "-", "-o", out, *flags]
     subprocess.run(command, input=MACROS + source, text=True, check=True)
     elf = open_elf(out)
-    return [(o.name, o.overload, o.defines) for o in operators_of(elf, [i.name for i in elf.facts().imports])]
+    return [(o.name, o.overload, o.defines) for o in find_operators(elf, [i.name for i in elf.facts().imports])]
 
 
 def test_the_namespace_of_a_macro_is_that_of_its_function(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_a_floor_and_a_name_that_needs_it(
         ("mixed-std-string.so", "string-abi", ["mixed"]),
         ("old-string-extension.so", "string-abi", ["old"]),
         ("good-extension.so", "string-abi", ["new"]),
-        ("executable-stack.so", "executable-stack", ["asked for"]),
+        ("executable-stack.so", "executable-stack", ["required"]),
         ("bundled-runtime.so", "bundled-runtime", ["libgomp-a34b3233.so.1.0.0"]),
         ("good-extension.so", "cxx-library", ["libstdc++"]),
         # nvcc 13.0 writes PTX ISA 9.0.

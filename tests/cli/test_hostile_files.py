@@ -95,7 +95,7 @@ def test_a_dangling_link_in_a_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "d" / "a.so").write_bytes((FIXTURES / "empty-library.so").read_bytes())
     (tmp_path / "d" / "b.so").symlink_to("gone.so")
     done = run("--torch", "2.9.0", "d", cwd=tmp_path, status=3)
-    assert "d/b.so: a symbolic link to gone.so, which is not there" in done.stdout + done.stderr
+    assert "d/b.so: a symbolic link to gone.so, which does not exist" in done.stdout + done.stderr
 
 
 def test_toml_that_is_nested_or_counts_too_far(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) 
     (tmp_path / "elsewhere.whl").write_bytes(b"PK\5\6" + bytes(18))
     (dist / "elsewhere.whl").symlink_to("../elsewhere.whl")
     told = [
-        ("dist/dangling.whl", "a symbolic link to gone.whl, which is not there"),
+        ("dist/dangling.whl", "a symbolic link to gone.whl, which does not exist"),
         (
             "dist/elsewhere.whl",
             "a symbolic link that leads out of the directory: not followed; name it, or its target",

@@ -84,7 +84,7 @@ def test_a_zip_bomb_that_lies_about_its_size_stops_there(tmp_path: Path) -> None
     (tmp_path / "a.zip").write_bytes(patched(data, directory_at(data) + 24, len(GOOD).to_bytes(4, "little")))
     with bounded(3, 20):
         (message,) = everything(tmp_path / "a.zip")
-    assert message == f"a.zip!a.so: damaged: unpacks to more than the {len(GOOD)} bytes that the archive states"
+    assert message == f"a.zip!a.so: damaged: unpacks to more than the {len(GOOD)} bytes that the archive declares"
 
 
 def test_a_total_above_the_limit(tmp_path: Path) -> None:

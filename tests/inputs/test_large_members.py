@@ -125,7 +125,7 @@ def test_a_disk_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, before[1]))
     try:
         with pytest.raises(
-            UnreadableFile, match=r"^x\.whl!x/_C\.so: no room for its 8 MiB in a temporary file: "
+            UnreadableFile, match=r"^x\.whl!x/_C\.so: no space for its 8 MiB in a temporary file: "
         ) as raised:
             item.open()
     finally:
@@ -136,7 +136,7 @@ def test_a_disk_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_temporary_directory_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nothing"))
     with pytest.raises(
-        UnreadableFile, match="x: no room for its 256 MiB in a temporary file: no such file or directory"
+        UnreadableFile, match="x: no space for its 256 MiB in a temporary file: no such file or directory"
     ):
         Unpacked(256 << 20, "x")
 

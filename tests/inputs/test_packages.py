@@ -73,7 +73,7 @@ def test_a_pure_package_is_noted(tmp_path: Path, site: Path) -> None:
 def test_what_the_record_lists_and_is_not_there(tmp_path: Path, site: Path) -> None:
     _, errors, _ = all_of("broken", cwd=tmp_path, site=[str(site)])
     assert [e.message for e in errors] == [
-        "listed in the RECORD of broken and not there",
+        "missing, but listed in the RECORD of broken",
         "not an ELF file: it is text",
     ]
 

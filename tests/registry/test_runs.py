@@ -359,7 +359,7 @@ def test_what_is_named_like_an_archive_and_cannot_be_read_has_a_row(tmp_path: Pa
         "wheels/closed": "cannot be listed: permission denied",
         "wheels/empty.whl": "empty file",
         "wheels/page.whl": "not an archive: it is text",
-        "wheels/dangling.whl": "a symbolic link to nowhere.whl, which is not there",
+        "wheels/dangling.whl": "a symbolic link to nowhere.whl, which does not exist",
         "wheels/fifo.whl": "a named pipe, not an archive",
     }.items():
         assert why in said.pop(path)

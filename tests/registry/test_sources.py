@@ -287,11 +287,11 @@ def test_a_full_disk_is_an_error_of_that_wheel(server: Server) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
         signal.signal(signal.SIGXFSZ, handler)
-    assert "no room for it" in only_error(outcome)
+    assert "no space for it" in only_error(outcome)
 
 
 def test_nothing_of_a_target_that_cannot_be_listed_is_silent() -> None:
-    with pytest.raises(UnreadableFile, match="nothing is there"):
+    with pytest.raises(UnreadableFile, match="it is empty or does not exist"):
         list(remote_files("memory://no-such-bucket/"))
 
 
@@ -344,4 +344,4 @@ def test_a_connection_that_is_refused_is_told_in_plain_words() -> None:
         nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused by connect(2)
         (found,) = units_of([f"http://127.0.0.1:{nobody.getsockname()[1]}/simple/"], "/")
     assert isinstance(found, InputError)
-    assert found.message == "cannot be read after 3 attempts: the connection was refused: nothing listens there"
+    assert found.message == "cannot be read after 3 attempts: the connection was refused: no server listens there"

@@ -15,7 +15,7 @@ from abiscan.model.loading import LoaderOutcome
 from abiscan.model.provenance import Topic
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.releases.matrix import releases_exporting
 from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
 
@@ -158,7 +158,7 @@ def _label_findings(record: FileRecord) -> Iterator[Finding]:
     from abiscan.rules.computed import label_rules
     from abiscan.rules.computed.contradicted_labels import LabelSubject
 
-    toolkit = toolkit_of(record.facts.needed)
+    toolkit = find_toolkit(record.facts.needed)
     subject = LabelSubject(record.module, gpu, version, toolkit, record.provenance.cxx11_abi)
     for name, look in label_rules().items():
         yield from look(rule(name), subject)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.provenance.read_operators import operators_of
+from abiscan.provenance.read_operators import find_operators
 
 
 def list_operators(record: FileRecord) -> None:
     """Read the schemas of `TORCH_LIBRARY` and its kin."""
-    record.operators = operators_of(record.binary, [each.name for each in record.imports])
+    record.operators = find_operators(record.binary, [each.name for each in record.imports])

@@ -8,7 +8,7 @@ from abiscan.model.cuda_driver import branch_for_ptx, branch_for_runtime, newest
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.finding import Finding
 from abiscan.model.gpu_architecture import GpuArchitecture, Runs, code_runs, oldest_ptx
-from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
@@ -44,7 +44,7 @@ def find_newer_cuda(rule: Rule, sonames: Iterable[str], module: str, driver: int
     Args:
         module, driver: as above.
     """
-    toolkit = toolkit_of(sonames)
+    toolkit = find_toolkit(sonames)
     if toolkit is None or toolkit.kind != "CUDA":
         return
     branch = branch_for_runtime(toolkit.version)

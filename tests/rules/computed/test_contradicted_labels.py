@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.rules import rule
 from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
 from abiscan.target.declared import declared_by
@@ -39,5 +39,5 @@ def test_what_a_label_says_and_the_file_does_not(
 ) -> None:
     container = ContainerFacts("x.whl", ContainerKind.WHEEL, name="x", version=version)
     gpu = declared_by(container, place, "x86_64").gpu
-    subject = LabelSubject("x", gpu, version, toolkit_of([needed]), new)
+    subject = LabelSubject("x", gpu, version, find_toolkit([needed]), new)
     assert len(list(find_contradictions(rule("label-contradicted"), subject))) == hits
