@@ -118,6 +118,8 @@ def _render(report: Report, name: str, style: Style, earlier: Sequence[RunSummar
 
         module = importlib.import_module(f"abiscan.report.{name}")
         return safe_text(module.render(report, style))
+    if name in _OF_REPOSITORY:
+        report = _with_repository_paths(report)
     if name != "html":
         return formats.render(name, report)
     from abiscan.compare.run_summary import find_run_compatibility, summarise_run
@@ -125,6 +127,21 @@ def _render(report: Report, name: str, style: Style, earlier: Sequence[RunSummar
     compatibility = find_run_compatibility(report)
     runs = [*earlier, summarise_run(report, compatibility, "now")] if earlier else []
     return formats.page(report, compatibility, runs)
+
+
+# Formats that a CI server shows at files of a repository, and where it says that the checkout is.
+_OF_REPOSITORY = ("github", "sarif")
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+
+
+def _with_repository_paths(report: Report) -> Report:
+    """The report with the paths of the checkout that a CI server names, where the command runs in a folder of it."""
+    repository = next(filter(None, map(os.environ.get, _CHECKOUTS)), None)
+    if repository is None or report.root is not None:
+        return report
+    from abiscan.report.repository_paths import with_repository_paths
+
+    return with_repository_paths(report, os.path.abspath(repository), os.getcwd(), os.path.exists)
 
 
 def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[RunSummary]:

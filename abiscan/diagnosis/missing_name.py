@@ -8,7 +8,7 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related
 from abiscan.diagnosis.release_position import Position, position_of
-from abiscan.mangling import CxxName, NameKind, classify, parse
+from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.mangling.macos_integers import linux_names
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
@@ -204,6 +204,17 @@ class MissingName:
         return tuple(found)
 
     # --- related exports --------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def is_of_other_compiler(self) -> bool:
+        """Whether the name declares a template parameter, as Clang 18 and later write it, and releases export the same
+        function without: its signature is theirs."""
+        return (
+            self.cxx is not None
+            and self.cxx.declares_parameters
+            and not self.exported_in
+            and any(form.same_function and DifferenceKind.TEMPLATE_MANGLING in form.kinds for form in self.related)
+        )
 
     @functools.cached_property
     def related(self) -> tuple[RelatedExport, ...]:

@@ -85,7 +85,7 @@ def fenced(text: str) -> str:
     """`text` as a code block with a fence that it cannot close."""
     shown = printable_lines(text)
     fence = code_fence(shown)
-    return f"{fence}sh\n{shown}\n{fence}"
+    return f"{fence}text\n{shown}\n{fence}"
 
 
 def _head(report: Report) -> str:

@@ -22,7 +22,7 @@ def test_what_a_reviewer_needs() -> None:
     )
     assert "against torch 2.13.0 (cpu)" in text
     assert "| 2 of 6 | 1 | 1 | - |" in text
-    assert "```sh\n" + samples.CXX11.fix + "\n```" in text
+    assert "```text\n" + samples.CXX11.fix + "\n```" in text
     assert "could not be read: <code>dist/other.whl</code>" in text
     assert "stale (fails): missing-import of &#95;Zgone" in text
     assert "the same function with the other std::string" in text
@@ -44,12 +44,12 @@ def test_tables_keep_their_columns() -> None:
     for line in rows(markdown.render(samples.hostile())):
         assert len(re.findall(r"(?<!\\)\|", line)) in (5 + 2, 4 + 1), line
     assert "<script>alert(1)</script>" not in re.sub(
-        r"(?ms)^(`{3,})sh\n.*?^\1$", "", markdown.render(samples.hostile())
+        r"(?ms)^(`{3,})text\n.*?^\1$", "", markdown.render(samples.hostile())
     )
 
 
 def test_a_fence_outlasts_what_it_holds() -> None:
-    assert markdown.fenced("a\n```\n# b\n````x") == "`````sh\na\n```\n# b\n````x\n`````"
+    assert markdown.fenced("a\n```\n# b\n````x") == "`````text\na\n```\n# b\n````x\n`````"
 
 
 def test_it_fits_a_job_summary() -> None:

@@ -30,9 +30,9 @@ def causes(missing: MissingName) -> Candidates:
             yield from _older(missing)
         case Position.GAP:
             yield from _gap(missing)
-        case Position.NEVER:
+        case Position.NEVER if not missing.is_of_other_compiler:
             yield from _never(missing)
-        case Position.UNKNOWN:
+        case Position.UNKNOWN if not missing.is_of_other_compiler:
             yield from _unknown(missing)
 
 

@@ -28,7 +28,7 @@ _MARKED = 4
 
 def causes(missing: MissingName) -> Candidates:
     """A related export with other parameters in the target, else in the releases around the target."""
-    if missing.cxx is None or not missing.is_torch_name or missing.file.is_torch_itself:
+    if missing.cxx is None or not missing.is_torch_name or missing.file.is_torch_itself or missing.is_of_other_compiler:
         return
     if missing.reference.spelled_as is not None and (
         missing.exported_in or missing.reference.spelled_as.startswith("_Z")
