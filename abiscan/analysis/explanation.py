@@ -47,6 +47,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     here = any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
+    subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
     if options.torch is not None or knowledge.target is None:
         return subjects
     if read.facts.torch is not None:
@@ -64,6 +65,20 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         else:
             chosen.append(_noted(other, knowledge.target) if exported else subject)
     return tuple(chosen)
+
+
+def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options: ScanOptions) -> Subject:
+    """The subject with what the file itself tells, if the message names no symbol and the file is here."""
+    if subject.message is None or not subject.message.startswith(("windows-", "python-dll-", "ctypes-")):
+        return subject
+    from abiscan.analysis import refused_file
+
+    named = [path for path in read.paths if path.lower().endswith((".pyd", ".dll"))]
+    path = next((each for each in (needed_by, *named) if each is not None and os.path.exists(each)), None)
+    if path is None or subject.message not in refused_file.MESSAGES:
+        return subject
+    torch = options.torch if options.torch is not None else read.facts.torch
+    return refused_file.with_file(subject, path, replace(options, torch=torch))
 
 
 def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:

@@ -89,7 +89,8 @@ class MachoBinary(SymbolsOnly):
             soname=self.soname,
             needed=self.needed,
             rpath=None,
-            runpath=":".join(macho.rpaths) or None,
+            # LC_RPATH is no run path of ELF: `macho.rpaths` has it.
+            runpath=None,
             build_id=macho.uuid,
             imports=self.imports,
             version_needs=(),

@@ -12,6 +12,7 @@ from abiscan.cli.options import index_directory
 from abiscan.cli.output import outputs_of, progress, write_outputs
 from abiscan.cli.parameters import CommandGroup, take
 from abiscan.errors import UsageError
+from abiscan.model.platforms import other_platforms, own_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,14 +46,18 @@ def list_releases(**given: Any) -> None:
     outputs = outputs_of(line.format, ("text", "json"))
     builds = [
         KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
-        for build in open_index(Path(index_directory()), earlier=True).builds()
+        for build in open_index(Path(index_directory()), earlier=True).for_every_system().builds()
     ]
     write_outputs(outputs, line, lambda form, _style: releases_text.render(builds, as_json=form == "json"))
 
 
 @releases.command()
 @click.argument("sources", nargs=-1, required=True, metavar="VERSION|WHEEL|DIR...")
-@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Architecture of a fetched wheel.")
+@click.option(
+    "--machine",
+    type=click.Choice(["x86_64", "aarch64", *(each.key for each in other_platforms())]),
+    help="Platform of a fetched wheel.",
+)
 def add(sources: tuple[str, ...], machine: str | None) -> None:
     """Add torch builds to your own release index."""
     from pathlib import Path
@@ -85,7 +90,7 @@ def _add_release(source: str, directory: Path, machine: str | None) -> tuple[Bui
         raise UsageError(f"{source}: no such wheel or directory")
     else:
         with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
-            wheel = download(source, machine or os.uname().machine, Path(folder), quiet=progress() is None)
+            wheel = download(source, machine or own_key(), Path(folder), quiet=progress() is None)
             added = add(wheel)
     show("")
     return added

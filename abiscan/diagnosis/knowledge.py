@@ -77,6 +77,26 @@ class Knowledge(Struct, frozen=True, dict=True):
     cxx11_abi: bool | None = None
     made_for: tuple[str, str] | None = None
 
+    def of_platform(self, machine: str) -> Knowledge:
+        """The same for a name of another platform: the builds of that, the same release of torch there."""
+        from msgspec.structs import replace
+
+        from abiscan.errors import UnknownBuild
+        from abiscan.releases.exports import ReleasedExports
+
+        if machine == self.machine or self.releases is None:
+            return self
+        exports, target = None, self.target
+        if target is not None:
+            try:
+                build = self.releases.resolve(target.version, machine)
+            except UnknownBuild:
+                pass
+            else:
+                exports = ReleasedExports(self.releases, build)
+                target = replace(target, machine=machine, variant=build.variant, cuda=build.cuda, hip=build.hip)
+        return replace(self, machine=machine, exports=exports, exact=False, target=target)
+
     @functools.cached_property
     def target_label(self) -> str:
         """The target in a sentence: `torch 2.6.0 (cu124)`."""

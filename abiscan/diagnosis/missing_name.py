@@ -84,7 +84,8 @@ class MissingName:
 
     @functools.cached_property
     def _linux_names(self) -> tuple[str, ...]:
-        """The names under which the index, which has no builds of macOS, has it."""
+        """The names under which the index has it: as it is in builds for macOS, with Linux's integers in those for
+        Linux."""
         return (self.name, *linux_names(self.name)) if self.macho else (self.name,)
 
     # --- the history ------------------------------------------------------------------------------------------------
@@ -129,7 +130,7 @@ class MissingName:
     def of_linux(self) -> RelatedExport | None:
         """The Linux name of a macOS name: libc++'s types stand in the namespace std::__1, and the index has no builds
         of macOS."""
-        if not self.macho or "St3__1" not in self.name:
+        if not self.macho or "St3__1" not in self.name or self.history is not None:
             return None
         return next((form for form in self.related if form.same_function), None)
 

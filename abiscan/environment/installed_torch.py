@@ -12,18 +12,18 @@ from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
-from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library
+from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library, torch_stem
 
 # In the order of lookup: the libraries with the most symbols first.
 _LOOKUP_ORDER = (
-    "libc10.so",
-    "libtorch_cpu.so",
-    "libtorch_python.so",
-    "libtorch_cuda.so",
-    "libc10_cuda.so",
-    "libtorch_hip.so",
-    "libc10_hip.so",
-    "libtorch.so",
+    "libc10",
+    "libtorch_cpu",
+    "libtorch_python",
+    "libtorch_cuda",
+    "libc10_cuda",
+    "libtorch_hip",
+    "libc10_hip",
+    "libtorch",
 )
 _ASSIGNMENT = r"(?m)^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)"
 _MAX_VERSION_FILE = 1 << 16
@@ -103,18 +103,18 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
     version = values.get("__version__") or "unknown"
     public, _, label = version.partition("+")
     cuda, hip = values.get("cuda"), values.get("hip") or values.get("rocm")
-    names = {os.path.basename(path) for path in libraries}
+    names = set(map(torch_stem, libraries))
     if label and not label.startswith("git"):
         variant = label
-    elif hip or "libtorch_hip.so" in names:
+    elif hip or "libtorch_hip" in names:
         variant = f"rocm{hip}" if hip else "rocm"
-    elif cuda or "libtorch_cuda.so" in names:
+    elif cuda or "libtorch_cuda" in names:
         variant = "cu" + cuda.replace(".", "") if cuda else "cuda"
-    elif "libtorch_xpu.so" in names:
+    elif "libtorch_xpu" in names:
         variant = "xpu"
     else:
         variant = "cpu"
-    c10 = next((p for p in libraries if os.path.basename(p) == "libc10.so"), libraries[0])
+    c10 = next((p for p in libraries if torch_stem(p) == "libc10"), libraries[0])
     return InstalledTorch(
         root=root,
         library_dir=library_dir,
@@ -141,7 +141,8 @@ def _own_libraries(
     except OSError:
         return ()
     own = [n for n in names if is_own(n)]
-    own.sort(key=lambda n: (_LOOKUP_ORDER.index(n) if n in _LOOKUP_ORDER else len(_LOOKUP_ORDER), n))
+    rank = {stem: at for at, stem in enumerate(_LOOKUP_ORDER)}
+    own.sort(key=lambda n: (rank.get(torch_stem(n) or "", len(rank)), n))
     return tuple(os.path.join(directory, n) for n in own)
 
 
@@ -151,9 +152,9 @@ def _locate_libraries(
     """torch/lib; for distributions that split it (conda-forge's libtorch), the lib folder of the environment."""
     directory = os.path.join(root, "lib")
     libraries = _own_libraries(directory, files)
-    if environment is not None and not any(os.path.basename(p) == "libtorch_cpu.so" for p in libraries):
+    if environment is not None and not any(torch_stem(p) == "libtorch_cpu" for p in libraries):
         shared = _own_libraries(os.path.join(environment.prefix, "lib"), files, is_torch_library)
-        if any(os.path.basename(p) == "libtorch_cpu.so" for p in shared):
+        if any(torch_stem(p) == "libtorch_cpu" for p in shared):
             have = {os.path.basename(p) for p in shared}
             extra = tuple(p for p in libraries if os.path.basename(p) not in have)
             return os.path.join(environment.prefix, "lib"), shared + extra
@@ -179,7 +180,7 @@ def _version_values(root: str, files: FileSystem) -> dict[str, str | None]:
 
 def _extension(root: str, environment: PythonEnvironment | None, files: FileSystem) -> str | None:
     try:
-        names = sorted(n for n in files.names(root) if n.startswith("_C.") and n.endswith(".so"))
+        names = sorted(n for n in files.names(root) if n.startswith("_C.") and n.endswith((".so", ".pyd")))
     except OSError:
         return None
     if environment is not None:
@@ -194,7 +195,7 @@ _STRING_PROBES = ("_ZN3c106detail14torchCheckFail", "_ZN3c105ErrorC1E", "_ZN3c10
 
 def _string_abi(libraries: Iterable[str], files: FileSystem) -> bool | None:
     for path in libraries:
-        if os.path.basename(path) not in ("libc10.so", "libtorch_cpu.so"):
+        if torch_stem(path) not in ("libc10", "libtorch_cpu"):
             continue
         try:
             library = open_binary(files.host(path), path)

@@ -8,6 +8,7 @@ same key, so that a file of one platform never meets a build of another.
 from __future__ import annotations
 
 import enum
+import sys
 
 from msgspec import Struct
 
@@ -18,6 +19,11 @@ class OperatingSystem(enum.StrEnum):
     LINUX = "linux"
     WINDOWS = "windows"
     MACOS = "macos"
+
+    @property
+    def shown(self) -> str:
+        """For a person: `Linux`, `Windows`, `macOS`."""
+        return "macOS" if self is OperatingSystem.MACOS else self.value.capitalize()
 
 
 class Platform(Struct, frozen=True):
@@ -84,3 +90,15 @@ def file_key(library: str) -> str:
     there."""
     base = library.replace("\\", "/").rpartition("/")[2]
     return base.lower() if base[-4:].lower() in (".dll", ".pyd") else base
+
+
+def own_key() -> str:
+    """The key of the platform of this machine."""
+    import platform
+
+    system = {"win32": OperatingSystem.WINDOWS, "darwin": OperatingSystem.MACOS}.get(sys.platform)
+    machine = platform.machine()
+    if system is None:
+        return machine
+    found = (each.key for each in _OTHERS.values() if each.system is system and each.python_machine == machine)
+    return next(found, key_of(system, machine))

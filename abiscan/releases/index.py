@@ -28,6 +28,7 @@ EARLIER = data_file("earlier_releases.idx")
 are asked where an answer depends on them, and no file is judged on them unless one of them is named."""
 OTHER_SYSTEMS = {
     OperatingSystem.WINDOWS: data_file("releases-windows.idx"),
+    OperatingSystem.MACOS: data_file("releases-macos.idx"),
 }
 """The builds for the other systems, each file opened when the first file of its system is read."""
 SUFFIX = ".idx"

@@ -1,5 +1,5 @@
 """Resolution on a release of files that name the library of each import. tests/fixtures/build.py says what they import;
-`llvm-readobj --coff-exports` of torch's wheels which release exports it."""
+`llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` of torch's wheels which release exports it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ INDEX = open_index()
 OF_2_8 = "?toScalarType@TypeMeta@caffe2@@QEBA?AW4ScalarType@c10@@XZ"
 
 
-def python(minor: int) -> tuple[PythonExports, ...]:
-    found = python_exports(PythonVersion(3, minor), OperatingSystem.WINDOWS)
+def python(minor: int, system: OperatingSystem = OperatingSystem.WINDOWS) -> tuple[PythonExports, ...]:
+    found = python_exports(PythonVersion(3, minor), system)
     assert found is not None
     return (found,)
 
@@ -84,3 +84,25 @@ def test_no_build_decides_nothing(fixtures_dir: Path) -> None:
     resolution = resolve_by_library(open_binary(fixtures_dir / "windows/demo/_C.cp311-win_amd64.pyd"), {}, None, ())
     found = statuses(resolution)
     assert found[OF_2_8] == found["??1SymInt@c10@@QEAA@XZ"] == (Status.UNDECIDED, None)
+
+
+@pytest.mark.parametrize(
+    ("torch", "status"), [("2.3.1", Status.MISSING), ("2.4.0", Status.RESOLVED), ("2.15.0", Status.RESOLVED)]
+)
+def test_the_two_level_namespace_of_macos(fixtures_dir: Path, torch: str, status: Status) -> None:
+    exports = ReleasedExports(INDEX, INDEX.resolve(torch, "macosx_arm64"))
+    file = open_binary(fixtures_dir / "macos/_C.cpython-311-darwin.so")
+    resolution = resolve_by_library(file, {}, exports, python(11, OperatingSystem.MACOS))
+    found = statuses(resolution)
+    assert found["_ZNK3c105Error4whatEv"][0] is status
+    assert found["_ZN3c106detail14torchCheckFailEPKcS2_jS2_"] == (Status.RESOLVED, "libc10.dylib")
+    # In libc10.dylib, and asked of libtorch_cpu.dylib.
+    assert found["_ZN3c106SymInt19promote_to_negativeEv"] == (Status.UNREACHABLE, "libc10.dylib")
+    # Looked up in all libraries.
+    assert found["_ZN2at3mps14getMPSProfilerEv"] == (Status.RESOLVED, "libtorch_cpu.dylib")
+    assert found["PyList_New"] == (Status.RESOLVED, "python")
+    assert found["_Py_NoSuchName"] == (Status.MISSING, None)
+    assert found["weak_one"] == (Status.WEAK, None)
+    assert found["malloc"] == (Status.RESOLVED, "libSystem.B.dylib")
+    assert found["unknown"] == found["help"] == (Status.UNDECIDED, None)
+    assert resolution.missing_libraries == ("@loader_path/.dylibs/libhelp.dylib",)

@@ -34,6 +34,16 @@ def test_windows_has_every_release_since_1_13() -> None:
     assert {build.variant for build in index.builds("win_amd64")} == {"cpu"}
 
 
+def test_macos_has_the_wheels_of_the_package_index() -> None:
+    index = open_index()
+    linux = list(dict.fromkeys(build.torch for build in index.builds("x86_64")))
+    assert [build.torch for build in index.builds("macosx_arm64")] == linux
+    # The last release for x86-64 is 2.2.2.
+    intel = [build.torch for build in index.builds("macosx_x86_64")]
+    assert intel == linux[: len(intel)]
+    assert intel[-1] == "2.2.2"
+
+
 @pytest.mark.parametrize(
     ("name", "first", "library"),
     [

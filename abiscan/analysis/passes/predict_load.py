@@ -5,12 +5,16 @@ from __future__ import annotations
 from abiscan.analysis.file_record import FileRecord
 from abiscan.loader.file_problem import first_problem
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction
+from abiscan.model.platforms import OperatingSystem, system_of
 
 
 def predict_load(record: FileRecord) -> None:
     """Predict the loader; of a wheel's member, as if the wheel were installed in the environment."""
     torch, binary = record.torch, record.binary
-    if torch is None or not torch.installed:
+    system = system_of(binary.machine)
+    if system is not OperatingSystem.LINUX:
+        record.loader = LoaderPrediction(None, undecided=f"the loader of {system.shown} is not predicted")
+    elif torch is None or not torch.installed:
         reason = "the target torch is not installed in an environment here"
         record.loader = LoaderPrediction(None, undecided=reason)
     else:

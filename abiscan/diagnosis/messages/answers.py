@@ -161,9 +161,10 @@ def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, mis
 
 
 def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
-    knowledge, file = question.knowledge, question.referring_file(found.needed_by)
+    file = question.referring_file(found.needed_by)
     macos = found.macos or file.path.endswith(".dylib") or "darwin" in file.path
-    spelled = spelling.read(found.text, knowledge, macos=macos, cut_off=found.cut_off)
+    knowledge, exact = _of_its_platform(found, question.knowledge, macos=macos)
+    spelled = exact or spelling.read(found.text, knowledge, macos=macos, cut_off=found.cut_off)
     if spelled is None:
         return None
     name = spelled.names[0]
@@ -212,6 +213,31 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         notes=tuple(notes),
         near=near,
     )
+
+
+def _of_its_platform(
+    found: SymbolSubject, knowledge: Knowledge, *, macos: bool
+) -> tuple[Knowledge, spelling.Spelled | None]:
+    """The builds for the platform of a name that Windows or macOS prints, if one of them exports it, and the name as it
+    is there; else the given ones, to which the name is translated."""
+    name = found.text.strip().strip("'\"`").removeprefix("__imp_")
+    kind = classify(name)
+    machines: tuple[str, ...] = ()
+    note = ""
+    if kind is NameKind.MSVC:
+        machines, note = ("win_amd64",), "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
+    elif kind is NameKind.MACHO or macos:
+        machines = ("macosx_arm64", "macosx_x86_64")
+        if not name.startswith("_Z"):
+            name = name.removeprefix("_")
+            note = f"A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: {name}"
+    for machine in machines if knowledge.releases is not None else ():
+        of_platform = knowledge.of_platform(machine)
+        assert of_platform.releases is not None
+        if of_platform.releases.history(name, machine) is not None:
+            is_macos = machine.startswith("macosx")
+            return of_platform, spelling.Spelled(found.text, (name,), notes=(note,) if note else (), macos=is_macos)
+    return knowledge, None
 
 
 def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
