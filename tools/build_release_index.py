@@ -31,9 +31,9 @@ from packaging.version import Version
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.model.platforms import OperatingSystem, system_of
+from abiscan.model.platforms import OperatingSystem
 from abiscan.releases.add import PLATFORMS, PYTHONS, download
-from abiscan.releases.index import EARLIER, OTHER_SYSTEMS, SHIPPED
+from abiscan.releases.index import EARLIER, EARLIER_OTHER_SYSTEMS, OTHER_SYSTEMS, SHIPPED
 from abiscan.releases.read_build import (
     RawBuild,
     RawLibrary,
@@ -52,7 +52,6 @@ MACHINES = {
     OperatingSystem.WINDOWS: ("win_amd64",),
     OperatingSystem.MACOS: ("macosx_arm64", "macosx_x86_64"),
 }
-# A release for Windows or macOS is in one file, from here on.
 ORDER = tuple(machine for machines in MACHINES.values() for machine in machines)
 
 
@@ -134,8 +133,7 @@ def released(machine: str) -> list[str]:
             raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
         versions |= {Version(text.strip()) for text in found[1].split(",")}
     # A local label (2.13.0+cpu) is a variant that the package index does not have: pip is set up to look elsewhere too.
-    first = OLDEST if system_of(machine) is OperatingSystem.LINUX else FIRST
-    return [str(v) for v in sorted(versions) if v >= first and not v.is_prerelease and v.local is None]
+    return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease and v.local is None]
 
 
 def fetch(version: str, machine: str, cache: Path) -> bool:
@@ -176,7 +174,7 @@ def made_of(raw: RawBuild) -> BuildExports:
 
 
 def is_earlier(item: BuildExports) -> bool:
-    return Version(item.build.torch) < FIRST and system_of(item.build.machine) is OperatingSystem.LINUX
+    return Version(item.build.torch) < FIRST
 
 
 def read_files(files: list[Path]) -> list[BuildExports]:
@@ -216,14 +214,13 @@ def main() -> int:
     parser.add_argument("--refetch", action="store_true", help="fetch even what the cache has")
     parser.add_argument("--fetch-only", action="store_true", help="fill the cache, leave the file alone")
     parser.add_argument("--output", type=Path, help="the file of 1.13.0 and later")
-    parser.add_argument("--output-earlier", type=Path, default=Path(EARLIER), help="the file of those before")
+    parser.add_argument("--output-earlier", type=Path, help="the file of those before")
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
     machines = MACHINES[options.system]
     options.output = options.output or Path(OTHER_SYSTEMS.get(options.system, SHIPPED))
-    files = [options.output]
-    if options.system is OperatingSystem.LINUX:
-        files.append(options.output_earlier)
+    options.output_earlier = options.output_earlier or Path(EARLIER_OTHER_SYSTEMS.get(options.system, EARLIER))
+    files = [options.output, options.output_earlier]
     if options.check and not options.only:
         return 1 if check(files, in_cache(options.cache, machines)) else 0
 
@@ -250,9 +247,8 @@ def main() -> int:
         earlier = in_order([item for item in builds if is_earlier(item)])
         later = in_order([item for item in builds if not is_earlier(item)])
         write_index(options.output, later)
-        if options.system is OperatingSystem.LINUX:
-            write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
-        for file, written in zip(files, (later, earlier), strict=False):
+        write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
+        for file, written in zip(files, (later, earlier), strict=True):
             say(f"{file}: {len(written)} builds, {file.stat().st_size} bytes")
     return 0
 

@@ -31,6 +31,11 @@ OTHER_SYSTEMS = {
     OperatingSystem.MACOS: data_file("releases-macos.idx"),
 }
 """The builds for the other systems, each file opened when the first file of its system is read."""
+EARLIER_OTHER_SYSTEMS = {
+    OperatingSystem.WINDOWS: data_file("earlier_releases-windows.idx"),
+    OperatingSystem.MACOS: data_file("earlier_releases-macos.idx"),
+}
+"""The releases before those of `OTHER_SYSTEMS`."""
 SUFFIX = ".idx"
 
 
@@ -43,12 +48,14 @@ class ReleaseIndex:
     """
 
     def __init__(
-        self, tables: Sequence[ReleaseTable], other_systems: Mapping[OperatingSystem, str] = MappingProxyType({})
+        self,
+        tables: Sequence[ReleaseTable],
+        other_systems: Mapping[OperatingSystem, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Make it of files.
 
         Args:
-            other_systems: the shipped file of each other system.
+            other_systems: the shipped files of each other system.
         """
         self.tables = tuple(tables)
         self._other_systems = other_systems
@@ -70,13 +77,13 @@ class ReleaseIndex:
         found = self._tables.get(system)
         if found is None:
             own = tuple(table for table in self.tables if any(build.user for build in table.builds))
-            shipped = self._other_systems.get(system)
-            found = self._tables[system] = own if shipped is None else (ReleaseTable(shipped), *own)
+            shipped = tuple(map(ReleaseTable, self._other_systems.get(system, ())))
+            found = self._tables[system] = (*shipped, *own)
         return found
 
     def for_every_system(self) -> ReleaseIndex:
         """The same with the builds of all systems in `builds()`."""
-        shipped = tuple(map(ReleaseTable, self._other_systems.values()))
+        shipped = (ReleaseTable(file) for files in self._other_systems.values() for file in files)
         return ReleaseIndex((*self.tables, *shipped), self._other_systems)
 
     # --- builds -------------------------------------------------------------------------------------------------
@@ -312,7 +319,8 @@ def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
         path = os.fspath(given)
         files += [path] if os.path.isfile(path) else HERE.matching(path, f"*{SUFFIX}")
     shipped = [ReleaseTable(SHIPPED), *([ReleaseTable(EARLIER)] if earlier else ())]
-    return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)], OTHER_SYSTEMS)
+    other_systems = {system: _files_of(system, earlier=earlier) for system in OTHER_SYSTEMS}
+    return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)], other_systems)
 
 
 def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
@@ -322,7 +330,12 @@ def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
         UnreadableFile: as `open_index`.
     """
     shipped, *users = index.tables
-    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users], OTHER_SYSTEMS)
+    other_systems = {system: _files_of(system, earlier=True) for system in OTHER_SYSTEMS}
+    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users], other_systems)
+
+
+def _files_of(system: OperatingSystem, *, earlier: bool) -> tuple[str, ...]:
+    return (OTHER_SYSTEMS[system], *([EARLIER_OTHER_SYSTEMS[system]] if earlier else ()))
 
 
 def _listed(builds: tuple[Build, ...]) -> str:

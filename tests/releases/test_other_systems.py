@@ -7,14 +7,14 @@ import pytest
 from abiscan.errors import UnknownBuild
 from abiscan.model.platforms import OperatingSystem
 from abiscan.releases import ReleaseIndex, open_index
-from abiscan.releases.index import OTHER_SYSTEMS
+from abiscan.releases.index import EARLIER_OTHER_SYSTEMS, OTHER_SYSTEMS, with_earlier
 from abiscan.releases.table import ReleaseTable
 
 SYSTEMS = sorted(OTHER_SYSTEMS)
 
 
 def test_a_question_about_linux_opens_no_other_file() -> None:
-    index = ReleaseIndex(open_index().tables, dict.fromkeys(OTHER_SYSTEMS, "/no/such/file"))
+    index = ReleaseIndex(open_index().tables, dict.fromkeys(OTHER_SYSTEMS, ("/no/such/file",)))
     assert index.builds("x86_64")
     assert index.builds()
     assert index.resolve("2.8.0", "aarch64").machine == "aarch64"
@@ -23,8 +23,9 @@ def test_a_question_about_linux_opens_no_other_file() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_files_are_undamaged(system: OperatingSystem) -> None:
-    table = ReleaseTable(OTHER_SYSTEMS[system])
-    assert table.verify() == table.statistics["names"]
+    for file in (OTHER_SYSTEMS[system], EARLIER_OTHER_SYSTEMS[system]):
+        table = ReleaseTable(file)
+        assert table.verify() == table.statistics["names"]
 
 
 def test_windows_has_every_release_since_1_13() -> None:
@@ -32,6 +33,13 @@ def test_windows_has_every_release_since_1_13() -> None:
     linux = dict.fromkeys(build.torch for build in index.builds("x86_64"))
     assert list(dict.fromkeys(build.torch for build in index.builds("win_amd64"))) == list(linux)
     assert {build.variant for build in index.builds("win_amd64")} == {"cpu"}
+
+
+def test_the_earlier_releases_of_a_system_are_asked_with_those_of_linux() -> None:
+    index = open_index()
+    for machine, first in (("win_amd64", "1.7.1"), ("macosx_arm64", "1.9.0"), ("macosx_x86_64", "1.7.0")):
+        assert index.builds(machine)[0].torch == "1.13.0"
+        assert with_earlier(index).builds(machine)[0].torch == first
 
 
 def test_macos_has_the_wheels_of_the_package_index() -> None:

@@ -14,7 +14,8 @@ from abiscan.diagnosis.release_position import Position
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.model.platforms import OperatingSystem, system_of
+from abiscan.ownership.torch_names import is_torch_library, torch_stem
 from abiscan.releases.build import loaded_globally
 
 _PYTHON_LIBRARY = "libtorch_python"
@@ -54,7 +55,11 @@ def causes(missing: MissingName) -> Candidates:
         return
     if missing.knowledge.exact and missing.target_library is None and missing.reference.provider is None:
         return
-    python_only = library.startswith(_PYTHON_LIBRARY)
+    is_linux = system_of(missing.knowledge.machine) is OperatingSystem.LINUX
+    if missing.reference.status is Status.UNREACHABLE and not is_linux:
+        yield _moved(missing, library)
+        return
+    python_only = torch_stem(library) == _PYTHON_LIBRARY
     # Where the index knows no older torch, a name that every known release exports was most likely there before.
     always = len(missing.exported_in or ()) == 1 and missing.in_oldest_known and missing.in_newest_known
     if missing.reference.status is Status.UNREACHABLE or (
@@ -75,7 +80,7 @@ def causes(missing: MissingName) -> Candidates:
     else:
         base = 0.25
     if missing.macho:
-        # What Linux's builds export says little of macOS's.
+        # dyld names a library in most of its messages: few are of a file that does not link it.
         base -= 0.15
     if missing.target is not None and _may_be_global(missing):
         # What is loaded is in the scope of everybody there.
@@ -140,6 +145,15 @@ def _exported_before_index(missing: MissingName) -> Candidate:
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 
+def _moved(missing: MissingName, library: str) -> Candidate:
+    """A file that names the library of each symbol asks another one for it: it was linked with another torch."""
+    evidence = (
+        f"{missing.target_label} exports {missing.shown} in {library}; the file asks another library for it.",
+        "Windows and macOS look a symbol up in the library that the file names only.",
+    )
+    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, evidence, fixes.rebuild(missing))
+
+
 def _exported(missing: MissingName, library: str) -> str:
     if missing.target is None and missing.exported_in:
         return f"If your torch is one of {missing.exported_in.text()}, it exports {missing.shown} in {library}."
@@ -198,7 +212,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.85
     elif missing.reference.link_time:
         score = max(score, 0.64)
-    stem = fixes.word(library.removeprefix("lib").split(".so")[0].removesuffix(".dylib"), "NAME")
+    stem = fixes.word((torch_stem(library) or library).removeprefix("lib"), "NAME")
     flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.reference.msvc else f"-l{stem} with -L for torch/lib"
     fix = f"Link it: {flags} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)

@@ -224,7 +224,7 @@ def _of_its_platform(
     kind = classify(name)
     machines: tuple[str, ...] = ()
     note = ""
-    if kind is NameKind.MSVC:
+    if kind is NameKind.MSVC and knowledge.target is not None:
         machines, note = ("win_amd64",), "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
     elif kind is NameKind.MACHO or macos:
         machines = ("macosx_arm64", "macosx_x86_64")
@@ -236,7 +236,8 @@ def _of_its_platform(
         assert of_platform.releases is not None
         if of_platform.releases.history(name, machine) is not None:
             is_macos = machine.startswith("macosx")
-            return of_platform, spelling.Spelled(found.text, (name,), notes=(note,) if note else (), macos=is_macos)
+            spelled = f"_{name}" if kind is NameKind.MACHO else name
+            return of_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
     return knowledge, None
 
 
