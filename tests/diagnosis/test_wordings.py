@@ -319,7 +319,7 @@ WORDINGS = {
         ),
         ("ImportError: DLL load failed: The operating system cannot run %1.", _NEWER),
         ("ImportError: DLL load failed", _MISSING),
-        ('LdrpProcessWork - ERROR: Unable to load DLL: "cublas64_11.dll", Parent Module: "C:\\x.dll"', CauseId.CUDA_LIBRARY_MISMATCH),
+        ('LdrpProcessWork - ERROR: Unable to load DLL: "cublas64_11.dll", Parent Module: "C:\\x.dll"', _CUDA),
     ),
     "a processor that is older than the code (SIGILL, signal(7))": (
         (">>> import torch\nIllegal instruction (core dumped)", _UNUSABLE),
