@@ -33,6 +33,9 @@ OF_A_CPU_BUILD = (
     "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
     "{shown} is named like the symbols of torch's {gpu} builds.",
     "{shown} is exported by {library}, which only {gpu} builds of torch have.",
+    # A CUDA build loads the libraries that export the names.
+    "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one may not.",
+    "Of the releases that are known ({counted} {first_of} - {last_of}), {counted_too} {spans_of} exports it.",
 )
 NOT_SHOWN = {
     "a torch before the index": (
