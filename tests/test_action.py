@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
+# Files that services parse; PyYAML is their oracle.
+YAML = ("action.yml", ".pre-commit-hooks.yaml", ".pre-commit-config.yaml", "mkdocs.yml", "CITATION.cff")
 FIXTURES = ROOT / "tests" / "fixtures"
 
 
@@ -124,3 +127,8 @@ def test_the_documentation_names_real_inputs_and_options() -> None:
     ).stdout
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--no-deps", "--exclude"}:
         assert option in shown, option
+
+
+@pytest.mark.parametrize("name", YAML)
+def test_the_files_that_services_read_are_yaml(name: str) -> None:
+    assert isinstance(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), dict | list)

@@ -62,7 +62,11 @@ def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: 
     if missing is not None:
         raise UsageError(f"{missing}: no such file or directory")
     from abiscan.source.rewrites.rewrite_tree import rewrite_tree
+    from abiscan.source.source_tree import is_source
 
+    other = next((path for path in paths if not os.path.isdir(path) and not is_source(path)), None)
+    if other is not None:
+        raise UsageError(f"{other}: not a source file; pass C++, CUDA or HIP sources, or a directory of them")
     found: list[Rewritten] = []
     errors: list[str] = []
     there: list[str] = []
@@ -70,11 +74,11 @@ def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: 
         found += rewrite_tree(Path(path), wanted, errors, there)
     found = list({each.path: each for each in found}.values())
     changed = [each for each in found if each.changes]
+    if apply:
+        _write(changed, force=force)
     folder = _folder_of_diff(paths)
     for each in changed:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
-    if apply:
-        _write(changed, force=force)
     for stub in dict.fromkeys(there):
         click.echo(f"abiscan: {safe(stub)}: exists; not overwritten", err=True)
     _tell(found, changed, errors, applied=apply)

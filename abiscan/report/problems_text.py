@@ -83,7 +83,8 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
     """A section for each rule of `finding_lines`."""
     refusal = refusal_of(artifact)  # the first line is its message
     standing = [f for f in artifact.standing if f is not refusal and not of_wheel(f)]
-    shown = sorted(standing, key=lambda f: f.severity.rank)
+    # First what the user asked to be checked.
+    shown = sorted(standing, key=lambda f: (not f.rule.startswith("require-"), f.severity.rank))
     explained = {s for group in artifact.causes for s in group.symbols}
     if not style.verbose:
         shown = [

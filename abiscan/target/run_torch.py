@@ -73,8 +73,11 @@ def find_run_torch(
             raise UnknownBuild(f"{where}: pass --python ENVIRONMENT, or a release (--torch 2.6.0)")
         if spec == "declared":
             return _released(index().newest(machine), environment, None)
-        note = f"{where}: checked against the newest known build; pass --torch to choose"
-        return _released(index().newest(machine), environment, note)
+        newest = index().newest(machine)
+        note = (
+            f"{where}: checked against torch {newest.torch}+{newest.variant}, the newest known; pass --torch to choose"
+        )
+        return _released(newest, environment, note)
     assert spec is not None
     if files.exists(spec) or os.sep in spec or spec.endswith(".whl"):
         if read_archive is not None and files.is_file(spec):

@@ -144,7 +144,7 @@ def test_registration_is_a_new_file(tmp_path: Path) -> None:
     [
         (("absent.cpp",), b"no such file"),
         (("--select", "removed-macro", "."), b"did you mean removed-macros?"),
-        (("--select", "thc-api", "."), b"has no mechanical rewrite"),
+        (("--select", "unstable-abi", "."), b"has no mechanical rewrite"),
     ],
 )
 def test_usage(tmp_path: Path, args: tuple[str, ...], said: bytes) -> None:
