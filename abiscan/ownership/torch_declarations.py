@@ -8,7 +8,6 @@ that the table lacks is declared by every release or by none.
 from __future__ import annotations
 
 import functools
-import re
 import zlib
 from bisect import bisect_right
 
@@ -57,13 +56,20 @@ class Declarations:
             if masks == "=":
                 self._lines[scope] = self._lines[names]
             else:
-                self._lines.setdefault(scope, []).append((masks, f" {names} "))
-        self._changing: dict[str, bool] = {}
+                self._lines.setdefault(scope, []).append((masks, names))
+        self._names: dict[str, dict[str, str]] = {}
 
     def _masks(self, scope: str, name: str) -> str | None:
         """The releases that declare a name and those that deprecate it, as `_mask` reads them, `;` between."""
-        wanted = f" {name} "
-        return next((masks for masks, names in self._lines.get(scope, ()) if wanted in names), None)
+        if scope not in self._names:
+            # The first line that has a name counts.
+            lines = reversed(self._lines.get(scope, ()))
+            self._names[scope] = {each: masks for masks, names in lines for each in names.split()}
+        return self._names[scope].get(name)
+
+    @functools.cached_property
+    def _changing(self) -> frozenset[str]:
+        return frozenset(self._text.split())
 
     def absence(self, scope: str, name: str, release: str) -> Absence | None:
         """Why the headers of a release lack a name.
@@ -106,9 +112,7 @@ class Declarations:
 
     def is_changing(self, name: str) -> bool:
         """Whether some release lacks a name in some namespace or class."""
-        if name not in self._changing:
-            self._changing[name] = re.search(rf"[\t ]{re.escape(name)}[ \n]", self._text, re.ASCII) is not None
-        return self._changing[name]
+        return name in self._changing
 
     def _index(self, release: str) -> int | None:
         at = bisect_right(self._order, order(release) or ()) - 1

@@ -50,6 +50,9 @@ class RemovedNames:
         self._release = release
         self._found: Tokens = code.every_token.without_strings()
         self._types = ObjectTypes(code, others)
+        # Namespace -> files that open it; (file, name) -> whether it may declare the name.
+        self._openings: dict[str, list[Code]] = {}
+        self._declaring: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def _declared(self) -> Declarations:
@@ -162,10 +165,19 @@ class RemovedNames:
     def _is_own(self, scope: str, name: str) -> bool:
         """Whether the file or one that it includes may declare a name in a namespace of torch's."""
         root = scope.partition("::")[0]
-        opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{re.escape(root)}\b", re.ASCII)
-        return any(opens.search(each.text) and self._declares(each, name) for each in self._unit)
+        if root not in self._openings:
+            opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{re.escape(root)}\b", re.ASCII)
+            self._openings[root] = [each for each in self._unit if opens.search(each.text)]
+        return any(self._declares(each, name) for each in self._openings[root])
 
     def _declares(self, code: Code, name: str) -> bool:
+        # Asked once for each name: places of a name times places of a name would be its square.
+        key = (code.path, name)
+        if key not in self._declaring:
+            self._declaring[key] = self._may_declare(code, name)
+        return self._declaring[key]
+
+    def _may_declare(self, code: Code, name: str) -> bool:
         """Whether a name stands where a declaration of it may."""
         for at in code.places_of(name):
             found = code.tokens

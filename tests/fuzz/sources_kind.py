@@ -30,6 +30,21 @@ _FLOODS = (
     *('m.def("f%d", &f%d);\n', "torch::Tensor f%d(torch::Tensor a);\n", "template <typename T%d> ", "auto t = t;\n"),
     *('R"x(', ')x"', "\\\n", '"', "'", "//\\\n", "/*", "((((", "))))", "[[[[", "{{{{", "}}}}", "\u00e9", "1'0", "#"),
     *("AT_DISPATCH_ALL_TYPES(t%d.type(), [] {});\n", "namespace n%d {", "class Tensor%d {};\n", "x = ", "-a", "[a,"),
+    *(
+        "t.m%d(a);\n",
+        "at::f%d(t);\n",
+        "at::native::n%d::f(t);\n",
+        "AT_M%d(t)\n",
+        "#include <ATen/h%d.h>\n",
+        "using at::f%d;\n",
+    ),
+    *(
+        "namespace at::",
+        "namespace at { int f%d; }\n",
+        "at::empty(t%d);\n",
+        "#if TORCH_VERSION_MAJOR > %d\n",
+        "a->sizes(%d);",
+    ),
 )
 
 

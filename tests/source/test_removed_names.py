@@ -3,12 +3,14 @@ list and takes the second."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from abiscan.ownership.torch_declarations import HEADERS, MACROS, declarations
 from abiscan.ownership.torch_successors import successors
 from abiscan.rules import load_rules
-from abiscan.source import FileSet, NoOthers, SourceRules
+from abiscan.source import FileSet, NoOthers, SourceRules, look_at_source
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
 
@@ -105,3 +107,16 @@ def test_successors_are_declared_and_what_they_replace_is_not() -> None:
         scope, _, base = row.use.rpartition("::")
         for each in (HEADERS, row.header), (HEADERS if "/" in row.use else scope, row.use if "/" in row.use else base):
             assert table.absence(*each, newest) is None, row
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["t.m%d(a);\n", "at::f%d(t);\n", "torch::Tensor f%d(torch::Tensor a);\n", "AT_M%d(t)\n", "#include <ATen/h%d.h>\n"],
+)
+def test_time_does_not_grow_with_the_table(unit: str) -> None:
+    """Names that no release has; each took a search of the whole table."""
+    text = "#include <torch/extension.h>\nat::Tensor t;\n" + "".join(unit.replace("%d", str(n)) for n in range(5000))
+    look_at_source("a.cpp", b"at::Tensor t; t.m(a);", "a.cpp")
+    before = time.process_time()
+    look_at_source("a.cpp", text.encode(), "a.cpp")
+    assert time.process_time() - before < 1
