@@ -110,6 +110,10 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} without a finding",) if silent else ()
     torch_build, told = _run_torch(ends[0].target if ends else None, own)
     told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
+    if len({artifact.machine for artifact in artifacts}) > 1:
+        from abiscan.analysis.platform_differences import platform_differences
+
+        told = (*told, *platform_differences(containers, artifacts))
     report = Report(
         version=__version__,
         torch_build=torch_build,
