@@ -185,6 +185,16 @@ class CxxName(Struct, frozen=True, eq=False):
         return f"{text} ({self.suffix})" if self.suffix else text
 
     @property
+    def declaration(self) -> str:
+        """The whole name with everything in its mangling: for Microsoft's the text of LLVM, with access, `virtual`,
+        `class` and `struct`; for others `display`."""
+        if not self.mangled.startswith("?"):
+            return self.display
+        from abiscan.mangling.microsoft_text import microsoft_text
+
+        return microsoft_text(self.mangled) or self.display
+
+    @property
     def template_args(self) -> tuple[str, ...] | None:
         """Template arguments of the name itself, packs expanded; None if it has none."""
         return self.in_style(RenderStyle.DISPLAY).args
@@ -379,10 +389,11 @@ def _build(mangled: str) -> CxxName:
 
 
 def _build_microsoft(mangled: str) -> CxxName:
-    from abiscan.mangling.parser.microsoft import may_be_large, read_microsoft
+    from abiscan.mangling.parser.microsoft import read_microsoft
+    from abiscan.mangling.parser.microsoft_codes import may_be_large_microsoft
 
     reading = read_microsoft(mangled.removeprefix("__imp_"))
-    text = written_once(reading.root) if may_be_large(mangled) else None
+    text = written_once(reading.root) if may_be_large_microsoft(mangled) else None
     return _name(mangled, reading.root, text, member=reading.member)
 
 

@@ -93,17 +93,15 @@ class Demangler:
 
     def _ask_microsoft(self, mangled: str) -> Demangled:
         """The text of a name of Microsoft's mangling, which LLVM's demangler reads; of one that our parser accepts."""
+        from abiscan.mangling.microsoft_text import microsoft_text
+        from abiscan.mangling.parser.microsoft_codes import may_be_large_microsoft
+
         none = Demangled(mangled, None, DemangledBy.NONE)
         name = mangled.removeprefix("__imp_")
-        if not _is_bounded(name):
+        if "\0" in name or (may_be_large_microsoft(name) and not _is_bounded(name)):
             return none
-        try:
-            import pycxxfilt
-
-            text: str | None = pycxxfilt.msvc_demangle(name)
-        except (ImportError, ValueError):
-            return none
-        return none if text is None or text == name else Demangled(mangled, text, DemangledBy.LLVM)
+        text = microsoft_text(name)
+        return none if text is None else Demangled(mangled, text, DemangledBy.LLVM)
 
     @functools.cached_property
     def _gnu(self) -> _Demangle | None:

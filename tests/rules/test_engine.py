@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from abiscan.mangling import parse
 from abiscan.model.facts import (
+    FileFormat,
     Import,
     SharedObject,
     SymbolBinding,
@@ -22,6 +23,7 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
 from abiscan.rules import (
     RuleSubject,
+    load_rules,
     rule,
     run,
     symbols_to_locate,
@@ -29,7 +31,7 @@ from abiscan.rules import (
 from abiscan.rules.element_types import type_code
 from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports
-from abiscan.rules.texts import ranges_text
+from abiscan.rules.texts import ranges_text, rewrite_symbols
 from abiscan.rules.validate import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS
 from abiscan.source import SourceRules, match_source
 
@@ -73,6 +75,11 @@ def found(identifier: str, about: RuleSubject) -> list[str]:
         ("_ZNK2at6Tensor14const_data_ptrIfEEPKT_v", False),  # another class
         ("_ZNK5myext10TensorBase14const_data_ptrIfEEPKT_v", False),  # another namespace
         ("_Z1fN2at10TensorBase14const_data_ptrE", False),  # a parameter's type
+        ("??$const_data_ptr@M@TensorBase@at@@QEBAPEBMXZ", True),
+        ("??$const_data_ptr@M$0A@@TensorBase@at@@QEBAPEBMXZ", True),
+        ("??$const_data_ptr@M@Tensor@at@@QEBAPEBMXZ", False),
+        ("?f@@YAXV?$const_data_ptr@M@TensorBase@at@@@Z", False),
+        ("??$const_data_ptr@", False),
         ("const_data_ptr", False),
         ("_ZNK2at10TensorBase14const_data_ptrI", False),  # no name at all
     ],
@@ -108,6 +115,37 @@ def test_clang_spelling_has_its_own_advice() -> None:
     assert "-fclang-abi-compat=17" not in finding.fix  # no release of these ranges exports that name either
     assert "`data_ptr<int64_t>()`" in finding.fix
     assert "no torch release from 1.13.0 to 2.15.0" in finding.message
+
+
+def test_rewrites_on_windows_have_the_names_of_its_mangling() -> None:
+    """Both spellings are names that torch_cpu.dll 2.8.0 exports (llvm-readobj --coff-exports)."""
+    about = subject(bound("??$const_data_ptr@_J@TensorBase@at@@QEBAPEB_JXZ"))
+    known = {
+        "??$data_ptr@_J@TensorBase@at@@QEBAPEA_JXZ": ReleaseRanges([("1.13.0", "2.15.0")]),
+        "??$mutable_data_ptr@_J@TensorBase@at@@QEBAPEA_JXZ": ReleaseRanges([("2.1.0", "2.15.0")]),
+    }
+    about = replace(about, facts=replace(about.facts, format=FileFormat.PE), exported_in=known.get)
+    (finding,) = run([rule("const-data-ptr")], about)
+    assert "const_data_ptr<int64_t>()" in finding.message
+    assert "`data_ptr<int64_t>()` (exported by every torch release from 1.13.0 to 2.15.0)" in finding.fix
+    assert "`mutable_data_ptr<int64_t>()` (exported by torch 2.1.0 - 2.15.0)" in finding.fix
+
+
+def test_every_rewrite_has_the_same_function_in_both_manglings() -> None:
+    checked = 0
+    for each in load_rules():
+        for rewrite in each.rewrites:
+            assert len(rewrite.symbols) == len(rewrite.windows_symbols)
+            for element in ("float", "int", "long long", "c10::Half"):
+                fields = {"type": element}
+                both = [
+                    rewrite_symbols(rewrite, fields, type_code(element, file_format), file_format)
+                    for file_format in (FileFormat.ELF, FileFormat.PE)
+                ]
+                names = [[parse(symbol) for symbol in symbols or ()] for symbols in both]
+                assert [name and name.canonical for name in names[0]] == [name and name.canonical for name in names[1]]
+                checked += 1
+    assert checked > 8
 
 
 @pytest.mark.parametrize(("torch", "option"), [("2.6.0", True), ("2.12.0", False), ("2.2.0", False)])

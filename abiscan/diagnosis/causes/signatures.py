@@ -69,7 +69,7 @@ def causes(missing: MissingName) -> Candidates:
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
-    theirs, mine = _apart(form.parsed.display, missing.reference.spelled_as or missing.cxx.display)
+    theirs, mine = _apart(form.parsed.declaration, missing.reference.spelled_as or missing.cxx.declaration)
     evidence = [f"{where} has {form.parsed.qualified} in another form: {theirs}; wanted is {mine}."]
     if missing.reference.spelled_as is None:
         evidence.append(f"What differs: {_marked(form)}.")

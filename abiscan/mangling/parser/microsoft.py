@@ -18,7 +18,7 @@ from msgspec import Struct
 from abiscan.mangling.parser.microsoft_codes import FUNCTIONS, VARIABLES, VIRTUAL_THUNKS
 from abiscan.mangling.parser.microsoft_scopes import MicrosoftScopes, Unscoped, joined
 from abiscan.mangling.parser.name_nodes import Encoding, Special
-from abiscan.mangling.parser.render import DEPTH_LIMIT, Ident, Node
+from abiscan.mangling.parser.render import Ident, Node
 from abiscan.mangling.parser.type_nodes import MemberPointer, Pointer, Qualified
 
 # Tables that a compiler makes for a class: code -> text before it.
@@ -199,12 +199,6 @@ class MicrosoftParser(MicrosoftScopes):
         self.member = member
         encoding = Encoding(name, ret, params, qualifiers)
         return Special("?thunk", _THUNK, encoding) if is_thunk else encoding
-
-
-def may_be_large(mangled: str) -> bool:
-    """Whether a name may stand for much more text than it has, or nest deeply, judged by its letters alone: a type of a
-    function, which ends with Z, may refer several times to the one before it."""
-    return len(mangled) >= DEPTH_LIMIT - 20 or mangled.count("Z") > 3
 
 
 def read_microsoft(mangled: str) -> MicrosoftReading:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from abiscan.mangling.parser.render import DEPTH_LIMIT
+
 # Behind `?`: operators by one letter. 0 and 1 are constructors and destructors, B conversions.
 OPERATORS: Final = {
     "2": "operator new",
@@ -133,3 +135,9 @@ FUNCTIONS: Final = {
 } | {"Y": ("", False), "Z": ("", False)}
 # Behind `$`: thunks of virtual bases.
 VIRTUAL_THUNKS: Final = {digit: f"{_ACCESS[int(digit) // 2]} virtual" for digit in "012345"}
+
+
+def may_be_large_microsoft(mangled: str) -> bool:
+    """Whether a name may stand for much more text than it has, or nest deeply, judged by its letters alone: a type of a
+    function, which ends with Z, may refer several times to the one before it."""
+    return len(mangled) >= DEPTH_LIMIT - 20 or mangled.count("Z") > 3

@@ -1,0 +1,147 @@
+"""What LLVM's tools, LIEF and pefile tell of the imports and exports of a file for Windows or macOS."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+# (library, name or `#ordinal`, delayed); (name, ordinal, forwarder).
+PeImport = tuple[str, str, bool]
+PeExport = tuple[str | None, int, str | None]
+
+
+# Bytes of a name from which on pefile may have cut it.
+_CUT = 200
+
+
+class PeTables(Struct, frozen=True):
+    """Imports and exports of a PE file."""
+
+    imports: frozenset[PeImport]
+    exports: frozenset[PeExport]
+
+
+class MachoTables(Struct, frozen=True):
+    """Imports and exports of a slice of a Mach-O file.
+
+    Attributes:
+        imports: (name, weak) of what is bound at once; lazy: names of what is bound lazily.
+        undefined: undefined symbols of the symbol table.
+        exports: (name, address; None for a re-export).
+    """
+
+    imports: frozenset[tuple[str, bool]]
+    lazy: frozenset[str]
+    undefined: frozenset[str]
+    exports: frozenset[tuple[str, int | None]]
+
+
+def _lines(*command: str | Path) -> list[str]:
+    # llvm-objdump fails on a file whose export trie is empty.
+    done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", check=False)
+    return done.stdout.splitlines()
+
+
+def pe_of_llvm(path: Path) -> PeTables:
+    """By llvm-readobj."""
+    imports: set[PeImport] = set()
+    exports: set[PeExport] = set()
+    library, delayed, fields = "", False, dict[str, str]()
+    for line in _lines("llvm-readobj-19", "--coff-imports", "--coff-exports", path):
+        key, _, value = line.strip().partition(":")
+        if key in ("Import {", "DelayImport {", "Export {"):
+            delayed = key[0] == "D" or (delayed and line[0] == " ")
+            fields = {}
+        elif key == "Symbol" and (found := re.fullmatch(r" (.*) \((\d+)\)", value)):
+            imports.add((library, found[1] or f"#{found[2]}", delayed))
+        elif key == "Name":
+            library = value.strip()
+            fields[key] = library
+        elif key in ("Ordinal", "ForwardedTo", "RVA"):
+            fields[key] = value.strip()
+        elif key == "}" and "Ordinal" in fields:
+            forwarder = fields.get("ForwardedTo")
+            if forwarder or int(fields.get("RVA", "0"), 16):
+                exports.add((fields.get("Name") or None, int(fields["Ordinal"]), forwarder))
+            fields = {}
+    return PeTables(frozenset(imports), frozenset(exports))
+
+
+def pe_of_lief(path: Path) -> PeTables:
+    """By LIEF."""
+    import lief
+
+    file: Any = lief.PE.parse(str(path))
+    imports = {
+        (library.name, f"#{entry.ordinal}" if entry.is_ordinal else entry.name, delayed)
+        for delayed, libraries in ((False, file.imports), (True, file.delay_imports))
+        for library in libraries
+        for entry in library.entries
+    }
+    exports: set[PeExport] = set()
+    for entry in file.get_export().entries if file.has_exports else ():
+        forward = entry.forward_information
+        forwarder = f"{forward.library}.{forward.function}" if entry.is_forwarded else None
+        if forwarder or entry.address:
+            exports.add((entry.name or None, entry.ordinal, forwarder))
+    return PeTables(frozenset(imports), frozenset(exports))
+
+
+def pe_names_of_pefile(path: Path) -> tuple[set[str], set[str]]:
+    """(imported, exported names) by pefile, as far as it reads them: it stops in long tables and cuts long names,
+    silently."""
+    import pefile
+
+    file: Any = pefile.PE(str(path), fast_load=True)
+    directories = [pefile.DIRECTORY_ENTRY[f"IMAGE_DIRECTORY_ENTRY_{name}"] for name in ("IMPORT", "EXPORT")]
+    file.parse_data_directories(directories)
+    imports = {
+        each.name.decode("utf-8", "surrogateescape")
+        for library in getattr(file, "DIRECTORY_ENTRY_IMPORT", ())
+        for each in library.imports
+        if each.name and not each.import_by_ordinal and len(each.name) < _CUT
+    }
+    table = getattr(file, "DIRECTORY_ENTRY_EXPORT", None)
+    names = [each.name for each in table.symbols] if table else []
+    return imports, {name.decode("utf-8", "surrogateescape") for name in names if name and len(name) < _CUT}
+
+
+def macho_of_llvm(path: Path, machine: str) -> MachoTables:
+    """By llvm-objdump and llvm-nm."""
+    tool = ("llvm-objdump-19", "--macho", f"--arch={machine}")
+    imports = set(_bound(_lines(*tool, "--bind", path))) | set(_chained(_lines(*tool, "--chained-fixups", path)))
+    lazy = {name for name, _ in _bound(_lines(*tool, "--lazy-bind", path))}
+    undefined = {
+        line.split()[-1]
+        for line in _lines("llvm-nm-19", "--undefined-only", "--just-symbol-name", f"--arch={machine}", path)
+        if line.strip() and not line.endswith(":")
+    }
+    exports: set[tuple[str, int | None]] = set()
+    for line in _lines(*tool, "--exports-trie", path):
+        if found := re.match(r"(0x[0-9A-Fa-f]+|\[re-export\])\s+(\S+)", line):
+            exports.add((found[2], None if found[1][0] == "[" else int(found[1], 16)))
+    return MachoTables(frozenset(imports), frozenset(lazy), frozenset(undefined), frozenset(exports))
+
+
+def _bound(lines: list[str]) -> Iterator[tuple[str, bool]]:
+    for line in lines:
+        words = line.split()
+        # Segment, section, address, and at the end the library and the symbol.
+        if len(words) >= 5 and words[2].startswith("0x"):
+            weak = words[-1] == "(weak_import)"
+            yield words[-2] if weak else words[-1], weak
+
+
+def _chained(lines: list[str]) -> Iterator[tuple[str, bool]]:
+    weak = False
+    for line in lines:
+        key, _, value = line.strip().partition(" = ")
+        if key == "weak_import":
+            weak = value == "1"
+        elif key == "name_offset":
+            yield value.partition("(")[2].removesuffix(")"), weak
