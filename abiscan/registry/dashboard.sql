@@ -2,59 +2,70 @@
 -- columns. Each table has those of its run and part beside its own.
 
 CREATE OR REPLACE VIEW runs AS
-SELECT id AS run, asked.torch AS torch, asked.abiscan AS abiscan, asked.index AS release_index, began, ended
+SELECT
+    id AS run,
+    coalesce("number", 0) AS "number",
+    asked.torch AS torch,
+    asked.abiscan AS abiscan,
+    asked.index AS release_index,
+    began,
+    ended
 FROM read_json(
     'run=*/run.json',
     columns = {
-        id: 'VARCHAR', asked: 'STRUCT(abiscan VARCHAR, "index" VARCHAR, torch VARCHAR)', began: 'VARCHAR', ended: 'VARCHAR'
+        id: 'VARCHAR',
+        asked: 'STRUCT(abiscan VARCHAR, "index" VARCHAR, torch VARCHAR)',
+        began: 'VARCHAR',
+        ended: 'VARCHAR',
+        "number": 'BIGINT'
     }
 );
 
 -- A wheel that was looked at again within a run counts with its newest rows.
 CREATE OR REPLACE VIEW wheels AS
 SELECT *
-FROM read_parquet('run=*/part=*/wheels.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/wheels.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 QUALIFY row_number() OVER (PARTITION BY run, path ORDER BY part DESC) = 1;
 
 CREATE OR REPLACE VIEW files AS
 SELECT *
-FROM read_parquet('run=*/part=*/files.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/files.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW imports AS
 SELECT *
-FROM read_parquet('run=*/part=*/imports.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/imports.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW findings AS
 SELECT *
-FROM read_parquet('run=*/part=*/findings.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/findings.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW causes AS
 SELECT *
-FROM read_parquet('run=*/part=*/causes.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/causes.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW compatibility AS
 SELECT *
-FROM read_parquet('run=*/part=*/compatibility.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/compatibility.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW readiness AS
 SELECT *
-FROM read_parquet('run=*/part=*/readiness.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/readiness.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW errors AS
 SELECT *
-FROM read_parquet('run=*/part=*/errors.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/errors.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
 SEMI JOIN wheels USING (run, part, path);
 
 -- The run that the views below are about: of those with tables the newest that came to its end, or the newest where
 -- none did.
 CREATE OR REPLACE VIEW shown AS
-SELECT run FROM runs SEMI JOIN wheels USING (run) ORDER BY ended IS NULL, began DESC, run DESC LIMIT 1;
+SELECT run FROM runs SEMI JOIN wheels USING (run) ORDER BY ended IS NULL, "number" DESC, began DESC, run DESC LIMIT 1;
 
 -- A package by its normal name (PEP 503); a wheel without metadata by its file's.
 CREATE OR REPLACE VIEW packages AS
@@ -82,7 +93,7 @@ SELECT
 FROM runs
 LEFT JOIN wheels USING (run)
 GROUP BY ALL
-ORDER BY began, run;
+ORDER BY "number", began, run;
 
 -- A release works for a wheel where one of its builds does; of a package the share of its wheels.
 CREATE OR REPLACE VIEW heat AS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -36,6 +37,7 @@ class RunInfo(Struct, frozen=True):
     Attributes:
         began, ended: UTC, ISO 8601; `ended` None where it was broken off or is under way.
         units: how many it has rows of, where it ended.
+        number: of the runs in its folder, from 1 on; says which is newer, as clocks jump.
     """
 
     id: str
@@ -43,6 +45,7 @@ class RunInfo(Struct, frozen=True):
     began: str
     ended: str | None = None
     units: int | None = None
+    number: int = 0
 
 
 def wheels_of(run_directory: str) -> dict[str, dict[str, Any]]:
@@ -89,7 +92,7 @@ def runs_of(directory: str) -> list[RunInfo]:
             raise UsageError(
                 f"{directory}: has tables of schema {run.asked.schema_version}, this abiscan knows {SCHEMA_VERSION}"
             )
-    return sorted(found, key=lambda run: (run.began, run.id))
+    return sorted(found, key=lambda run: (run.number, run.began, run.id))
 
 
 def runs_with_tables(directory: str) -> list[RunInfo]:
@@ -112,12 +115,31 @@ def runs_with_tables(directory: str) -> list[RunInfo]:
 
 
 def parts_of(run_directory: str) -> list[str]:
-    """The parts of a run, oldest first."""
+    """The parts of a run, oldest first, without those that were merged into another."""
+    parts = every_part(run_directory)
+    return [part for part in parts if not is_merged(part, parts)]
+
+
+def every_part(run_directory: str) -> list[str]:
+    """The parts of a run, oldest first, those too that were merged into another and not yet removed."""
     try:
         names = sorted(name for name in os.listdir(run_directory) if name.startswith("part="))
     except FileNotFoundError:
         return []
     return [os.path.join(run_directory, name) for name in names]
+
+
+def part_numbers(part: str) -> tuple[int, int]:
+    """The first and last number that a part stands for: `part=000001-000016` for those that were merged into it."""
+    first, _, last = part.rpartition("=")[2].partition("-")
+    return int(first), int(last or first)
+
+
+def is_merged(part: str, parts: Iterable[str]) -> bool:
+    """Whether the rows of a part are in a larger one."""
+    first, last = part_numbers(part)
+    ranges = [part_numbers(other) for other in parts if other != part and "-" in os.path.basename(other)]
+    return any(start <= first and last <= end for start, end in ranges)
 
 
 def check_tables(run_directory: str) -> None:

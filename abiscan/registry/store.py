@@ -2,7 +2,7 @@
 
     DIR/run=ID/run.json            what was asked, of what; written when the run begins and when it is through
     DIR/run=ID/part=N/TABLE.parquet  some hundred units each; a part is there whole or not at all
-    DIR/run=ID/journal             what is through and in no part yet; nobody reads it but the next run
+    DIR/run=ID/journal-N           what is through and in no part yet: it becomes part N; only the next run reads it
 
 A unit is in the journal as soon as it is through, so that a killed run loses what was under way and nothing else. A
 part is written beside and renamed, all of its tables at once.
@@ -21,7 +21,8 @@ import msgspec
 
 from abiscan.errors import UsageError
 from abiscan.registry.journal import Head, Record, framed, newest, records
-from abiscan.registry.run_folder import Asked, RunInfo, parts_of, runs_of
+from abiscan.registry.merge_parts import merge_parts, remove_merged
+from abiscan.registry.run_folder import Asked, RunInfo, part_numbers, parts_of, runs_of
 from abiscan.registry.table_files import rows_of, sync, write_tables
 
 # A part has at most so many units, and their outcomes at most so many bytes in the journal.
@@ -45,10 +46,12 @@ class Run:
         for name in os.listdir(directory):
             if name.startswith(".part="):
                 shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
+        remove_merged(directory)
         self.done: dict[str, str | None] = {}
         for part in parts_of(directory):
             rows = rows_of(os.path.join(part, "wheels.parquet"), "path", "identity")
             self.done.update((row["path"], row["identity"]) for row in rows)
+        self._number = max((part_numbers(part)[1] for part in parts_of(directory)), default=0) + 1
         self._waiting = self._journal_bytes = 0
         self._journal = self._open_journal()
         self._write_info(info)
@@ -86,21 +89,24 @@ class Run:
         """
         if not self._waiting:
             return
-        number = max((int(part.rpartition("=")[2]) for part in parts_of(self.directory)), default=0) + 1
-        place = os.path.join(self.directory, f"part={number:06}")
-        beside = os.path.join(self.directory, f".part={number:06}")
+        place = os.path.join(self.directory, f"part={self._number:06}")
+        beside = os.path.join(self.directory, f".part={self._number:06}")
         try:
             os.makedirs(beside)
-            write_tables(beside, newest(os.path.join(self.directory, "journal")))
+            write_tables(beside, newest(self._journal_path()))
             sync(beside)
             os.rename(beside, place)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
         sync(self.directory)
-        self._journal.seek(0)
-        self._journal.truncate()
+        # A process that dies here leaves the journal of a part that is there: the next run removes it.
+        self._journal.close()
+        os.unlink(self._journal_path())
+        self._number += 1
         self._waiting = self._journal_bytes = 0
+        self._journal = self._open_journal()
+        merge_parts(self.directory)
 
     def finish(self, ended: str) -> None:
         """All units are through.
@@ -112,7 +118,7 @@ class Run:
         self.info = msgspec.structs.replace(self.info, ended=ended, units=len(self.done))
         self._write_info(self.info)
         self._journal.close()
-        os.unlink(os.path.join(self.directory, "journal"))
+        os.unlink(self._journal_path())
 
     def close(self) -> None:
         """Give the folder back; what is in the journal stays there for the next run."""
@@ -127,19 +133,21 @@ class Run:
             with contextlib.suppress(OSError):
                 os.rmdir(self._made[0])
 
+    def _journal_path(self) -> str:
+        return os.path.join(self.directory, f"journal-{self._number:06}")
+
     def _open_journal(self) -> IO[bytes]:
-        path = os.path.join(self.directory, "journal")
+        path = self._journal_path()
+        for name in os.listdir(self.directory):
+            if name.startswith("journal") and name != os.path.basename(path):
+                os.unlink(os.path.join(self.directory, name))  # of a part that is there
         good = 0
         for head, end in records(path, Head):
             good = end
-            if self.has(head.path, head.identity):
-                continue  # a part was written, and the process died before it emptied the journal
             self.done[head.path] = head.identity
             self._waiting += 1
         self._journal_bytes = good
         file = open(path, "r+b" if os.path.exists(path) else "w+b")  # noqa: SIM115 - held until `close`
-        if self._waiting == 0:
-            good = 0
         file.truncate(good)
         file.seek(good)
         return file
@@ -163,7 +171,8 @@ def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> 
     same = [run for run in runs_of(directory) if run.asked == asked] if not fresh else []
     if same:
         return Run(os.path.join(directory, f"run={same[-1].id}"), msgspec.structs.replace(same[-1], ended=None))
+    number = max((run.number for run in runs_of(directory)), default=0) + 1
     question = zlib.crc32(msgspec.json.encode(asked))
     stamp = now.replace("-", "").replace(":", "")
-    info = RunInfo(f"{stamp}-{question:08x}", asked, now)
+    info = RunInfo(f"{stamp}-{question:08x}", asked, now, number=number)
     return Run(os.path.join(directory, f"run={info.id}"), info)

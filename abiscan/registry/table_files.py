@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from abiscan.errors import UnreadableFile
@@ -72,6 +72,46 @@ def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
                 write(name)
     for path in paths.values():
         sync(path)
+
+
+def copy_rows(directory: str, parts: Sequence[str], newest: Mapping[str, str]) -> None:
+    """The tables of several parts as one.
+
+    Args:
+        newest: path of a unit -> the part whose rows of it are kept.
+
+    Raises:
+        OSError: one cannot be written. UnreadableFile: one is damaged.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, parquet
+
+    for name, schema in schemas().items():
+        path = os.path.join(directory, f"{name}.parquet")
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            waiting: list[Any] = []
+            for part in parts:
+                kept = pa.array([unit for unit, place in newest.items() if place == part], pa.string())
+                file = os.path.join(part, f"{name}.parquet")
+                with whole(file), parquet.ParquetFile(file) as source:
+                    for group in range(source.num_row_groups):
+                        rows = source.read_row_group(group)
+                        waiting.append(rows.filter(compute.is_in(rows["path"], value_set=kept)).select(schema.names))
+                        if sum(map(len, waiting)) >= _GROUPS[name]:
+                            waiting = _write_groups(writer, waiting, _GROUPS[name])
+            if any(map(len, waiting)):
+                writer.write_table(pa.concat_tables(waiting).cast(schema))
+        sync(path)
+
+
+def _write_groups(writer: Any, waiting: list[Any], size: int) -> list[Any]:
+    """Write whole groups of `size` rows; what is left over."""
+    import pyarrow as pa
+
+    rows = pa.concat_tables(waiting)
+    end = len(rows) - len(rows) % size
+    writer.write_table(rows.slice(0, end).cast(writer.schema), row_group_size=size)
+    return [rows.slice(end)]
 
 
 def rows_of(file: str, *columns: str) -> list[Row]:

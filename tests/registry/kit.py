@@ -81,6 +81,7 @@ class Server(ThreadingHTTPServer):
         lies: the hash that the index gives for every file.
         links: where the index says that a file of some name lies.
         yanked: names of files that the index says were taken back (PEP 592).
+        validators: headers that tell contents apart, of every file.
         trouble: called with the handler before a file is sent; True where it has answered itself.
         sent: bytes of bodies of files.
         asked: (path, Range header).
@@ -95,6 +96,7 @@ class Server(ThreadingHTTPServer):
         self.lies: str | None = None
         self.links: dict[str, str] = {}
         self.yanked: set[str] = set()
+        self.validators: dict[str, str] = {}
         self.trouble: Any = lambda _handler: False
         self.sent = 0
         self.asked: list[tuple[str, str | None]] = []
@@ -122,6 +124,14 @@ class _Handler(BaseHTTPRequestHandler):
         if path.startswith("/simple/"):
             return self._project(path.split("/")[2])
         return self._file(self.server.folder / path.rpartition("/")[2])
+
+    def do_HEAD(self) -> None:
+        path = self.server.folder / unquote(self.path).rpartition("/")[2]
+        self.send_response(200 if path.is_file() else 404)
+        self.send_header("Content-Length", str(path.stat().st_size if path.is_file() else 0))
+        for name, value in self.server.validators.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     def _projects(self) -> dict[str, list[Path]]:
         found: dict[str, list[Path]] = {}

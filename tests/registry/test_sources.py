@@ -220,6 +220,46 @@ def test_what_fails_after_the_first_range_is_an_error_of_that_wheel(server: Serv
     assert "the server answered 500" in only_error(outcome)
 
 
+def test_a_server_that_fails_for_one_member_gives_no_verdict(server: Server) -> None:
+    """The other member was read, and fails: that is no verdict on the wheel, which a later run reads again."""
+    wheel(server.folder, "gamma", "old-string-extension.so", "good-extension.so", padding=6 << 20)
+    asked: list[int] = []
+
+    def later(handler: Any) -> bool:
+        asked.append(1)
+        if not failing or len(asked) < 3:
+            return False
+        handler._answer(503, b"")
+        return True
+
+    failing = True
+    server.trouble = later
+    (outcome,) = scanned(f"{server.url}/simple/gamma/").values()
+    assert "the server answered 503" in only_error(outcome)
+    assert not outcome.rows["facts"]
+    failing = False
+    (outcome,) = scanned(f"{server.url}/simple/gamma/").values()
+    (row,) = outcome.rows["wheels"]
+    assert (row["verdict"], row["identity"] is None) == ("fails", False)
+
+
+@pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
+def test_a_wheel_without_a_hash_is_identified_by_its_server(server: Server, header: str) -> None:
+    (unit,) = units_of((f"{server.url}/files/{next(server.folder.glob('beta*')).name}",), "/")
+    assert isinstance(unit, Unit)
+    assert unit.identity is None, "this server tells neither"
+    server.validators = {header: "one"}
+    size = next(server.folder.glob("beta*")).stat().st_size
+    identities = set()
+    for each in ("one", "one", "two"):
+        server.validators = {header: each}
+        (unit,) = units_of((f"{server.url}/files/{next(server.folder.glob('beta*')).name}",), "/")
+        assert isinstance(unit, Unit)
+        assert str(unit.identity).endswith(f":{each}:{size}")
+        identities.add(unit.identity)
+    assert len(identities) == 2
+
+
 def test_a_server_that_sends_another_range_is_found_out(server: Server) -> None:
     def other(handler: Any) -> bool:
         if (handler.headers.get("Range") or "").startswith("bytes=-"):
