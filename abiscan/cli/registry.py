@@ -1,4 +1,4 @@
-"""`abiscan registry scan|recheck|dashboard`."""
+"""`abiscan registry scan|recheck|dashboard|runs`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ def registry() -> None:
         click.Option(
             ["--memory-limit", "mebibytes"], metavar="MIB", type=click.IntRange(min=256), help="Limit per wheel."
         ),
+        click.Option(
+            ["--latest"], metavar="N", type=click.IntRange(min=1), help="Only the newest N releases of each project."
+        ),
+        click.Option(["--retry-errors"], is_flag=True, help="With --resume: read wheels with errors again."),
         *take(*_SHARED, "require_stable_abi", "hash"),
     ]
 )
@@ -54,6 +58,8 @@ def scan(
     engine: str,
     seconds: float | None,
     mebibytes: int | None,
+    latest: int | None,
+    retry_errors: bool,
     **given: Any,
 ) -> None:
     """Scan wheels into tables.
@@ -80,7 +86,8 @@ def scan(
     if mebibytes is not None:
         work = replace(work, memory=mebibytes << 20)
     facts = FactsOf(directory) if resume is not None else None
-    ctx.exit(run_registry(directory, units_of(line.targets, cwd, listed), work, line, engine=engine, facts=facts))
+    units = units_of(line.targets, cwd, listed, latest)
+    ctx.exit(run_registry(directory, units, work, line, engine=engine, facts=facts, retry_errors=retry_errors))
 
 
 def _directory(output: str | None, resume: str | None) -> str:
@@ -138,6 +145,38 @@ def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) ->
                 yield Unit(path, None)
 
     ctx.exit(run_registry(directory, units(), work, line, engine=engine, facts=facts))
+
+
+@registry.command(
+    params=[
+        _DIRECTORY,
+        click.Option(
+            ["--compare"], nargs=2, metavar="OLD NEW", help="Print the wheels whose verdict changed between two runs."
+        ),
+        click.Option(
+            ["--prune", "keep"], metavar="N", type=click.IntRange(min=1), help="Remove all but the newest N runs."
+        ),
+    ]
+)
+@click.pass_context
+def runs(ctx: click.Context, /, directory: str, compare: tuple[str, str] | None, keep: int | None) -> None:
+    """List, compare or remove the runs in DIR.
+
+    With --compare, exit status 1 if a wheel has a worse verdict.
+    """
+    from abiscan.cli.registry_run import needs
+
+    needs("pyarrow")
+    from abiscan.cli.registry_runs import print_changes, print_runs, prune
+
+    if compare is not None and keep is not None:
+        raise UsageError("--compare and --prune exclude each other")
+    if keep is not None:
+        prune(directory, keep)
+    elif compare is not None:
+        ctx.exit(print_changes(directory, *compare))
+    else:
+        print_runs(directory)
 
 
 @registry.command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from abiscan.registry.unit import Unit
 
 
+# Between two lines on progress in a log.
+_LOG_SECONDS = 60.0
+
+
 def run_registry(
     directory: str,
     units: Iterable[Unit | InputError],
@@ -34,26 +39,41 @@ def run_registry(
     *,
     engine: str,
     facts: FactsOf | None,
+    retry_errors: bool = False,
 ) -> int:
     """Make a run of these wheels, print its summary and return the exit status.
 
     Args:
         facts: what earlier runs stored of them; None to begin anew.
+        retry_errors: whether wheels with errors in the run are read again.
 
     Raises:
         UsageError: no such engine, or another run is writing into the directory.
     """
     from abiscan.registry.engines import engine_of
+    from abiscan.registry.run_folder import runs_of
     from abiscan.registry.run_units import asked_of, run_units
     from abiscan.registry.store import open_run
 
     workers = engine_of(engine, line.jobs or 1)
+    earlier = len(runs_of(directory)) if facts is None else 0
     run = open_run(directory, asked_of(work), now(), fresh=facts is None)
+    retried = run.forget_errors() if retry_errors else frozenset()
+    if earlier:
+        held = "1 earlier run" if earlier == 1 else f"{earlier} earlier runs"
+        click.echo(f"abiscan: {directory} has {held}; this is a new one (--resume {directory} continues)", err=True)
     bar = None if line.quiet else progress("wheels")
 
+    shown = time.monotonic()
+
     def show(state: RunProgress) -> None:
+        nonlocal shown
         if bar is not None:
             bar.at(f"{state.skipped} done before, {state.unreadable} unreadable")
+        elif not line.quiet and time.monotonic() - shown >= _LOG_SECONDS:
+            shown = time.monotonic()
+            counts = f"{state.done} wheels done, {state.skipped} done before, {state.unreadable} unreadable"
+            click.echo(f"abiscan: {now()}: {counts}", err=True)
 
     with _kept(run, directory):
         try:
@@ -62,7 +82,9 @@ def run_registry(
                 run,
                 workers,
                 work,
-                facts_of=lambda unit: None if facts is None else facts.of(unit.display, unit.identity),
+                facts_of=lambda unit: (
+                    None if facts is None or unit.display in retried else facts.of(unit.display, unit.identity)
+                ),
                 show=show,
             )
             run.finish(now())

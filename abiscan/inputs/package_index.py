@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
@@ -12,11 +13,17 @@ from abiscan.errors import UnreadableFile
 from abiscan.inputs.http_bytes import page
 from abiscan.inputs.remote_file import RemoteFile, is_for_linux, shown, words
 from abiscan.model.report import InputError
+from abiscan.model.versions import order
+
+_PRE_RELEASE = re.compile(r"a|b|rc|dev", re.IGNORECASE)
 
 
-def listed(url: str) -> Iterator[RemoteFile | InputError]:
+def listed(url: str, latest: int | None = None) -> Iterator[RemoteFile | InputError]:
     """The wheels on the page of a project, or of every project of an index; without yanked ones (PEP 592) and those for
     other systems. If other files follow, an unreadable page is yielded as an error.
+
+    Args:
+        latest: releases of each project that are listed, the newest; None for all.
 
     Raises:
         UnreadableFile: the requested page itself cannot be read.
@@ -27,12 +34,12 @@ def listed(url: str) -> Iterator[RemoteFile | InputError]:
     except Exception as error:  # parsers raise various types
         raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
     if projects is None:
-        yield from _files(answer, url)
+        yield from _files(answer, url, latest)
         return
     for name in projects:
         below = urljoin(url, f"{pypi_simple.PyPISimple(url).get_project_url(name).rstrip('/').rpartition('/')[2]}/")
         try:
-            yield from _files(page(below, pypi_simple.ACCEPT_JSON_PREFERRED, shown(below)), below)
+            yield from _files(page(below, pypi_simple.ACCEPT_JSON_PREFERRED, shown(below)), below, latest)
         except UnreadableFile as error:
             yield InputError(error.path, error.reason)
 
@@ -49,7 +56,7 @@ def _projects(answer: object) -> list[str] | None:
     return None if any(name.endswith((".whl", ".gz", ".zip")) for name in index.projects) else list(index.projects)
 
 
-def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
+def _files(answer: object, url: str, latest: int | None) -> Iterator[RemoteFile | InputError]:
     import requests
 
     assert isinstance(answer, requests.Response)
@@ -58,8 +65,10 @@ def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
         found = pypi_simple.ProjectPage.from_response(answer, project)
     except Exception as error:
         raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
-    for each in found.packages:
-        if is_for_linux(each.filename) and not each.is_yanked:
+    wheels = [each for each in found.packages if is_for_linux(each.filename) and not each.is_yanked]
+    newest = None if latest is None else _newest({each.version or "" for each in wheels}, latest)
+    for each in wheels:
+        if newest is None or each.version in newest:
             place = each.url.partition("#")[0]
             scheme = urlsplit(place).scheme
             if scheme not in ("http", "https"):
@@ -67,3 +76,11 @@ def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
                 yield InputError(shown(place), f"the index links to {scheme}:, but only http and https are followed")
                 continue
             yield RemoteFile(place, shown(place), sha256=(each.digests or {}).get("sha256"), size=each.size)
+
+
+def _newest(versions: set[str], number: int) -> set[str]:
+    """The newest versions; pre-releases count where there is no other."""
+    known = {version: order(version) for version in versions}
+    final = {version for version in versions if known[version] is not None and not _PRE_RELEASE.search(version)}
+    ranked = sorted(final or versions, key=lambda version: known[version] or (), reverse=True)
+    return set(ranked[:number])

@@ -40,9 +40,12 @@ def readable(target: str) -> bool:
     return importlib.util.find_spec(wanted) is not None
 
 
-def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
+def remote_files(target: str, latest: int | None = None) -> Iterator[RemoteFile | InputError]:
     """The wheels that an input lists: those on the page of a project or of all projects of a package index (PEP 503,
     PEP 691), those below a folder of an object store, or the wheel itself.
+
+    Args:
+        latest: of a package index, releases of each project that are listed, the newest; None for all.
 
     Raises:
         UsageError: the package that reads such URLs is not installed, or the input is neither a wheel nor a page.
@@ -59,7 +62,7 @@ def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
         from abiscan.inputs.package_index import listed
 
         _needs("requests", "pypi_simple")
-        yield from listed(target)
+        yield from listed(target, latest)
     else:
         yield from _in_store(target)
 

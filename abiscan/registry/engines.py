@@ -4,6 +4,8 @@ all memory or kills its worker costs itself alone, and what an engine finds does
 from __future__ import annotations
 
 import logging
+import signal
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.child_processes import safe_workers
-from abiscan.errors import UsageError
+from abiscan.errors import AbiscanError, UsageError
 from abiscan.registry.journal import Record, record_of
 from abiscan.registry.scan_unit import Work, Worker, failed
 from abiscan.registry.threads import interrupts_masked
@@ -23,8 +25,14 @@ _UNITS_A_WORKER = 200
 _ATTEMPTS = 2
 # Tasks in flight for each worker: one under way, and as many at hand as it looks at while a part is written.
 _AHEAD = 8
+# Seconds between two looks at a cluster.
+_LOOK = 5.0
 # What an engine adds to the limit of `Work.seconds` before it ends a worker that does not end itself.
 _PATIENCE = 60.0
+
+
+class LostCluster(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
+    """The cluster that an engine uses ended before the run; what it finished is kept."""
 
 
 class Task(Struct, frozen=True):
@@ -69,7 +77,6 @@ _worker: list[Worker] = []
 
 def _start(work: Work) -> None:
     import gc
-    import signal
 
     # Ctrl-C is the parent's to answer, who ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -154,8 +161,6 @@ def _unread(unit: Unit, why: str) -> Record:
 
 
 def _died(attempts: int, status: int | None = None) -> str:
-    import signal
-
     how = ""
     if status is not None:
         how = f" ({signal.Signals(-status).name})" if status < 0 else f" (exit status {status})"
@@ -177,25 +182,34 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
         found: dict[str, Any] = (
             {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}
         )
+        ends = signal.getsignal(signal.SIGTERM)
         try:
             with safe_workers():
                 ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             raise UsageError(f"--engine ray: no cluster: {' '.join(str(error).split())[:300]}") from error
+        # Ray's own handler prints the stacks of its threads.
+        signal.signal(signal.SIGTERM, ends)
+    head = ray.get_runtime_context().gcs_address
     asked = ray.put(work)
 
     look = ray.remote(num_cpus=1, max_retries=_ATTEMPTS - 1, max_calls=_UNITS_A_WORKER)(_look_for)
     waiting = iter(tasks)
     under_way: dict[Any, Task] = {}
+    lost = False
     try:
         while True:
+            # Ray itself ends this process a minute after its cluster is gone, with a dump of its stack.
+            lost = not _answers(head)
+            if lost:
+                raise LostCluster(f"--engine ray: the cluster at {head} is gone")
             # Asked each time: a cluster grows and shrinks.
             room = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
             while len(under_way) < room and (task := next(waiting, None)) is not None:
                 under_way[look.remote(task, asked)] = task
             if not under_way:
                 return
-            ready, _rest = ray.wait(list(under_way), num_returns=1)
+            ready, _rest = ray.wait(list(under_way), num_returns=1, timeout=_LOOK)
             for reference in ready:
                 task = under_way.pop(reference)
                 try:
@@ -205,10 +219,29 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
                 except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
                     record = _unread(task.unit, _died(_ATTEMPTS))
                 except ray.exceptions.RayError as error:
+                    lost = not _answers(head)
+                    if lost:
+                        raise LostCluster(f"--engine ray: the cluster at {head} is gone") from error
                     record = _unread(task.unit, _broke(error))
                 yield record
     finally:
-        for reference in under_way:
-            ray.cancel(reference, force=True)
-        if here:
-            ray.shutdown()
+        if not lost:
+            for reference in under_way:
+                ray.cancel(reference, force=True)
+            if here:
+                ray.shutdown()
+
+
+def _answers(address: str) -> bool:
+    """Whether something listens at `HOST:PORT`, asked a few times."""
+    import socket
+
+    host, _, port = address.rpartition(":")
+    for pause in (0.5, 2.0, 0.0):
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+        except OSError:
+            time.sleep(pause)
+        else:
+            return True
+    return False

@@ -37,12 +37,7 @@ class Run:
         self.directory = directory
         self._made = [path for path in (os.path.dirname(directory), directory) if not os.path.exists(path)]
         os.makedirs(directory, exist_ok=True)
-        self._lock = open(os.path.join(directory, "lock"), "w")  # noqa: SIM115 - held until `close`
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise UsageError(f"{directory}: another abiscan is writing there") from None
+        self._lock = lock_run(directory)
         for name in os.listdir(directory):
             if name.startswith(".part="):
                 shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
@@ -59,6 +54,17 @@ class Run:
     def has(self, path: str, identity: str | None) -> bool:
         """Whether the rows of a unit with these contents are there."""
         return identity is not None and self.done.get(path, "") == identity
+
+    def forget_errors(self) -> frozenset[str]:
+        """Take every wheel with errors as not done; their paths."""
+        with_errors = {
+            row["path"]: bool(row["errors"])
+            for part in parts_of(self.directory)
+            for row in rows_of(os.path.join(part, "wheels.parquet"), "path", "errors")
+        }
+        found = frozenset(path for path, has in with_errors.items() if has)
+        self.done.update(dict.fromkeys(found))
+        return found
 
     def add(self, record: Record) -> None:
         """Keep what was found of a unit.
@@ -157,6 +163,21 @@ class Run:
         with open(f"{path}.new", "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(info)) + b"\n")
         os.replace(f"{path}.new", path)
+
+
+def lock_run(directory: str) -> IO[str]:
+    """The lock of a run's folder, held until it is closed.
+
+    Raises:
+        UsageError: another process writes there.
+    """
+    lock = open(os.path.join(directory, "lock"), "w")  # noqa: SIM115 - held by the caller
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise UsageError(f"{directory}: another abiscan is writing there") from None
+    return lock
 
 
 def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> Run:

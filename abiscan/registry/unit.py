@@ -46,27 +46,32 @@ class Unit(Struct, frozen=True):
         return FileBytes(self.path, self.display)
 
 
-def units_of(targets: Sequence[str], cwd: str, listed: Sequence[str] = ()) -> Iterator[Unit | InputError]:
+def units_of(
+    targets: Sequence[str], cwd: str, listed: Sequence[str] = (), latest: int | None = None
+) -> Iterator[Unit | InputError]:
     """The units behind the targets, each once, as they are listed: archives that are named or lie in a directory, and
     what servers list. What cannot be looked into is an error among them.
 
     Args:
         listed: targets of lists (`-r`), of which one that does not exist is an error among the units, too.
+        latest: as in `remote_files`.
 
     Raises:
         UsageError: at once: a target does not exist, or holds no archive.
     """
     found = [target if is_remote(target) else _here(target, cwd) for target in targets]
-    return _units(found, listed, cwd)
+    return _units(found, listed, cwd, latest)
 
 
-def _units(targets: Sequence[str | Archives], listed: Sequence[str], cwd: str) -> Iterator[Unit | InputError]:
+def _units(
+    targets: Sequence[str | Archives], listed: Sequence[str], cwd: str, latest: int | None
+) -> Iterator[Unit | InputError]:
     seen: set[str] = set()
     for target in targets:
-        yield from _new(_behind(target, cwd), seen)
+        yield from _new(_behind(target, cwd, latest), seen)
     for name in listed:
         try:
-            yield from _new(_behind(name if is_remote(name) else _here(name, cwd), cwd), seen)
+            yield from _new(_behind(name if is_remote(name) else _here(name, cwd), cwd, latest), seen)
         except UsageError as error:
             yield InputError(text(name), str(error).removeprefix(f"{name}: "))
 
@@ -78,13 +83,13 @@ def _here(target: str, cwd: str) -> Archives:
     return found
 
 
-def _behind(target: str | Archives, cwd: str) -> Iterator[Unit | InputError]:
+def _behind(target: str | Archives, cwd: str, latest: int | None) -> Iterator[Unit | InputError]:
     if isinstance(target, Archives):
         yield from (InputError(text(error.path), error.message) for error in target.errors)
         yield from (local_unit(display, cwd) for display in target.archives)
         return
     try:
-        for found in remote_files(target):
+        for found in remote_files(target, latest):
             if isinstance(found, InputError):
                 yield InputError(text(found.path), found.message)
             else:

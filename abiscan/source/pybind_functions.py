@@ -11,6 +11,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.model.cause import Confidence
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
 from abiscan.source.flagged_place import FlaggedPlace, Refined
@@ -26,6 +27,7 @@ _MAX_WALKED = 2_000_000
 _MAX_FUNCTIONS = 1000
 # Modules of one file; others than tests have one.
 _MAX_MODULES = 16
+_TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "testing"})
 _REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperators)", re.ASCII)
 
 
@@ -93,7 +95,9 @@ def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | No
             return None
         on_tensors = [function for function in bound if function.signature is None]
     names = shortened([f"`{name}`" for name in dict.fromkeys(function.name for function in on_tensors)])
-    return Refined(fields={"detail": names})
+    # What a test binds is seldom for torch.compile.
+    of_test = not _TEST_FOLDERS.isdisjoint(code.path.split("/")[:-1])
+    return Refined(confidence=Confidence.LOW if of_test else None, fields={"detail": names})
 
 
 def registers_operators(code: Code) -> bool:

@@ -99,6 +99,18 @@ def scanned_names(server: Server) -> list[str]:
     return [unit.display.rpartition("/")[2] for unit in units if isinstance(unit, Unit)]
 
 
+@pytest.mark.parametrize(
+    ("latest", "versions"), [(1, {"2.10.0"}), (2, {"2.9.0", "2.10.0"}), (None, {"1.0", "2.9.0", "2.10.0", "3.0rc1"})]
+)
+def test_the_newest_releases_of_a_project(server: Server, latest: int | None, versions: set[str]) -> None:
+    """PEP 440: 2.10.0 is newer than 2.9.0, and a pre-release counts only where there is no other."""
+    first = next(server.folder.glob("alpha-1.0-*manylinux*"))
+    for version in ("2.9.0", "2.10.0", "3.0rc1"):
+        (server.folder / first.name.replace("-1.0-", f"-{version}-")).write_bytes(first.read_bytes())
+    found = remote_files(f"{server.url}/simple/alpha/", latest)
+    assert {each.display.split("-")[1] for each in found if not isinstance(each, InputError)} == versions
+
+
 @pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
 @pytest.mark.parametrize("place", ["file://{}", "FILE://{}", "local://{}", "memory:/{}", "simplecache::file://{}"])
 def test_an_index_cannot_have_another_place_read_than_a_server(server: Server, place: str, as_json: bool) -> None:

@@ -9,14 +9,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from abiscan.cli.registry_runs import print_changes
+from abiscan.errors import UsageError
 from abiscan.registry import merge_parts, store
 from abiscan.registry.dashboard_view import dashboard_view, sql
 from abiscan.registry.journal import record_of
 from abiscan.registry.run_folder import Asked, every_part, runs_of, wheels_of
-from abiscan.registry.scan_unit import failed
-from abiscan.registry.store import open_run
+from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
+from abiscan.registry.run_units import asked_of
+from abiscan.registry.scan_unit import Outcome, failed
+from abiscan.registry.store import lock_run, open_run
 from abiscan.registry.table_files import rows_of
 from abiscan.registry.unit import Unit
+from tests.registry.kit import work
 
 pytestmark = pytest.mark.registry
 ASKED = Asked("0", "index", "2.13.0", "")
@@ -101,3 +106,53 @@ def test_a_merge_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest
     assert len(wheels_of(run.directory)) == 16
     open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z").close()
     assert [os.path.basename(part) for part in every_part(run.directory)] == ["part=000001-000016"]
+
+
+def test_runs_are_listed_compared_and_pruned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path)
+    verdicts = [{"a": "loads", "b": "fails", "c": "loads"}, {"a": "fails", "b": "loads", "d": "loads"}]
+    for number, found in enumerate(verdicts):
+        run = open_run(folder, ASKED, f"2026-01-0{number + 1}T00:00:00Z", fresh=True)
+        for path, verdict in found.items():
+            outcome = failed(Unit(path, None), "late")
+            outcome.rows["wheels"][0]["verdict"] = verdict
+            run.add(record_of(outcome))
+        run.finish("2026-01-03T00:00:00Z")
+        run.close()
+    old, new = (each.info.id for each in listed_runs(folder))
+    assert [dict(each.verdicts) for each in listed_runs(folder)] == [{"fails": 1, "loads": 2}] * 2
+    changes = compare_runs(folder, old, new)
+    assert changes.worse == (("a", "loads", "fails"),)
+    assert changes.better == (("b", "fails", "loads"),)
+    assert (changes.only_old, changes.only_new, changes.unread) == (("c",), ("d",), ())
+    assert print_changes(folder, old, new) == 1
+    assert capsys.readouterr().out.startswith("worse: a: loads -> fails\nbetter: b: fails -> loads\n")
+    lock = lock_run(os.path.join(folder, f"run={old}"))
+    with pytest.raises(UsageError, match="another abiscan is writing"):
+        remove_runs(folder, 1)
+    lock.close()
+    assert [each.id for each in remove_runs(folder, 1)] == [old]
+    assert [each.id for each in runs_of(folder)] == [new]
+
+
+def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
+    """A damaged member is an error of the wheel, whose other members were read: a resumed run skips it."""
+    run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
+    for path, errors in (("damaged.whl", 1), ("whole.whl", 0)):
+        outcome = failed(Unit(path, f"sha256:{path}"), "one member is damaged")
+        outcome.rows["wheels"][0].update(verdict="loads", errors=errors, identity=f"sha256:{path}")
+        run.add(record_of(Outcome(path, f"sha256:{path}", outcome.rows)))
+    run.finish("2026-01-01T00:00:01Z")
+    run.close()
+    again = open_run(str(tmp_path), ASKED, "2026-01-02T00:00:00Z")
+    assert again.has("damaged.whl", "sha256:damaged.whl")
+    assert again.forget_errors() == {"damaged.whl"}
+    assert not again.has("damaged.whl", "sha256:damaged.whl")
+    assert again.has("whole.whl", "sha256:whole.whl")
+    again.close()
+
+
+def test_limits_are_no_part_of_the_question() -> None:
+    """A wheel that took too long has no identity, and a run with a higher limit goes on with it."""
+    assert asked_of(work(seconds=1.0, memory=1 << 30)) == asked_of(work(seconds=900.0))
+    assert asked_of(work(torch="2.8.0")) != asked_of(work())

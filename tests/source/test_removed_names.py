@@ -36,6 +36,7 @@ def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
         ("void f(at::TensorOptions o) { o.is_variable(true); }", "at::TensorOptions::is_variable"),
         ("#include <THC/THC.h>\n", "THC/THC.h"),
         # deprecated there
+        ("void f(at::Tensor x) { x.is_variable(); }", "at::Tensor::is_variable"),
         ("at::IntList s;", "at::IntList"),
     ],
 )

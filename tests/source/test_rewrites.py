@@ -18,7 +18,7 @@ from abiscan.source import FileSet, NoOthers, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
-from abiscan.source.rewrites.registration_stub import module_name
+from abiscan.source.rewrites.registration_stub import module_name, module_of_cmake
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
@@ -278,6 +278,8 @@ def test_no_stub_for_what_is_registered() -> None:
         ("CUDAExtension(name, sources)", None),
         ('sources = glob(here)\nCUDAExtension(\n    "pkg.csrc",\n    sources,\n)', "pkg.csrc"),
         ('CppExtension("one", sources), CppExtension("two", sources)', None),
+        ('if cuda: CUDAExtension("one", s)\nelse: CppExtension("one", s)', "one"),
+        ('class Cmake(Extension):\n  pass\nCppExtension("one", s)', "one"),
     ],
 )
 def test_module_name_of_setup(setup: str, expected: str | None) -> None:
@@ -339,7 +341,23 @@ def test_a_module_that_nothing_names_stays_open() -> None:
     text = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
     ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), None)
     assert "import MODULE_NAME as _bound" in stub.after
-    assert "no setup.py above says" in stub.after
+    said = re.search(r"Edit line (\d+):", stub.after)
+    assert said is not None
+    assert stub.after.splitlines()[int(said[1]) - 1] == "import MODULE_NAME as _bound"
+    assert stub.after.count("MODULE_NAME") == 3, "the two comments and that line alone"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pybind11_add_module(_C MODULE src/bind.cpp)", "_C"),
+        ("pybind11_add_module(a other.cpp)\nPython_add_library(b MODULE bind.cpp)", "b"),
+        ("pybind11_add_module(a ${SOURCES})\npybind11_add_module(b ${SOURCES})", None),
+        ("add_library(c bind.cpp)", None),
+    ],
+)
+def test_module_name_of_cmake(text: str, expected: str | None) -> None:
+    assert module_of_cmake(text, "src/bind.cpp") == expected
 
 
 def test_lists_of_lists_are_no_operator() -> None:

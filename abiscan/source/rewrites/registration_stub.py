@@ -48,8 +48,8 @@ import {module} as _bound
 
 # What stands for the name of a module that nothing says, and what the text says of it.
 UNKNOWN_MODULE = "MODULE_NAME"
-_UNTOLD = """# The name of the module is not known: no setup.py above says which one is built of this source.
-# Write the name for {module} in this file, everywhere.
+_UNTOLD = """# The name of the module is unknown: no setup.py or CMakeLists.txt names what is built of this source.
+# Edit line {line}: replace MODULE_NAME with the name that Python imports.
 """
 
 
@@ -62,7 +62,10 @@ def module_name(setup: str, source: str) -> str | None:
         source: path of the source.
     """
     named = list(re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup))
-    if len(named) == 1 and setup.count("Extension(") == 1:
+    # Classes that derive from Extension, and their calls of its constructor, build nothing.
+    others = re.findall(r"class \w+\([\w.]*Extension\(?|Extension\.__init__\(", setup)
+    made = setup.count("Extension(") - sum("Extension(" in other for other in others)
+    if len({match[1] for match in named}) == 1 and made == len(named):
         return named[0][1]  # its sources may come from a glob
     # Many modules have an `interface.cpp`: the one that names the longest end of the path is meant, if one alone does.
     lengths = [
@@ -70,6 +73,19 @@ def module_name(setup: str, source: str) -> str | None:
     ]
     best = max(lengths, default=0)
     return named[lengths.index(best)][1] if best and lengths.count(best) == 1 else None
+
+
+def module_of_cmake(text: str, source: str) -> str | None:
+    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only one.
+
+    Args:
+        source: path of the source.
+    """
+    commands = r"(?im)^\s*(?:pybind11_add_module|python3?_add_library)\s*\(\s*([A-Za-z_]\w{0,200})\b([^)]{0,20000})"
+    made = re.findall(commands, text)
+    naming = [name for name, sources in made if posixpath.basename(source) in sources]
+    found = {*naming} or {name for name, _sources in made}
+    return found.pop() if len(found) == 1 else None
 
 
 def _named_end(sources: str, path: str) -> int:
@@ -92,13 +108,13 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
         module: the name by which Python imports it; None where nothing says it.
         functions: on tensors, each with its signature.
     """
+    head = _HEAD
+    # The last part alone (`_C`, `csrc`) is that of many packages.
+    namespace = re.sub(r"\W", "_", module or posixpath.splitext(source)[0])
     if module is None:
         module = UNKNOWN_MODULE
-        head = _UNTOLD.format(module=module) + _HEAD
-    else:
-        head = _HEAD
-    # The last part alone (`_C`, `csrc`) is that of many packages.
-    namespace = re.sub(r"\W", "_", module)
+        place = (_UNTOLD + _HEAD).partition("import {module} as")[0].count("\n") + 1
+        head = _UNTOLD.format(line=place) + _HEAD
     written: list[str] = []
     left: list[str] = []
     for function in {each.name: each for each in functions}.values():

@@ -1,0 +1,108 @@
+"""The runs in a folder: a list of them, the removal of old ones, and what changed between two."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from abiscan.errors import UsageError
+from abiscan.registry.run_folder import RunInfo, runs_of, wheels_of
+from abiscan.registry.store import lock_run
+
+# From the best to the worst; another verdict is no better or worse.
+_RANKS = {"loads": 0, "undecided": 1, "fails": 2}
+
+
+class ListedRun(Struct, frozen=True):
+    """A run with what its tables hold.
+
+    Attributes:
+        verdicts: how many wheels have each; size: bytes on the disk.
+    """
+
+    info: RunInfo
+    verdicts: Mapping[str, int]
+    size: int
+
+
+class RunChanges(Struct, frozen=True):
+    """What changed from one run to another.
+
+    Attributes:
+        worse, better: (path, verdict before, verdict now) of wheels in both; only_old, only_new: paths in one.
+        unread: paths in both of which one run has no verdict.
+    """
+
+    worse: tuple[tuple[str, str, str], ...]
+    better: tuple[tuple[str, str, str], ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
+def listed_runs(directory: str) -> list[ListedRun]:
+    """The runs in a folder, oldest first."""
+    return [_listed(directory, info) for info in runs_of(directory)]
+
+
+def _listed(directory: str, info: RunInfo) -> ListedRun:
+    place = _place(directory, info)
+    verdicts = Counter(str(row["verdict"]) for row in wheels_of(place).values())
+    size = sum(os.lstat(os.path.join(root, name)).st_size for root, _, names in os.walk(place) for name in names)
+    return ListedRun(info, dict(sorted(verdicts.items())), size)
+
+
+def remove_runs(directory: str, keep: int) -> list[RunInfo]:
+    """Remove all but the newest runs.
+
+    Args:
+        keep: how many stay.
+
+    Returns:
+        The runs that were removed, oldest first.
+
+    Raises:
+        UsageError: a process is writing one of them.
+    """
+    removed = runs_of(directory)[:-keep]
+    locks = [lock_run(_place(directory, info)) for info in removed]
+    for info in removed:
+        shutil.rmtree(_place(directory, info))
+    for lock in locks:
+        lock.close()
+    return removed
+
+
+def compare_runs(directory: str, old: str, new: str) -> RunChanges:
+    """What changed between two runs of a folder, by the paths of wheels.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    known = {info.id: info for info in runs_of(directory)}
+    for each in (old, new):
+        if each not in known:
+            raise UsageError(f"{directory}: no run {each}; known: {', '.join(list(known)[-8:])}")
+    before, now = (
+        {path: str(row["verdict"]) for path, row in wheels_of(_place(directory, known[each])).items()}
+        for each in (old, new)
+    )
+    both = sorted(before.keys() & now.keys())
+    unread = tuple(path for path in both if "unreadable" in (before[path], now[path]))
+    ranked = [path for path in both if before[path] in _RANKS and now[path] in _RANKS]
+    changes = [(path, before[path], now[path], _RANKS[now[path]] - _RANKS[before[path]]) for path in ranked]
+    return RunChanges(
+        worse=tuple((path, was, is_now) for path, was, is_now, step in changes if step > 0),
+        better=tuple((path, was, is_now) for path, was, is_now, step in changes if step < 0),
+        only_old=tuple(sorted(before.keys() - now.keys())),
+        only_new=tuple(sorted(now.keys() - before.keys())),
+        unread=unread,
+    )
+
+
+def _place(directory: str, info: RunInfo) -> str:
+    return os.path.join(directory, f"run={info.id}")
