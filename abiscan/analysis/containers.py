@@ -79,7 +79,7 @@ def _with_verified_advice(
 ) -> list[ArtifactReport]:
     """The members, without fixes that advise a torch on which another member of the package does not load."""
     verified = verified_releases(members) if any(member.causes for member in members) else None
-    if not verified:
+    if verified is None:
         return members
     from abiscan.diagnosis.fixes import narrowed
 

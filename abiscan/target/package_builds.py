@@ -29,18 +29,16 @@ def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[st
 
 def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | None:
     """The releases that an advice may name: those on which one build of each module of a package loads, with the CUDA
-    that the release's build ships and with the layouts that the file was compiled with. None where it is of no member
-    known on which it loads; a member that no known release serves does not count."""
+    that the release's build ships and with the layouts that the file was compiled with: none where a member loads on
+    no release. None where it is of no member known on which it loads."""
     modules: dict[str, set[str]] = {}
     known = False
     for member in members:
         if member.loads_on is not None and member.replaced_by is None:
             known = True
             wrong = {release for release, severity in member.drifting if severity is Severity.ERROR}
-            right = set(member.loads_on) - wrong
-            if right:
-                module = without_build(member.member or member.path, member.provenance.cuda)
-                modules.setdefault(module, set()).update(right)
+            module = without_build(member.member or member.path, member.provenance.cuda)
+            modules.setdefault(module, set()).update(set(member.loads_on) - wrong)
     if not known:
         return None
     return frozenset(set.intersection(*modules.values())) if modules else frozenset()

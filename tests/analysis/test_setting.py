@@ -555,6 +555,20 @@ def test_a_torch_is_advised_on_which_every_file_has_its_layouts(tmp_path: Path) 
     assert advice(tmp_path, "2.4.0", first, second) == {'"torch==2.13.0"'}
 
 
+def test_no_torch_is_advised_where_a_file_of_the_package_loads_on_none(tmp_path: Path) -> None:
+    """extension-source-not-built.so takes a function of its own package that no file defines (nm over all of them)."""
+    first, second = ("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "extension-source-not-built.so")
+    assert advice(tmp_path, "2.13.0", first, second) == set()
+
+
+def test_a_wheel_that_declares_no_torch_and_whose_layouts_changed_says_so_first(tmp_path: Path) -> None:
+    """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where the process ends."""
+    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "autograd-node-subclass.so"))
+    shown = text.render(judged(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
+    assert "the wheel declares no torch requirement, and has `layout-drift` on torch " in shown.splitlines()[1]
+    assert "fix: Declare `torch>=2.13,<2.14`" in shown.splitlines()[2]
+
+
 def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) -> None:
     """gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0 (nm over the wheels), and not on the newest release."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"

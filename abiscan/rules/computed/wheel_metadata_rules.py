@@ -336,7 +336,9 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     known, covered = use.known, use.covered
     first = use.users[0] if use.telling is None else use.telling.member
-    failing = next((m for m in use.users if m.verdict is ArtifactVerdict.FAILS and m.replaced_by is None), None)
+    standing = [member for member in use.users if member.replaced_by is None]
+    failing = next((m for m in standing if m.verdict is ArtifactVerdict.FAILS), None)
+    failing = failing or next(filter(_drifts_on_target, standing), None)
     detail = f"and {_short(first)} imports torch symbols"
     setting = None if failing is None else failing.target
     tried = None if setting is None else setting.torch_build
@@ -345,7 +347,8 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         if setting.torch is not None and setting.torch.source is TargetSource.NEWEST_KNOWN and setting.gpu is not None:
             # The one that was chosen for its CUDA is not the newest of all.
             which += f" for {setting.gpu.value}" if tried.version != known[-1] else ""
-        detail = f"and does not load on torch {tried.version}{which}"
+        verb = "does not load" if failing is not None and failing.verdict is ArtifactVerdict.FAILS else "has `layout-drift`"
+        detail = f"and {verb} on torch {tried.version}{which}"
     target = "Declare the torch releases that it needs"
     if use.telling is not None:
         detail += f"; {_loading_words(covered, use)}"
@@ -410,6 +413,12 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     advice = _advice(right, use)
     target = f"Declare {advice}" if advice else _REBUILD
     yield member, _finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
+
+
+def _drifts_on_target(member: ArtifactReport) -> bool:
+    """Whether `layout-drift` is an error on the release that the member was checked against."""
+    tried = member.torch_build
+    return tried is not None and (tried.version, Severity.ERROR) in member.drifting
 
 
 def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport]:
