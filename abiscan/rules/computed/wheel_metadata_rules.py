@@ -370,6 +370,8 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
     wrong = [v for v in allowed if v not in covered]
+    if wrong and use.verified == frozenset() and not _drifting(use, Severity.ERROR):
+        return  # a member loads on no release: no range is right
     if not wrong:
         yield from _only_drifting(rule, wheel, use, allowed)
         return
