@@ -315,6 +315,29 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     assert failed.verdict is ArtifactVerdict.FAILS
 
 
+@pytest.mark.torch
+def test_members_are_resolved_beside_each_other_and_not_beside_an_installed_version(
+    tmp_path: Path, torch_python: Path
+) -> None:
+    """numpy 2.2.6 where 2.4.6 is installed: pip puts the files of the wheel in the place of the installed ones."""
+    site = tmp_path / "site"
+    (site / "x").mkdir(parents=True)
+    (site / "x" / "libdep.so").write_bytes(build(Library(symbols=(Symbol("of_another_version", FUNCTION, FUNC),))))
+    dependency, module = tmp_path / "libdep.so", tmp_path / "module.so"
+    dependency.write_bytes(build(Library(symbols=(Symbol("of_this_version", FUNCTION, FUNC),))))
+    symbols = (Symbol("PyInit_module", FUNCTION, FUNC), Symbol("of_this_version", section=UNDEFINED))
+    relocations = (Relocation(ARRAY, R_64, "of_this_version"),)
+    module.write_bytes(build(Library(relocations, symbols=symbols, needed=("libdep.so",))))
+    here = read_environment(str(torch_python))
+    where = replace(here, site_packages=(str(site), *here.site_packages))
+    members = (("x/module.so", str(module)), ("x/libdep.so", str(dependency)))
+    name = wheel(tmp_path, "x", "cp311-cp311-linux_x86_64", *members)
+    settings = LoaderSettings(str(tmp_path), library_path=str(site / "x"))
+    found = {each.member: each for each in scan([name], ScanOptions(None, where, settings)).artifacts}
+    assert found["x/module.so"].verdict is ArtifactVerdict.NOT_TORCH
+    assert [b.status for b in found["x/module.so"].imports] == [Status.RESOLVED]
+
+
 @pytest.mark.parametrize(
     ("tag", "known", "loads"),
     [
