@@ -599,8 +599,8 @@ def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) 
     lines = text.render(judged(tmp_path, [wheel(tmp_path, "x", tag, *members)], None), text.Style(width=None))
     newest = open_index().newest("x86_64").torch
     assert lines.splitlines()[1:3] == [
-        "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and fails on torch "
-        f"{newest}, the newest known; all members load on torch 2.3.0 - 2.11.0",
+        "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and does not load on torch "
+        f"{newest} (the newest known); all members load on torch 2.3.0 - 2.11.0",
         "    fix: Declare `torch>=2.3,<2.12`",
     ]
     # One that loads is not worth a line.

@@ -73,12 +73,22 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
 
 def _install(missing: MissingName, hip: bool) -> str:
     version = f"=={missing.target.version}" if missing.target is not None else ""
-    label = "rocm6.2 (or the ROCm on this machine)" if hip else "cu126 (or the CUDA on this machine)"
+    label = (
+        "rocm6.2 (or the ROCm on this machine)" if hip else f"{_cuda_variant(missing)} (or the CUDA on this machine)"
+    )
     return (
         f"Install a {'ROCm' if hip else 'CUDA'} build of torch{version}: add the wheel index of its variant, "
         f"{label}, to pip install.\n"
         "or install the CPU wheel of the extension."
     )
+
+
+def _cuda_variant(missing: MissingName) -> str:
+    """The variant that pip installs of the release, which published extensions are built for; an example where the
+    release is unknown."""
+    releases, target = missing.knowledge.releases, missing.target
+    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
+    return next((b.variant for b in builds if target is not None and b.torch == target.version and b.cuda), "cu126")
 
 
 def _other_vendor(missing: MissingName, hip: bool) -> Candidates:

@@ -18,7 +18,7 @@ from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.platforms import platform_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.target import TargetSource
+from abiscan.model.target import TargetEnvironment, TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import installable
 from abiscan.rules import load
@@ -337,18 +337,14 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     known, covered = use.known, use.covered
     first = use.users[0] if use.telling is None else use.telling.member
     standing = [member for member in use.users if member.replaced_by is None]
-    failing = next((m for m in standing if m.verdict is ArtifactVerdict.FAILS), None)
-    failing = failing or next(filter(_drifts_on_target, standing), None)
-    detail = f"and {_short(first)} imports torch symbols"
-    setting = None if failing is None else failing.target
+    failing = next((member for member in standing if member.verdict is ArtifactVerdict.FAILS), None)
+    drifting = next(filter(_drifts_on_target, standing), None)
+    setting = next((member.target for member in (failing, drifting) if member is not None), None)
     tried = None if setting is None else setting.torch_build
+    detail = f"and {_short(first)} imports torch symbols"
     if setting is not None and tried is not None:
-        which = "" if setting.torch is None else _CHOSEN.get(setting.torch.source, "")
-        if setting.torch is not None and setting.torch.source is TargetSource.NEWEST_KNOWN and setting.gpu is not None:
-            # The one that was chosen for its CUDA is not the newest of all.
-            which += f" for {setting.gpu.value}" if tried.version != known[-1] else ""
-        verb = "does not load" if failing is not None and failing.verdict is ArtifactVerdict.FAILS else "has `layout-drift`"
-        detail = f"and {verb} on torch {tried.version}{which}"
+        verb = "has `layout-drift`" if failing is None else "does not load"
+        detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known[-1])}"
     target = "Declare the torch releases that it needs"
     if use.telling is not None:
         detail += f"; {_loading_words(covered, use)}"
@@ -359,7 +355,18 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     yield first, _finding(rule, wheel, detail=detail, target=target, severity=severity)
 
 
-_CHOSEN = {TargetSource.NEWEST_KNOWN: " (the newest known)", TargetSource.ENVIRONMENT: " (installed)"}
+def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
+    """How the torch of a target environment was chosen, in parentheses."""
+    tried = setting.torch_build
+    match setting.torch.source if setting.torch is not None else None:
+        case TargetSource.ENVIRONMENT:
+            return " (installed)"
+        case TargetSource.NEWEST_KNOWN if tried is not None and tried.version != newest and setting.gpu is not None:
+            return f" (the newest known for {setting.gpu.value})"
+        case TargetSource.NEWEST_KNOWN:
+            return " (the newest known)"
+        case _:
+            return ""
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
