@@ -516,7 +516,7 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
     plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
     mixed = judged(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
-    assert "newest known build" in (mixed.note or "")
+    assert "the newest known" in (mixed.note or "")
 
 
 @pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])
