@@ -93,6 +93,18 @@ def test_it_fits_reads_and_is_quiet(browser: Any, page: Path, width: int, dark: 
     assert serious(browser) == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_list_is_taller_than_the_window(browser: Any, page: Path, width: int) -> None:
+    """However many rows it has: it scrolls by itself."""
+    opened(browser, page, width=width)
+    browser.execute_script(
+        "document.querySelectorAll('.wide tbody').forEach((body) => {"
+        " for (let i = 0; body.rows[0] && i < 200; i++) body.append(body.rows[0].cloneNode(true)); });"
+    )
+    heights = "return [...document.querySelectorAll('.wide[tabindex]')].map((box) => box.offsetHeight);"
+    assert all(height <= 900 for height in browser.execute_script(heights))
+
+
 def test_hostile_names_are_text(browser: Any, page: Path) -> None:
     opened(browser, page)
     assert browser.execute_script("return document.querySelectorAll('img').length;") == 0
