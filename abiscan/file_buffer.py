@@ -48,6 +48,17 @@ class Sparse(Struct, frozen=True):
         return start < end and (following or (at > 0 and self.left_out[at - 1][1] > start))
 
 
+def complete(contents: Buffer | Sparse) -> Buffer:
+    """The whole file, for readers that do not check which parts were left out.
+
+    Raises:
+        UnreadableFile: parts were left out, and cannot be unpacked.
+    """
+    if not isinstance(contents, Sparse):
+        return contents
+    return contents.whole() if contents.left_out else contents.buffer
+
+
 class FileBuffer:
     """The mapped file; each format has a subclass that reads its headers.
 

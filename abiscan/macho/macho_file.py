@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from abiscan.file_buffer import Sparse
+from abiscan.file_buffer import complete
 from abiscan.macho.bind_opcodes import bound_symbols
 from abiscan.macho.chained_fixups import chained_imports
 from abiscan.macho.export_trie import read_trie
@@ -37,6 +37,8 @@ from abiscan.model.macho_facts import (
 if TYPE_CHECKING:
     import mmap
 
+    from abiscan.file_buffer import Sparse
+
 _MH_TWOLEVEL: Final = 0x80
 # BIND_SPECIAL_DYLIB_...
 _SCOPES: Final = {
@@ -63,16 +65,13 @@ class MachoFile:
             methods whose table does.
     """
 
-    def __init__(
-        self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None, *, machine: str | None = None
-    ) -> None:
+    def __init__(self, buffer: bytes | mmap.mmap, path: str, *, machine: str | None = None) -> None:
         self.path = path
-        self.image = MachoImage(buffer, path, sparse, machine=machine)
+        self.image = MachoImage(buffer, path, machine=machine)
 
     @property
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file, all slices."""
-        self.image.need(0, self.image.size)
         return self.image.buffer
 
     @property
@@ -267,6 +266,4 @@ def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | No
     Raises:
         UnreadableFile: as `MachoFile`.
     """
-    if isinstance(data, Sparse):
-        return MachoFile(data.buffer, display, data, machine=machine)
-    return MachoFile(data, display, machine=machine)
+    return MachoFile(complete(data), display, machine=machine)

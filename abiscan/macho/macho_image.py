@@ -16,7 +16,7 @@ from abiscan.macho.universal import choose_slice, machine_name, read_slices
 from abiscan.model.limits import MAX_SEGMENTS
 
 if TYPE_CHECKING:
-    from abiscan.file_buffer import Buffer, Sparse
+    from abiscan.file_buffer import Buffer
 
 FILE_TYPES: Final = {2: "execute", 6: "dylib", 7: "dylinker", 8: "bundle", 9: "dylib-stub"}
 _OTHER_TYPES: Final = {
@@ -75,8 +75,8 @@ class MachoImage(FileBuffer):
 
     format_name: ClassVar = "Mach-O"
 
-    def __init__(self, buffer: Buffer, path: str, sparse: Sparse | None = None, *, machine: str | None = None) -> None:
-        super().__init__(buffer, path, sparse)
+    def __init__(self, buffer: Buffer, path: str, *, machine: str | None = None) -> None:
+        super().__init__(buffer, path)
         self.slices = read_slices(self)
         chosen = choose_slice(self.slices, machine, path)
         self.slice_start, self.slice_size = chosen.offset, chosen.size

@@ -64,6 +64,10 @@ class ExportTable:
                 found.setdefault(name, place)
         return found
 
+    @cached_property
+    def _names_by_place(self) -> dict[int, str]:
+        return {place: name for name, place in reversed(self.names.items())}
+
     def by_name(self, name: str) -> PeExport | None:
         """The export of a name."""
         place = self.names.get(name)
@@ -74,7 +78,7 @@ class ExportTable:
         place = ordinal - self._base
         if not 0 <= place < len(self._functions) or not self._functions[place]:
             return None
-        return self._export(next((name for name, at in self.names.items() if at == place), None), place)
+        return self._export(self._names_by_place.get(place), place)
 
     def rows(self) -> Iterator[PeExport]:
         """Every export: those with names in the order of the name table, then those without."""

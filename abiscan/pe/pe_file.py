@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UnreadableFile
-from abiscan.file_buffer import Sparse
+from abiscan.file_buffer import complete
 from abiscan.model.pe_facts import PeExport, PeFacts, PeImport
 from abiscan.pe.export_table import ExportTable
 from abiscan.pe.import_tables import ImportedLibrary, imported_libraries, read_imports
@@ -16,6 +16,7 @@ from abiscan.pe.pe_image import CLR_HEADER, IMAGE_FILE_DLL, PeImage
 if TYPE_CHECKING:
     import mmap
 
+    from abiscan.file_buffer import Sparse
     from abiscan.model.pe_facts import VersionResource
     from abiscan.pe.debug_directory import DebugRecords
 
@@ -31,14 +32,13 @@ class PeFile:
         UnreadableFile: it is no PE file, or its headers lie outside of it. So do all methods whose table does.
     """
 
-    def __init__(self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None) -> None:
+    def __init__(self, buffer: bytes | mmap.mmap, path: str) -> None:
         self.path = path
-        self.image = PeImage(buffer, path, sparse)
+        self.image = PeImage(buffer, path)
 
     @property
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file."""
-        self.image.need(0, self.image.size)
         return self.image.buffer
 
     @property
@@ -163,4 +163,4 @@ def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:
     Raises:
         UnreadableFile: as `PeFile`.
     """
-    return PeFile(data.buffer, display, data) if isinstance(data, Sparse) else PeFile(data, display)
+    return PeFile(complete(data), display)

@@ -15,7 +15,7 @@ from abiscan.model.limits import MAX_SEGMENTS
 from abiscan.pe.pe_magic import PE_MAGIC
 
 if TYPE_CHECKING:
-    from abiscan.file_buffer import Buffer, Sparse
+    from abiscan.file_buffer import Buffer
 
 # Machine Types; names as wheel tags and `uname -m` have them.
 MACHINES: Final = {
@@ -74,8 +74,8 @@ class PeImage(FileBuffer):
 
     format_name: ClassVar = "PE"
 
-    def __init__(self, buffer: Buffer, path: str, sparse: Sparse | None = None) -> None:
-        super().__init__(buffer, path, sparse)
+    def __init__(self, buffer: Buffer, path: str) -> None:
+        super().__init__(buffer, path)
         if self[0:2] != PE_MAGIC:
             raise UnreadableFile(path, "not a PE file")
         if self.size < 64:

@@ -10,6 +10,7 @@ import pytest
 
 from abiscan.binary.macho_binary import MachoBinary
 from abiscan.errors import UnreadableFile
+from abiscan.file_buffer import Sparse
 from abiscan.macho.macho_file import MachoFile, read_macho
 from abiscan.macho.macho_magic import peek_macho
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
@@ -143,3 +144,11 @@ def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
     # The start of a Java class of version 52.
     assert peek_macho(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(64)) is None
     assert peek_macho(b"\x7fELF") is None
+
+
+def test_parts_that_were_left_out_of_a_member_are_unpacked(fixtures_dir: Path) -> None:
+    """What looks like code for GPUs is left out of a member of a wheel, wherever it stands."""
+    data = (fixtures_dir / "macos" / "chained-fixups.so").read_bytes()
+    hole = (600, len(data))
+    sparse = Sparse(data[:600] + bytes(len(data) - 600), [hole], lambda: data)
+    assert read_macho(sparse, "x").facts() == read_macho(data, "x").facts()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.binary.pe_binary import PeBinary
+from abiscan.file_buffer import Sparse
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
 from abiscan.model.pe_facts import PeExport, PeForwarder, PeImport, VersionResource
 from abiscan.pe.pe_file import PeFile, read_pe
@@ -117,3 +118,11 @@ def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
     assert peek_pe(bytes(program[:1024])) is BinaryKind.EXECUTABLE
     assert peek_pe(b"MZ" + bytes(100)) is BinaryKind.UNKNOWN
     assert peek_pe(b"\x7fELF") is None
+
+
+def test_parts_that_were_left_out_of_a_member_are_unpacked(fixtures_dir: Path) -> None:
+    """What looks like code for GPUs is left out of a member of a wheel, wherever it stands."""
+    data = (fixtures_dir / "windows" / "_C.cp311-win_amd64.pyd").read_bytes()
+    hole = (600, len(data))
+    sparse = Sparse(data[:600] + bytes(len(data) - 600), [hole], lambda: data)
+    assert read_pe(sparse, "x").facts() == read_pe(data, "x").facts()
