@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from abiscan.file_buffer import complete
 from abiscan.macho.bind_opcodes import bound_symbols
@@ -47,7 +48,8 @@ _SCOPES: Final = {
     -2: LookupScope.FLAT,
     -3: LookupScope.WEAK_DEFINITION,
 }
-_Value = TypeVar("_Value")
+# (name, ordinal, weak import).
+_Bound = tuple[bytes, int, bool]
 
 
 class MachoFile:
@@ -120,30 +122,33 @@ class MachoFile:
     @cached_property
     def imports(self) -> tuple[MachoImport, ...]:
         """What dyld looks up when it loads the file, each name once a library."""
-        found = dict.fromkeys(self._bound())
-        if len(found) > MAX_IMPORTS:
-            raise self.image.corrupt(f"more than {MAX_IMPORTS} imports")
-        return tuple(self._import(*each) for each in found)
+        return tuple(self._import(*each) for each in self._distinct(self._bound()))
 
-    def _bound(self) -> Iterable[tuple[bytes, int, bool]]:
+    def _distinct(self, symbols: Iterable[_Bound]) -> Iterable[_Bound]:
+        """Each symbol once, in order."""
+        found: dict[_Bound, None] = {}
+        for each in symbols:
+            found[each] = None
+            if len(found) > MAX_IMPORTS:
+                raise self.image.corrupt(f"more than {MAX_IMPORTS} imports")
+        return found
+
+    def _bound(self) -> Iterable[_Bound]:
         tables = self._tables
         if tables.chained is not None:
             return chained_imports(self.image, *tables.chained)
         if tables.bind is not None:
-            return (*self._opcodes(tables.bind), *self._opcodes(tables.lazy_bind, lazy=True))
+            return chain(self._opcodes(tables.bind), self._opcodes(tables.lazy_bind, lazy=True))
         return ((each.name, each.ordinal, each.weak) for each in external_symbols(self.image) if not each.is_defined)
 
-    def _opcodes(self, place: tuple[int, int] | None, *, lazy: bool = False) -> tuple[tuple[bytes, int, bool], ...]:
+    def _opcodes(self, place: tuple[int, int] | None, *, lazy: bool = False) -> Iterator[_Bound]:
         if place is None or not place[1]:
-            return ()
+            return
         data = self.image.piece(*place, "the bind opcodes")
-        return self._checked(lambda: tuple(bound_symbols(data, lazy=lazy)), "bind opcodes")
-
-    def _checked(self, read: Callable[[], _Value], what: str) -> _Value:
         try:
-            return read()
+            yield from bound_symbols(data, lazy=lazy)
         except DamagedTableError as error:
-            raise self.image.corrupt(f"{what}: {error}") from None
+            raise self.image.corrupt(f"bind opcodes: {error}") from None
 
     def _import(self, raw: bytes, ordinal: int, weak: bool) -> MachoImport:
         if not self.is_two_level:
@@ -162,7 +167,7 @@ class MachoFile:
     def coalesced(self) -> tuple[str, ...]:
         """Weak definitions that dyld replaces where another image has a strong one, and that may be absent elsewhere:
         the file has its own."""
-        names = dict.fromkeys(decoded(name) for name, _, _ in self._opcodes(self._tables.weak_bind))
+        names = dict.fromkeys(decoded(name) for name, _, _ in self._distinct(self._opcodes(self._tables.weak_bind)))
         known = {each.name for each in self.imports}
         return tuple(name for name in names if name not in known)
 
@@ -174,7 +179,7 @@ class MachoFile:
         found: Iterable[MachoExport]
         if place is not None:
             data = self.image.piece(*place, "the export trie")
-            found = self._checked(lambda: self._of_trie(data), "export trie")
+            found = self._of_trie(data)
         else:
             found = self._of_symbols()
         exports: dict[str, MachoExport] = {}
@@ -182,18 +187,19 @@ class MachoFile:
             exports.setdefault(each.name, each)
         return exports
 
-    def _of_trie(self, data: bytes) -> list[MachoExport]:
-        found = []
+    def _of_trie(self, data: bytes) -> Iterator[MachoExport]:
         is_code = self.image.is_code
-        for each in read_trie(data):
-            name = decoded(each.name)
-            if each.target is not None:
-                target = MachoReexport(self._library(each.address), decoded(each.target))
-                found.append(MachoExport(name, 0, each.weak, each.thread_local, False, target))
-            else:
-                code = not each.absolute and is_code(each.address)
-                found.append(MachoExport(name, each.address, each.weak, each.thread_local, code))
-        return found
+        try:
+            for each in read_trie(data):
+                name = decoded(each.name)
+                if each.target is not None:
+                    target = MachoReexport(self._library(each.address), decoded(each.target))
+                    yield MachoExport(name, 0, each.weak, each.thread_local, False, target)
+                else:
+                    code = not each.absolute and is_code(each.address)
+                    yield MachoExport(name, each.address, each.weak, each.thread_local, code)
+        except DamagedTableError as error:
+            raise self.image.corrupt(f"export trie: {error}") from None
 
     def _of_symbols(self) -> Iterator[MachoExport]:
         for each in external_symbols(self.image):

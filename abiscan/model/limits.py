@@ -32,8 +32,8 @@ MAX_WRITTEN_WORDS = 1 << 19
 
 # Imports of a PE or Mach-O file; torch_python.dll has some 6,000.
 MAX_IMPORTS = 1 << 20
-# Exports of a Mach-O file; libtorch_cpu.dylib has some 60,000.
-MAX_EXPORTS = 1 << 22
+# Exports of a PE or Mach-O file; torch_cpu.dll has some 60,000.
+MAX_EXPORTS = 1 << 20
 
 # GPU images; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
@@ -168,7 +168,7 @@ LIMITS = (
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
     Limit("words that relocations write to a table of functions", MAX_WRITTEN_WORDS, "", "undecided"),
     Limit("imports of a PE or Mach-O file", MAX_IMPORTS, "", "unreadable"),
-    Limit("exports of a Mach-O file", MAX_EXPORTS, "", "unreadable"),
+    Limit("exports of a PE or Mach-O file", MAX_EXPORTS, "", "unreadable"),
     Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from abiscan.model.limits import MAX_EXPORTS
 from abiscan.model.pe_facts import PeExport, PeForwarder
 from abiscan.pe.pe_image import EXPORTS, SCN_EXECUTE, PeImage
 
@@ -36,8 +37,8 @@ class ExportTable:
         raw = image.at_address(self._start, _DIRECTORY.size, "the export table")
         _, _, _, _, name, self._base, functions, names, *tables = _DIRECTORY.unpack(raw)
         self.name = image.text_at(name, "the name in the export table") if name else None
-        if functions > _MAX_FUNCTIONS:
-            raise image.corrupt(f"an export table of {functions} addresses")
+        if functions > _MAX_FUNCTIONS or names > MAX_EXPORTS:
+            raise image.corrupt(f"an export table of {functions} addresses and {names} names")
         self._functions = self._words(tables[0], functions, "I")
         self._name_addresses = self._words(tables[1], names, "I")
         self._places = self._words(tables[2], names, "H")

@@ -94,6 +94,16 @@ def test_a_repeated_bind_is_one_step() -> None:
     assert list(bound_symbols(opcodes)) == [(b"_name", 1, False)]
 
 
+def test_a_symbol_that_is_set_again_and_again_is_one_import() -> None:
+    opcodes = b"\x3e\x40_name\0" + b"\x90\x3f\x90\x3e" * 100_000
+    command = struct.pack("<II10I", 0x80000022, 48, 0, 0, 80, len(opcodes), 0, 0, 0, 0, 0, 0)
+    file = read_macho(_file([command], opcodes), "x.so")
+    assert [(each.name, each.lookup) for each in file.imports] == [
+        ("_name", LookupScope.FLAT),
+        ("_name", LookupScope.MAIN_EXECUTABLE),
+    ]
+
+
 @pytest.mark.parametrize("opcodes", [b"\x40_name", b"\xe0", b"\x20\x80", b"\x20" + b"\xff" * 11])
 def test_damaged_opcodes_are_refused(opcodes: bytes) -> None:
     with pytest.raises(DamagedTableError):
