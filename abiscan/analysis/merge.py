@@ -124,6 +124,7 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
         containers=tuple(sorted(containers, key=lambda c: c.path)),
         root=root,
         cause_pages=_cause_pages(artifacts),
+        silent_sources=silent,
     )
     if interrupted:
         raise ScanInterrupted(report)

@@ -131,6 +131,10 @@ class Binary(Protocol):
         """
         ...
 
+    def bound_functions(self) -> tuple[str, ...]:
+        """Names of the functions on tensors that a pybind11 module binds, where its code shows them."""
+        ...
+
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """The low four bytes of an argument at each use of these imports, in address order; None for a byte that the
         code before the call does not show. If there are more uses than are looked at, one unknown value follows.

@@ -98,6 +98,10 @@ class StoredBinary:
         """The call sites of torch imports, without source lines."""
         return {name: places for name, places in self._stored.sites.items() if name in names}
 
+    def bound_functions(self) -> tuple[str, ...]:
+        """Always empty: not kept."""
+        return ()
+
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """The constants of the imports and the argument that are checked in every file."""
         return {name: words for name, words in self._stored.constants.items() if name in names}

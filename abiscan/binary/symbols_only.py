@@ -48,6 +48,10 @@ class SymbolsOnly(ABC):
         """Always empty: not read."""
         return {}
 
+    def bound_functions(self) -> tuple[str, ...]:
+        """Always empty: not read."""
+        return ()
+
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """Always empty: not read."""
         return {}

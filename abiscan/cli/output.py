@@ -41,7 +41,7 @@ def style_for(line: CommandLine, stream: object) -> Style:
 
         # Prose wider than this is hard to read, however wide the window.
         width = min(shutil.get_terminal_size().columns, 120)
-    return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet)
+    return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet, selected=line.select)
 
 
 def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, str | None]]:

@@ -332,7 +332,7 @@ class _Functions:
             self._read_symtab(elf, addresses)
             if not self._named:
                 self._read_dynsym(elf, addresses)
-        self._frames = _frame_starts(elf) if addresses else []
+        self._frames = frame_starts(elf) if addresses else []
 
     def _read_symtab(self, elf: DynamicFile, addresses: list[int]) -> None:
         for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
@@ -365,7 +365,7 @@ def _addresses_within(addresses: list[int], start: int, length: int) -> list[int
     return addresses[at : bisect_left(addresses, start + length)]
 
 
-def _frame_starts(elf: DynamicFile) -> list[int]:
+def frame_starts(elf: DynamicFile) -> list[int]:
     """First addresses of all functions with unwind information, sorted: the table of .eh_frame_hdr (LSB core generic,
     chapter 10.6), in the only encoding that linkers write."""
     image = elf.image

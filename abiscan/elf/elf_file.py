@@ -42,6 +42,12 @@ class ElfFile(DynamicFile):
 
         return call_constants(self, names, position)
 
+    def bound_functions(self) -> tuple[str, ...]:
+        """See `bound_functions.bound_functions`."""
+        from abiscan.elf.bound_functions import bound_functions
+
+        return bound_functions(self)
+
     def device_images(self) -> DeviceImages:
         """See `device_images.device_images`."""
         from abiscan.elf.device_images import device_images

@@ -188,6 +188,7 @@ class Report(Struct, frozen=True):
             this machine.
         accepted: displays and paths of unread or undecided inputs that an ignore accepts.
         imports_shown: which imports the JSON report lists; counts are of all imports.
+        silent_sources: number of sources that were read and have no finding, which are no artifacts.
     """
 
     version: str
@@ -204,6 +205,7 @@ class Report(Struct, frozen=True):
     imports_shown: ImportsShown = "all"
     cause_pages: tuple[CausePage, ...] = ()
     accepted: tuple[str, ...] = ()
+    silent_sources: int = 0
 
     def failing(self, finding: Finding) -> bool:
         """Whether a finding fails the run."""

@@ -90,7 +90,7 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         shown = [
             f
             for f in shown
-            if (f.severity is not Severity.NOTE or style.fails(f.severity))
+            if (f.severity is not Severity.NOTE or style.fails(f.severity) or f.rule in style.selected)
             and f.rule != DOES_NOT_LOAD  # stated by the lines above
             and not (f.rule in EXPLAINED_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]

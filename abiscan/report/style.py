@@ -23,6 +23,7 @@ class Style(Struct, frozen=True):
         verbose: number of `-v`.
         quiet: failures only.
         fail_on, accepted: as in `Report`.
+        selected: rules that the user asked for: their notes are printed.
     """
 
     width: int | None = 80
@@ -31,6 +32,7 @@ class Style(Struct, frozen=True):
     quiet: bool = False
     fail_on: Severity | None = None
     accepted: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
 
     @property
     def more(self) -> str:

@@ -246,13 +246,14 @@ def count_line(report: Report) -> str:
         if each.kind is ArtifactKind.SHARED_OBJECT
     )
     parts = [f"{number} {one if number == 1 else many}" for (one, many), number in found.items()]
-    if counts.artifacts > found.total():
-        parts.append(counted(counts.artifacts - found.total(), "source"))
+    checked = counts.artifacts + report.silent_sources
+    if checked > found.total():
+        parts.append(counted(checked - found.total(), "source"))
     more = count_words(counts)
     if parts and more:
         parts[-1] += f" ({', '.join(more)})"
     parts = parts or more
-    head = [] if counts.artifacts == 0 and parts else [f"{counted(counts.artifacts, 'file')} checked"]
+    head = [] if checked == 0 and parts else [f"{counted(checked, 'file')} checked"]
     return ": ".join([*head, *([", ".join(parts)] if parts else [])])
 
 

@@ -194,7 +194,10 @@ def _target_exports(symbol: str, subject: RuleSubject) -> bool:
 def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
     severities = [_severity(rule, pattern, imported, subject) for imported, pattern in hits]
     gravest = min(range(len(hits)), key=lambda at: severities[at].rank)
-    names = sorted({readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits})
+    bound = subject.bound_functions() if rule.bound_functions else ()
+    names = [f"`{each}`" for each in bound] or sorted(
+        {readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits}
+    )
     fields = {
         "target": target_text(subject),
         "module": subject.module,

@@ -202,6 +202,7 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         imports, libraries, sources: what it means; any one suffices.
         requires: the file must have an import of one of these as well.
         unless: the file must have no import of any of these.
+        bound_functions: `names` in its texts are the functions that pybind11 binds, where the code shows them.
         computed: its findings are computed by code (`abiscan/rules/computed`).
     """
 
@@ -209,6 +210,7 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     fix: str
     per: Per = Per.SYMBOL
     locate: bool = False
+    bound_functions: bool = False
     severity_when: Mapping[Status, Severity] = {}
     imports: tuple[ImportPattern, ...] = ()
     requires: tuple[ImportPattern, ...] = ()

@@ -35,6 +35,7 @@ class RuleSubject(Struct, frozen=True):
         libraries: the torch libraries that export a name in some release; None where nobody can say.
         span: the oldest and the newest release that `exported_in` covers.
         declared: the known releases that the file's package admits; none where it declares nothing.
+        bound_functions: names the functions on tensors that pybind11 binds.
         gnu_available: whether GNU's demangler was there to be asked.
     """
 
@@ -48,4 +49,5 @@ class RuleSubject(Struct, frozen=True):
     libraries: Callable[[str], tuple[str, ...] | None] = _unknown
     span: tuple[str, str] | None = None
     declared: tuple[str, ...] = ()
+    bound_functions: Callable[[], tuple[str, ...]] = tuple
     gnu_available: bool = True

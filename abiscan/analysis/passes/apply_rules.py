@@ -78,6 +78,7 @@ def _subject(record: FileRecord) -> RuleSubject:
         declared=()
         if declared is None
         else tuple(filter(declared.admits_release, dict.fromkeys(build.torch for build in builds))),
+        bound_functions=record.binary.bound_functions,
         gnu_available=context.demangler.gnu_available,
     )
 

@@ -1,0 +1,135 @@
+"""Names of the functions on tensors that a pybind11 module binds, read off its code.
+
+pybind11 keeps the signature of each function as text, in which a caster writes `{torch.Tensor}` for its type
+(pybind11, detail/descr.h; torch/csrc/utils/pybind.h). Code that binds a function loads the address of its name, and
+then that of the signature, in one function or in one that it calls. Only x86-64: `lea r64, [rip + disp32]` (REX.W
+8D /r, ModRM 00 reg 101) and `call rel32` (E8), Intel SDM volume 2.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from abiscan.elf.call_sites import frame_starts
+from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.segment import PT_LOAD, Segment
+from abiscan.model.limits import MAX_CODE
+
+_SIGNATURE: Final = re.compile(rb"(?:\A|\0)(\([^\0]{0,2000}\) -> [^\0]{1,500})(?=\0)")
+_TENSOR: Final = b"torch.Tensor"
+_LOAD: Final = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+_CALL: Final = re.compile(rb"\xe8")
+_NAME: Final = re.compile(rb"[A-Za-z]\w{0,127}")
+_DISPLACEMENT: Final = struct.Struct("<i").unpack_from
+# Signatures of a module, names, code between a name and the signature in bytes, and calls between them.
+_MAX_SIGNATURES, _MAX_NAMES, _APART, _DEPTH = 4096, 4096, 1024, 3
+# Loads around a signature that are looked at.
+_NEAR: Final = 32
+# Code behind a signature in which the name is loaded again, for the attribute of the module.
+_BEHIND: Final = 256
+
+
+def bound_functions(elf: DynamicFile) -> tuple[str, ...]:
+    """The names, in the order of the code; empty where it does not show them.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    segments = [each for each in elf.image.segments if each.type == PT_LOAD and each.file_size]
+    code = [each for each in segments if each.flags & 1]
+    if elf.machine != "x86_64" or sum(each.file_size for each in code) > MAX_CODE:
+        return ()
+    texts = [(each, bytes(_bytes(elf, each))) for each in segments if not each.flags & 2]
+    signatures = {
+        segment.address + found.start(1)
+        for segment, text in texts
+        for found in _SIGNATURE.finditer(text)
+        if _TENSOR in found[1]
+    }
+    if not signatures or len(signatures) > _MAX_SIGNATURES:
+        return ()
+    names: dict[str, None] = {}
+    starts = frame_starts(elf)
+    for segment in code:
+        text = bytes(_bytes(elf, segment))
+        loads = list(_targets(text, segment.address, _LOAD))
+        wanted = {place for place, target in loads if target in signatures}
+        for _ in range(_DEPTH):
+            binders: set[int] = set()
+            places = sorted(wanted)
+            before: tuple[int, str | None] = (0, None)
+            for place, following in zip(places, [*places[1:], 1 << 64], strict=False):
+                start = _start(starts, place)
+                around = range(max(start or 0, place - _APART), min(following, place + _BEHIND))
+                name = _name_before(loads, place, around, before, texts)
+                before = place, name
+                if name is not None:
+                    names[name] = None
+                elif start is not None:
+                    binders.add(start)
+            wanted = {place for place, target in _targets(text, segment.address, _CALL) if target in binders}
+            if not wanted or len(names) > _MAX_NAMES:
+                break
+    return tuple(names)
+
+
+def _bytes(elf: DynamicFile, segment: Segment) -> memoryview:
+    end = min(segment.offset + segment.file_size, elf.image.size)
+    elf.image.need(segment.offset, end)
+    return memoryview(elf.image.buffer)[segment.offset : end]
+
+
+def _targets(text: bytes, base: int, instruction: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
+    """(address, target) of what looks like the instruction."""
+    for found in instruction.finditer(text):
+        behind = found.end()
+        if behind + 4 <= len(text):
+            yield base + found.start(), base + behind + 4 + _DISPLACEMENT(text, behind)[0]
+
+
+def _start(starts: list[int], address: int) -> int | None:
+    at = bisect_right(starts, address) - 1
+    return starts[at] if at >= 0 else None
+
+
+def _name_before(
+    loads: list[tuple[int, int]],
+    place: int,
+    around: range,
+    before: tuple[int, str | None],
+    texts: list[tuple[Segment, bytes]],
+) -> str | None:
+    """The identifier whose address is loaded before a place, and again behind it; else the last one, or, behind another
+    function that is bound, the first one that is not its name: documentation of one word comes behind the name.
+
+    Args:
+        around: addresses at which loads count.
+        before: the place that was looked at before this one, and its name.
+    """
+    at = bisect_right(loads, (place, -1))
+    again = {target for address, target in loads[at : at + _NEAR] if address < around.stop}
+    found = []
+    for address, target in reversed(loads[max(0, at - _NEAR) : at]):
+        if address < max(around.start, before[0]):
+            break
+        text = _string_at(target, texts)
+        if text is not None and _NAME.fullmatch(text) is not None and text.decode() != before[1]:
+            if target in again:
+                return text.decode()
+            found.append(text.decode())
+    if not found:
+        return None
+    return found[-1] if before[1] is not None and before[0] >= around.start else found[0]
+
+
+def _string_at(address: int, texts: list[tuple[Segment, bytes]]) -> bytes | None:
+    for segment, text in texts:
+        at = address - segment.address
+        if 0 <= at < len(text):
+            end = text.find(b"\0", at, at + 256)
+            return text[at:end] if end > at else None
+    return None

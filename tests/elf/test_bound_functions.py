@@ -1,0 +1,93 @@
+"""Names of functions that pybind11 binds, in code as GCC makes it: inlined, and through a function of several.
+
+The names and signatures are those of the source, which is the oracle; `test_a_real_module` compiles pybind11's own
+headers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from abiscan.binary import open_binary
+from tests import torch_here
+
+COMPILER = shutil.which("g++")
+pytestmark = pytest.mark.skipif(
+    COMPILER is None or not sysconfig.get_platform().endswith("x86_64"), reason="no g++ for x86-64 here"
+)
+
+# pybind11 hands on names in objects (`pybind11::name`), and the signature as an argument of `initialize_generic`.
+_LIKE_PYBIND = """
+struct Name { const char* value; };
+struct Record { const char* name; const char* doc; };
+__attribute__((visibility("default"))) Record* record();
+__attribute__((visibility("default"))) void bind(Record* of, const char* signature);
+__attribute__((visibility("default"))) void set(const char* name);
+template <int N> __attribute__((noinline)) void initialize(const Name& name) {
+  Record* of = record();
+  of->name = name.value;
+  bind(of, N ? "({torch.Tensor}, {torch.Tensor}) -> torch.Tensor" : "({int}) -> int");
+}
+extern "C" __attribute__((visibility("default"))) void PyInit_m() {
+  Record* of = record();
+  of->name = "forward";
+  of->doc = "a sentence";
+  bind(of, "({torch.Tensor}, {float}) -> torch.Tensor");
+  set("forward");
+  initialize<1>(Name{"gemm"});
+  set("gemm");
+  initialize<1>(Name{"ck_moe"});
+  set("ck_moe");
+  initialize<0>(Name{"version"});
+  set("version");
+}
+"""
+
+
+def _compiled(directory: Path, source: str, *options: str) -> Path:
+    file = directory / "m.cpp"
+    file.write_text(source)
+    made = directory / "m.so"
+    command = [str(COMPILER), "-shared", "-fPIC", "-fvisibility=hidden", *options, str(file), "-o", str(made)]
+    subprocess.run(command, check=True)
+    return made
+
+
+@pytest.mark.parametrize("stripped", [(), ("-s",)])
+def test_names_with_tensors(tmp_path: Path, stripped: tuple[str, ...]) -> None:
+    made = _compiled(tmp_path, _LIKE_PYBIND, "-O0", *stripped)
+    assert set(open_binary(str(made)).bound_functions()) == {"forward", "gemm", "ck_moe"}
+
+
+def test_a_file_without_signatures_has_none(tmp_path: Path) -> None:
+    made = _compiled(tmp_path, 'extern "C" const char* f() { return "forward"; }')
+    assert open_binary(str(made)).bound_functions() == ()
+
+
+_MODULE = """
+#include <torch/extension.h>
+at::Tensor gemm(const at::Tensor& a, const at::Tensor& b) { return a; }
+at::Tensor ck_moe(const at::Tensor& a, const at::Tensor& b) { return b; }
+void rms_norm(at::Tensor& out, const at::Tensor& x) { out.copy_(x); }
+int version() { return 3; }
+PYBIND11_MODULE(m, m) {
+  m.def("gemm", &gemm, "documented", py::arg("a"), py::arg("b"));
+  m.def("ck_moe", &ck_moe, "documented too", py::arg("a"), py::arg("b"));
+  m.def("rms_norm", &rms_norm);
+  m.def("version", &version);
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_real_module(tmp_path: Path) -> None:
+    include = torch_here.directory() / "include"
+    options = [f"-I{include}", f"-I{include}/torch/csrc/api/include", f"-I{sysconfig.get_path('include')}"]
+    made = _compiled(tmp_path, _MODULE, "-O2", "-std=c++20", "-w", *options)
+    assert set(open_binary(str(made)).bound_functions()) == {"gemm", "ck_moe", "rms_norm"}
