@@ -45,6 +45,7 @@ class _Scope:
         *,
         one_of: bool,
     ) -> None:
+        self.binary = binary
         self.members = by_library(siblings)
         self.exports = exports
         self.pythons = pythons
@@ -111,7 +112,10 @@ class _Scope:
         return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
 
     def _anywhere(self, name: str, owner: Owner) -> _Answer:
-        """Of a flat lookup: in the package, in torch, in the interpreter; what the system has is not known."""
+        """Of a flat lookup, or of one that makes weak definitions one: in the file itself, in the package, in torch, in
+        the interpreter; what the system has is not known."""
+        if self.binary.exports_name(name):
+            return Status.RESOLVED, file_key(self.binary.soname or self.binary.path)
         found = next((key for key, member in self.members.items() if member.exports_name(name)), None)
         if found is None and self.exports is not None:
             found = self.exports.library_of(name)
@@ -231,7 +235,9 @@ def torch_needs_by_library(
     wanted = [
         (each.name, each.symbol.library)
         for each in imports
-        if each.owner is Owner.TORCH and each.status is not Status.WEAK
+        if each.owner is Owner.TORCH
+        and each.status is not Status.WEAK
+        and (each.provider is None or is_torch_library(each.provider))
     ]
     needed = _of_package(binary, members)
     others = tuple(needed_outside(binary, members))
@@ -240,7 +246,9 @@ def torch_needs_by_library(
         homes=_homes(wanted),
         all_libraries=True,
         libraries=tuple(dict.fromkeys(file_key(name) for name in binary.needed if is_torch_library(name))),
-        siblings=tuple(found for key, each in needed.items() if (found := _sibling_needs(key, each)) is not None),
+        siblings=tuple(
+            found for key, each in needed.items() if (found := _sibling_needs(key, each, members)) is not None
+        ),
         machine=binary.machine,
         gpu_libraries=tuple(
             name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
@@ -260,12 +268,11 @@ def _of_package(binary: Binary, members: Mapping[str, Binary]) -> dict[str, Bina
     return found
 
 
-def _sibling_needs(key: str, sibling: Binary) -> SiblingNeeds | None:
-    wanted = [
-        (symbol.name, symbol.library)
-        for symbol in sibling.imports
-        if not symbol.may_stay_unbound and _is_torchs(symbol)
-    ]
+def _sibling_needs(key: str, sibling: Binary, members: Mapping[str, Binary]) -> SiblingNeeds | None:
+    asked = [symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torchs(symbol)]
+    flat = tuple(symbol.name for symbol in asked if symbol.library is None)
+    own = frozenset[str]().union(*(each.exported_among(flat) for each in (sibling, *members.values()))) if flat else ()
+    wanted = [(symbol.name, symbol.library) for symbol in asked if symbol.library is not None or symbol.name not in own]
     libraries = tuple(dict.fromkeys(file_key(name) for name in sibling.needed if is_torch_library(name)))
     if not wanted and not libraries:
         return None
