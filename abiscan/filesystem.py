@@ -185,7 +185,23 @@ def other_owner(status: os.stat_result) -> str | None:
     Args:
         status: of the opened file (fstat(2)): at the path there may be another one by now.
     """
-    return None if status.st_uid in (0, os.geteuid()) else f"owned by user id {status.st_uid}"
+    own = os.geteuid() if hasattr(os, "geteuid") else status.st_uid  # Windows has no user ids
+    return None if status.st_uid in (0, own) else f"owned by user id {status.st_uid}"
+
+
+READ_ONLY = os.O_RDONLY
+"""Flags of os.open for a file that is read: not inherited by children, and never waiting for the writer of a FIFO, as
+far as this system has such flags; as bytes on Windows."""
+for _flag in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
+    READ_ONLY |= getattr(os, _flag, 0)
+
+
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """As os.pread, which Windows lacks; there the position of the descriptor moves."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
 
 
 def why_not_own(directory: str) -> str | None:

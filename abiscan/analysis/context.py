@@ -5,8 +5,6 @@ Each is created on first use and shared by the run. The scan of a file that load
 
 from __future__ import annotations
 
-import os
-import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +16,7 @@ from abiscan.errors import UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
+from abiscan.model.platforms import own_key
 from abiscan.model.report import InputError
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.index import with_earlier
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule
     from abiscan.source import SourceFile
-
-_OWN_MACHINE = os.uname().machine if hasattr(os, "uname") else sys.platform
 
 
 class AnalysisContext:
@@ -144,7 +141,7 @@ class AnalysisContext:
     @cached_property
     def loader(self) -> Loader:
         """The loader of processes of the environment, after `import torch` if the target is installed there."""
-        chosen = self.target.of_run(_OWN_MACHINE)
+        chosen = self.target.of_run(own_key())
         torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
         return Loader(self.options.settings, self.options.environment, torch)
 

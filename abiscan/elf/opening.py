@@ -14,7 +14,7 @@ from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.sniff import describe_other
 from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import Sparse
-from abiscan.filesystem import file_type
+from abiscan.filesystem import READ_ONLY, file_type
 
 if TYPE_CHECKING:
     import mmap
@@ -71,7 +71,7 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
 
     try:
         # O_NONBLOCK: between a check and the opening a FIFO could take the file's place and block forever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, READ_ONLY)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from abiscan.elf.image import Image
+from abiscan.filesystem import READ_ONLY, read_at
 
 Read = Callable[[int, int], bytes]
 """(size, offset) -> bytes, fewer at the end of the file: as os.pread of a file."""
@@ -29,10 +30,10 @@ def scattered_reads(image: Image, path: str | os.PathLike[str] | None) -> Iterat
     descriptor = -1
     if path is not None:
         with suppress(OSError):
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(path, READ_ONLY)
     try:
         if descriptor >= 0 and _is_mapped(descriptor, image):
-            yield partial(os.pread, descriptor)
+            yield partial(read_at, descriptor)
         else:
             yield lambda size, at: image[at : at + size]
     finally:
@@ -43,6 +44,6 @@ def scattered_reads(image: Image, path: str | os.PathLike[str] | None) -> Iterat
 def _is_mapped(descriptor: int, image: Image) -> bool:
     try:
         size = os.fstat(descriptor).st_size
-        return size == image.size and os.pread(descriptor, _HEAD, 0) == image[:_HEAD]
+        return size == image.size and read_at(descriptor, _HEAD, 0) == image[:_HEAD]
     except OSError:
         return False

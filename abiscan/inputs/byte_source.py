@@ -11,6 +11,7 @@ import stat
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import READ_ONLY, read_at
 
 if TYPE_CHECKING:
     import mmap
@@ -63,7 +64,7 @@ class FileBytes:
         if self._descriptor is None:
             try:
                 # O_NONBLOCK: a FIFO that replaced the file must not block.
-                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                descriptor = os.open(self.path, READ_ONLY)
             except OSError as error:
                 raise UnreadableFile(self.display, f"cannot be opened: {_words(error)}") from error
             status = os.fstat(descriptor)
@@ -84,7 +85,7 @@ class FileBytes:
         if self._progress is not None and size >= _LEAST_REPORTED:
             self._progress.read(self.display, offset, size)
         try:
-            return os.pread(self._open(), size, offset)
+            return read_at(self._open(), size, offset)
         except OSError as error:
             raise UnreadableFile(self.display, f"cannot be read: {_words(error)}") from error
 

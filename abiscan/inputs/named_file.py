@@ -8,7 +8,7 @@ import select
 import stat
 
 from abiscan.errors import UsageError
-from abiscan.filesystem import file_type, is_world_writable, other_owner
+from abiscan.filesystem import READ_ONLY, file_type, is_world_writable, other_owner
 from abiscan.model.limits import MAX_PIPE_SILENCE, MAX_TEXT_FILE
 
 
@@ -60,7 +60,7 @@ def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, 
     links = not own or _is_own_directory(directory)
     try:
         # O_NONBLOCK: opening a FIFO without a writer would block without a time limit.
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        flags = READ_ONLY
         descriptor = os.open(path, flags if links else flags | os.O_NOFOLLOW)
     except FileNotFoundError:
         raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from abiscan.errors import TransientFailure, UnreadableFile
+from abiscan.filesystem import read_at
 from abiscan.inputs.unpacked import size_words
 from abiscan.model.limits import MAX_WHOLE_REMOTE
 
@@ -159,7 +159,7 @@ class WholeFile:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes; fewer at the end."""
-        return os.pread(self._file.fileno(), size, offset)
+        return read_at(self._file.fileno(), size, offset)
 
     def close(self) -> None:
         """Free the space."""

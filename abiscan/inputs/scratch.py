@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from abiscan.binary import Sparse, payload_finder
+from abiscan.filesystem import read_at
 from abiscan.inputs.unpacked import Buffer, Digest, NoRoom, TemporaryFile, Unpacked, nameless
 from abiscan.model.limits import MAX_LEFT_OUT, MAX_ON_DISK
 
@@ -113,11 +114,11 @@ class Scratch:
         if self._records < 0:
             return None
         at = place[0] * _RECORD
-        head = os.pread(self._records, _HEAD, at) or bytes(_HEAD)
+        head = read_at(self._records, _HEAD, at) or bytes(_HEAD)
         there, count = array.array("Q", head[:-_DIGEST])
         if not there:
             return None
-        pairs = array.array("Q", os.pread(self._records, 16 * count, at + _HEAD))
+        pairs = array.array("Q", read_at(self._records, 16 * count, at + _HEAD))
         buffer = TemporaryFile(size, display, (self._descriptor, place[1])).mapped()
         sha256 = head[-_DIGEST:].hex() if self._hashes else None
         return Sparse(buffer, [*zip(pairs[::2], pairs[1::2], strict=True)], again, sha256)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
-from abiscan.filesystem import FileSystem
+from abiscan.filesystem import READ_ONLY, FileSystem
 from abiscan.loader.definitions import Definitions
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
@@ -157,7 +157,7 @@ class Files:
             status = os.stat(host)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
                 raise Undecidable(f"{path} is not a regular file; the loader would read from it")
-            descriptor = os.open(host, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(host, READ_ONLY)
         except OSError as error:
             return AbsentLibrary(error.errno or errno.ENOENT)
         try:

@@ -8,6 +8,7 @@ same key, so that a file of one platform never meets a build of another.
 from __future__ import annotations
 
 import enum
+import os
 import sys
 
 from msgspec import Struct
@@ -94,11 +95,11 @@ def file_key(library: str) -> str:
 
 def own_key() -> str:
     """The key of the platform of this machine."""
+    system = {"win32": OperatingSystem.WINDOWS, "darwin": OperatingSystem.MACOS}.get(sys.platform)
+    if system is None:
+        return os.uname().machine
     import platform
 
-    system = {"win32": OperatingSystem.WINDOWS, "darwin": OperatingSystem.MACOS}.get(sys.platform)
     machine = platform.machine()
-    if system is None:
-        return machine
     found = (each.key for each in _OTHERS.values() if each.system is system and each.python_machine == machine)
     return next(found, key_of(system, machine))

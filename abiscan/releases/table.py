@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import READ_ONLY
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import RULE_VERSION
 
@@ -302,7 +303,7 @@ def _map(path: str | Path) -> memoryview:
     import mmap
 
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, READ_ONLY)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UnreadableFile(str(path), f"the release index cannot be opened: {reason}") from error
