@@ -42,7 +42,7 @@ REQUIREMENT_RULES = (
     ),
     RuleInfo(
         REQUIRE_STABLE_ABI,
-        "A file uses more of torch than its stable C interface",
+        "A file uses torch symbols outside the stable ABI",
         "Only the C shims are guaranteed between torch releases. Any other symbol of torch may change.",
         "abiscan --require-stable-abi 2.10 dist/*.whl",
         "Move the extension to torch/csrc/stable and torch/headeronly (STABLE_TORCH_LIBRARY).",

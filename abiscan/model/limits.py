@@ -173,7 +173,10 @@ LIMITS = (
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
     Limit(
-        "read-only data searched for texts", MAX_STRING_DATA, "bytes", "neither evidence nor operators of what follows"
+        "read-only data searched for texts",
+        MAX_STRING_DATA,
+        "bytes",
+        "the rest is not searched for evidence and operators",
     ),
     Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
@@ -183,7 +186,7 @@ LIMITS = (
     Limit("the same, where there is no room on the disk", MAX_IN_MEMORY, "bytes", "an error"),
     Limit("members of an archive that are kept on the disk", MAX_ON_DISK, "bytes", "one at a time"),
     Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
-    Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
+    Limit("compression ratio of a large member or stream", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
     Limit("the name of a member", MAX_MEMBER_NAME, "bytes", "an error"),
     Limit("the names of all members of an archive", MAX_MEMBER_NAMES, "bytes", "unreadable"),
@@ -207,7 +210,7 @@ LIMITS = (
     Limit(f"bytes a second that pip fetches, over {PIP_RATE_SECONDS} s: no fewer than", MIN_RATE, "", "an error"),
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
     Limit("tokens of a source file that a rule concerns", MAX_SOURCE_TOKENS, "", "an error"),
-    Limit("places of a source file that rules mean", MAX_SOURCE_PLACES, "", "an error"),
+    Limit("places of a source file that rules match", MAX_SOURCE_PLACES, "", "an error"),
     Limit("findings in one source file", MAX_SOURCE_FINDINGS, "", "an error"),
     Limit(
         f"steps of the check of a source file, beside one for {SOURCE_CHARACTERS_PER_STEP} characters",
@@ -221,7 +224,7 @@ LIMITS = (
     Limit("a configuration", MAX_CONFIGURATION, "characters", "a usage error"),
     Limit("a pattern in a configuration", MAX_PATTERN, "characters", "a usage error"),
     Limit("parts of a key in a configuration", MAX_KEY_PARTS, "", "a usage error"),
-    Limit("silence of a pipe that is named as a list of targets", MAX_PIPE_SILENCE, "s", "a usage error"),
+    Limit("silence of a pipe given to `-r`", MAX_PIPE_SILENCE, "s", "a usage error"),
     Limit("inputs in a list (`-r`)", MAX_LISTED, "", "a usage error"),
     Limit("a line of such a list", MAX_FIELD, "characters", "a usage error"),
     Limit("the report of an earlier run (`--history`)", MAX_EARLIER_REPORT, "bytes", "a usage error"),
