@@ -42,16 +42,16 @@ _C_NAMES = (
     *("aoti_", "torch_", "_torch_", "_pytorch_", "DisableTorch", "PyInit_", "initModule"),
     *("c10_", "caffe2_", "at_", "FLAGS_", "cpuinfo_"),
 )
-_VECTOR = r"_ZGV[a-zA-Z][MN](?:\d+|x)[vlRULsu\d]*_"
+_VECTOR = r"_ZGV[a-zA-Z][MN](?:\d{1,4}|x)[vlRULsu\d]*_"
 _CUDA = ("__nv_hdl_", "__nv_dl_", "__nv_static_", "__device_stub__", "__cudart_", "__cudaRegister", "__fatbin")
 # A template or kernel in the global namespace (<source-name> directly after _Z): torch declares none without a type of
 # its own in the signature.
 _CUDA_MATH = (
     r"_Z(?:T[VIS]|GV)?Z*(?:"
-    r"N[KVRO]*\d+(?:cusparse|cusolver|cublas|magma_|fmha_|FMHA_)"
-    r"|\d+(?=\w*(?:kernel|magma|lapack|gem[mv]|_batched|cusparse|cusolver|cublas|fmha_))"
+    r"N[KVRO]*\d{1,4}(?:cusparse|cusolver|cublas|magma_|fmha_|FMHA_)"
+    r"|\d{1,4}(?=\w*(?:kernel|magma|lapack|gem[mv]|_batched|cusparse|cusolver|cublas|fmha_))"
     r")"
-    r"|.*(?:\d+(?:cusolverDn|cusparse|cublas)(?:Context|MatDescr|LtContext)|\d+magma_)"
+    r"|.*(?:\d(?:cusolverDn|cusparse|cublas)(?:Context|MatDescr|LtContext)|\dmagma_)"
 )
 _STANDARD = (
     r"_Z(?:T[VISTHWAv](?:h?n?\d+_)*|Th?n?\d+_|GV|GR|GT[tn])*Z*(?:N[rVKRO]*)?(?:St|S[absiod]|9__gnu_cxx|10__cxxabiv1)"

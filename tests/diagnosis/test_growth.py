@@ -56,6 +56,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "HTML": lambda n: "&#39;" * (n // 5),
     "slashes": lambda n: "/" * n,
     "one long word": lambda n: "undefined symbol: " + "a" * n,
+    "a name of digits": lambda n: "undefined symbol: _ZN6my_ext4load" + "0" * n,
     "one long C++ name": lambda n: "undefined symbol: _ZN" + "1a" * (n // 2),
     "Chinese words": lambda n: "\u672a\u5b9a\u4e49" * (n // 3),
     "shifts": lambda n: "undefined reference to `a" + "<<<<" * (n // 4) + "'",
