@@ -142,8 +142,8 @@ def test_resolve(index: ReleaseIndex, spec: str, key: str) -> None:
         ("2.6.0+cu126", r"of this version it has 2\.6\.0\+cu124"),
         ("9.9", r"known: 1\.13\.0, .*2\.15\.0"),
         ("2.6.0rc1", r"known: 1\.13\.0"),
-        ("two", "neither a version"),
-        ("", "neither a version"),
+        ("two", "neither a torch version"),
+        ("", "neither a torch version"),
     ],
 )
 def test_an_unknown_build_lists_what_is_known(index: ReleaseIndex, spec: str, says: str) -> None:
