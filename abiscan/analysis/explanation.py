@@ -18,7 +18,7 @@ from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.subject import Subject
+from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TorchBuild
 from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
@@ -27,6 +27,10 @@ from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 # Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
 # one.
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
+
+
+# Answers about what no release of torch decides.
+_OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
@@ -52,7 +56,10 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         return subjects
     if read.facts.torch is not None:
         note = f"Checked against torch {read.facts.torch}, which the text names (pass --torch to choose another)."
-        return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
+        return tuple(
+            subject if subject.kind in _OF_NO_RELEASE else replace(subject, notes=(*subject.notes, note))
+            for subject in subjects
+        )
     if here:
         return subjects
     # For a bare name, the installed torch counts if it does not export the name; else another torch lacked it.
