@@ -156,6 +156,9 @@ class _Reader:
         match = _DIRECTIVE.match(text)
         if match and match[1] == "define" and match[2]:
             self._add(match[2], "m")
+            # A use of the macro may declare what its body calls.
+            for name in re.findall(r"[A-Za-z_]\w*(?=\s*\()", text[match.end() :]):
+                self._add(name)
 
     def _directive(self, text: str, statement: list[str]) -> list[str]:
         word = _directive_word(text)

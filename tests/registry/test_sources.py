@@ -158,7 +158,7 @@ def test_a_server_without_ranges_sends_the_whole_wheel(server: Server) -> None:
 def test_an_index_that_lies_about_a_hash_is_found_out_where_all_is_read(server: Server, project: str) -> None:
     server.lies, server.ranges = "0" * 64, False
     (outcome,) = scanned(f"{server.url}/simple/{project}/").values()
-    assert "the index says 0000" in only_error(outcome)
+    assert "the index has 0000" in only_error(outcome)
     (row,) = outcome.rows["wheels"]
     assert row["hash_checked"] is False
     (path,) = server.folder.glob(f"{project}*linux*")

@@ -60,6 +60,7 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
         '// at::symeig(x)\nconst char* s = "at::symeig(x)";',
         "at::Tensor f(at::Tensor x) { return at::linalg_eigh(x); }",
         "at::never_there(x);",
+        "at::tensor({1, 2});",  # declared by a macro
         "auto s = at::ScalarType::Float; auto k = torch::kFloat32; auto t = at::Tag::core;",
         "c10::optional<at::Tensor> a; at::cuda::getCurrentCUDAStream(); c10::DispatchKey::SparseCsrCUDA;",
     ],
