@@ -182,6 +182,20 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     return f"{command}  # no wheels for CPython after {newest_python}"
 
 
+def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
+    """Install the GPU build of the torch that is there, or the extension for the CPU build that it is.
+
+    Args:
+        cuda: its major release; "" for any.
+    """
+    torch = None if missing.target is None else missing.target.version
+    command = None if torch is None else install_commands.install_torch(torch, missing, cuda=cuda)
+    known = install_commands.find_package(missing)
+    of_extension = () if known is None else install_commands.install(known, missing)[:1]
+    first = command or "Install a CUDA build of torch (the wheel index of its variant, such as cu126)"
+    return "\nor: ".join((first, *(of_extension or ("the CPU build of the extension",))))
+
+
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
     """The ways out: the build of the extension for this torch, another torch."""
     first, *ways = reinstall(missing)

@@ -97,19 +97,52 @@ def build(package: Package, missing: MissingName) -> str | None:
     return f"{command}  # {'; '.join(notes)}"
 
 
-def install_torch(version: str, missing: MissingName) -> str | None:
+def install_torch(version: str, missing: MissingName, *, cuda: str | None = None) -> str | None:
     """The command that installs one release of torch, in the variant that is there or may be; None where no index of
-    it is known."""
+    it is known.
+
+    Args:
+        cuda: the major release of CUDA that is wanted instead; "" for any.
+    """
     variant = "" if missing.target is None else missing.target.variant
     platform = _platform(missing)
     for wheels in (wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels):
         known = _of_release(wheels.variants, version)
         if known is None or platform not in wheels.platforms:
             continue
-        chosen = variant if variant in known else _nearest(known, variant)
+        if cuda is not None:
+            wanted = [each for each in known if (found := _CUDA.fullmatch(each)) is not None and cuda in ("", found[1])]
+            chosen = max(wanted, default=None)
+        else:
+            chosen = variant if variant in known else _nearest(known, variant)
         if chosen is not None:
             return f"pip install {_filled(wheels, packages_by_name()[_TORCH], version, chosen, missing)}"
     return None
+
+
+def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
+    """The wheel of a package for a release of torch of which the variant may be unknown, else the newest torch for
+    which there is one, with it. Empty where none is known."""
+    rows = [wheels_by_id()[each] for each in package.wheels if _platform(missing) in wheels_by_id()[each].platforms]
+    for wheels in rows:
+        known = _of_release(wheels.variants, torch)
+        if known is not None:
+            chosen = missing.target.variant if missing.target is not None else known[-1]
+            how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
+            return (f"{how} {_filled(wheels, package, torch, chosen if chosen in known else known[-1], missing)}",)
+    if not rows:
+        return ()
+    older = [each for each in rows[0].variants if (versions.order(each) or ()) < (versions.order(torch) or ())]
+    if not older:
+        return ()
+    newest = max(older, key=lambda each: versions.order(each) or ())
+    variant = rows[0].variants[newest][-1]
+    release = newest if newest.count(".") > 1 else f"{newest}.0"
+    cuda = _CUDA.fullmatch(variant)
+    other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
+    ways = (f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:", other)
+    command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
+    return (*ways, command) if other is not None else (ways[0], command)
 
 
 def _nearest(known: tuple[str, ...], variant: str) -> str | None:

@@ -6,7 +6,8 @@ import re
 
 import msgspec
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.unfound_vendor_library import explain_library
@@ -133,7 +134,9 @@ def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidate
         "installed of the extension has no library for it.",
         "Such an extension looks for the library of the torch that it finds.",
     )
-    fix = (
+    package = package_of_file(name)
+    known = () if package is None else install_commands.for_release(package, version, missing)
+    fix = "\n".join(known) or (
         f"Install the release of the extension that was made for torch {version}, or another torch for which the "
         "folder beside it has a library."
     )
@@ -198,8 +201,10 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
                 CauseId.CUDA_BUILD_REQUIRED,
                 0.93,
                 (*evidence, f"{missing.target_label} is no {gpu} build and has no such library."),
-                f"Install a {gpu} build of torch (from the wheel index of its variant), or the build of the extension "
-                f"for {missing.target_label}.",
+                fixes.gpu_build(missing)
+                if gpu == "CUDA"
+                else f"Install a {gpu} build of torch (from the wheel index of its variant), or the build of the "
+                f"extension for {missing.target_label}.",
             )
         elif not ranges:
             score = 0.3
@@ -250,8 +255,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             CauseId.CUDA_BUILD_REQUIRED,
             needs,
             (*evidence, why),
-            "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
-            "extension.",
+            fixes.gpu_build(missing),
         )
     elif target is None and not at_link_time and not of_program and _stands_behind(name, missing):
         # Of 240 published extensions that need it, another of torch's stands before it in 236.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
@@ -21,8 +22,16 @@ from abiscan.ownership.vendors import (
 
 # Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise), and
 # which releases another count stands for.
-_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt"))
-_CUDA_OF = {("cusparse", "11"): ("11",), ("cusparse", "12"): ("12", "13")}
+_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "nppc", "nvjpeg", "nvJitLink"))
+_CUDA_OF = {
+    ("cusparse", "11"): ("11",),
+    ("cusparse", "12"): ("12", "13"),
+    ("cufft", "10"): ("11",),
+    ("cufft", "11"): ("12",),
+    ("cufft", "12"): ("13",),
+    ("cusolver", "11"): ("11", "12"),
+    ("cusolver", "12"): ("13",),
+}
 _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
 
 
@@ -66,9 +75,34 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         evidence.append(f"It is part of {vendor.product}.")
         if vendor.distribution:
             fix = f"pip install {vendor.distribution}"
+        elif vendor.conda:
+            fix = _of_conda(name, vendor)
+    elif (package := package_of_file(name)) is not None:
+        evidence.append(f"It is part of {package.name}: the installed release has none for this torch, CUDA or system.")
+        fix = "\nor: ".join(install_commands.install(package, missing)) or fix
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+# The major versions of FFmpeg's libraries in FFmpeg 4, one more in each major release since
+# (https://ffmpeg.org/download.html#releases, read 2026-11-25).
+_FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfilter": 7, "swscale": 5, "swresample": 3}
+
+
+def _of_conda(name: str, vendor: Vendor) -> str:
+    """Install the release of a library that has the file, from conda-forge."""
+    found = _SONAME.search(name)
+    first = None if found is None else _FFMPEG_4.get(found[1])
+    release = "" if found is None or first is None or not found[2] else str(int(found[2]) - first + 4)
+    wanted = f'"{vendor.conda}={release}"' if release.isdecimal() and int(release) >= 4 else vendor.conda
+    how = f"conda install -c conda-forge {wanted}"
+    if found is None or not found[2]:
+        return how
+    return (
+        f"{how}  # has {fixes.word(name, 'it')}\nor, where it is installed: ldconfig -p | grep lib{found[1]}, and "
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH with its folder"
+    )
 
 
 _TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # or where the toolkit is; torch.utils.cpp_extension then adds its folder"
@@ -130,9 +164,11 @@ def _cuda_library(
         score = 0.95
         evidence.append(f"Another version is here: {', '.join(others)}.")
     target = missing.target
+    releases: tuple[str, ...] = ()
+    if major is not None:
+        releases = _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
     if target is not None:
-        releases = _CUDA_OF.get((vendor.library, major or ""), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
-        if target.cuda is not None and major is not None and releases:
+        if target.cuda is not None and releases:
             if target.cuda.split(".")[0] not in releases:
                 score = 0.95
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
@@ -142,7 +178,7 @@ def _cuda_library(
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, of which it is one.")
         elif target.variant == "cpu":
             text = f"{missing.target_label} is a CPU build, and does not install CUDA's libraries."
-            fix = "Install a CUDA build of torch (the wheel index of its variant), or the CPU build of the extension."
+            fix = fixes.gpu_build(missing, cuda=max(releases, default=""))
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
     if vendor.library == "cuda":
         yield Candidate(
@@ -159,7 +195,11 @@ def _cuda_library(
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
-    fix = _cuda_library_fix(vendor, major, missing)
+    if not vendor.with_torch and here is None and not others and score < 0.9:
+        text = f"No wheel of torch brings {vendor.product}: the file's own package, or its user, installs it."
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
+        return
+    fix = _cuda_library_fix(vendor, releases, missing)
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
@@ -194,19 +234,26 @@ def _is_other(soname: str, major: str | None) -> bool:
     return found is not None and found[2] not in (None, major)
 
 
-def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+def _cuda_library_fix(vendor: Vendor, releases: tuple[str, ...], missing: MissingName) -> str:
+    """The build of the extension for the CUDA of torch: its runtime beside another one is two runtimes in a process."""
     target = missing.target
-    ways = []
+    package = install_commands.find_package(missing)
+    ways = [] if package is None else list(install_commands.install(package, missing))
     if target is not None and target.cuda is not None:
         major_here = target.cuda.partition(".")[0]
-        ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
+        if not ways:
+            ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
+        elif releases and major_here not in releases:
+            ways[0] += f"  # for CUDA {major_here}" if "#" not in ways[0] else f"; for CUDA {major_here}"
+        if releases and (other := install_commands.install_torch(target.version, missing, cuda=releases[-1])):
+            ways.append(other)
     else:
-        ways.append("Install the build of the extension for the CUDA of the torch that is installed.")
-    if (other := fixes.install_torch(missing, ReleaseRanges())) is not None:
-        ways.append(other)
-    distribution = None if major is None else cuda_distribution(vendor, int(major))
-    if distribution is not None and missing.environment is not None:
-        ways.append(f'the library beside it: pip install "{distribution}"')
+        wanted = f" (this one is for CUDA {' or '.join(releases)})" if releases else ""
+        shows = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # which CUDA torch has decides"
+        ways = [f"{shows}{wanted}", *(ways or ["Install the build of the extension for that CUDA."])]
+        return "\n".join(ways)
+    if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
+        ways.append(range_of_torch)
     return "\nor: ".join(ways)
 
 
@@ -216,11 +263,13 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     if major is None:
         return path
     distribution = cuda_distribution(vendor, int(major))
-    if distribution is not None:
-        return f'pip install "{distribution}"\nor: {path}'
-    beside = distributions_beside(vendor, int(major))
     target = missing.target
     cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
+    if distribution is not None:
+        # A second release of what torch loads itself is no way out.
+        second = vendor.with_torch and cuda not in (None, int(major))
+        return path if second else f'pip install "{distribution}"\nor: {path}'
+    beside = distributions_beside(vendor, int(major))
     if cuda is not None:
         beside = {each: text for each, text in beside.items() if each == cuda}
     # Wheels of torch require one release of these libraries each, which another one replaces.

@@ -21,9 +21,11 @@ class Vendor(Struct, frozen=True):
 
     Attributes:
         library: file name without `lib`, `.so` and version.
+        files: names of its other files, in the same form.
         product: name for messages.
         owner: owner of its names.
         distribution: the wheel that contains it, without the CUDA suffix; empty if there is none.
+        conda: its package of conda-forge, if no wheel contains it.
         starts: prefixes of its C names.
         capital: prefixes that a capital letter must follow (`cudaMalloc`, not `cudalib_init`).
         names: complete C names.
@@ -36,6 +38,8 @@ class Vendor(Struct, frozen=True):
     product: str
     owner: Owner
     distribution: str = ""
+    conda: str = ""
+    files: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
     capital: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -121,6 +125,9 @@ VENDORS = (
         "NPP",
         Owner.CUDA,
         "nvidia-npp",
+        files=(
+            *("nppial", "nppicc", "nppicom", "nppidei", "nppif", "nppig", "nppim", "nppist", "nppisu", "nppitc", "npps"),
+        ),
         starts=("nppi",),
         capital=("npp", "npps"),
         linked_by_user=True,
@@ -178,11 +185,9 @@ VENDORS = (
         "avcodec",
         "FFmpeg",
         Owner.OTHER,
+        conda="ffmpeg",
+        files=("avutil", "avformat", "avfilter", "avdevice", "swscale", "swresample", "postproc"),
         starts=("av_", "avcodec_", "avformat_", "avfilter_", "avdevice_", "sws_", "swr_"),
-    ),
-    *(
-        Vendor(library, "FFmpeg", Owner.OTHER)
-        for library in ("avutil", "avformat", "avfilter", "avdevice", "swscale", "swresample", "postproc")
     ),
     Vendor("ascendcl", "CANN, for Ascend NPUs", Owner.OTHER, starts=("aclrt", "aclnn", "aclop"), capital=("acl",)),
     Vendor("hccl", "CANN's HCCL, for Ascend NPUs", Owner.OTHER, capital=("Hccl",)),
@@ -263,7 +268,10 @@ _NAMES = {name: vendor for vendor in VENDORS for name in vendor.names}
 # Rejects nearly all other names quickly.
 _BEGINNINGS = frozenset(name[:2] for name in (*_PREFIXES, *_NAMES))
 _LENGTHS = tuple(sorted({len(prefix) for prefix in _PREFIXES}, reverse=True))
-_LIBRARIES = {vendor.library: vendor for vendor in reversed(VENDORS)}
+_LIBRARIES = {
+    **{file: vendor for vendor in VENDORS for file in vendor.files},
+    **{vendor.library: vendor for vendor in reversed(VENDORS)},
+}
 
 
 def vendor_of(name: str) -> Vendor | None:
@@ -288,6 +296,10 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
 
 
+# The release of CUDA from which on NVIDIA's distributions have no suffix.
+_NO_SUFFIX = 13
+
+
 def cuda_distribution(vendor: Vendor, major: int) -> str | None:
     """The requirement that provides a CUDA toolkit library, by the major version in its soname
     (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None if the soname does not contain the release, or no
@@ -299,8 +311,10 @@ def cuda_distribution(vendor: Vendor, major: int) -> str | None:
 def distributions_beside(vendor: Vendor, major: int) -> dict[int, str]:
     """Major CUDA release -> the requirement that provides a library with version numbers of its own
     (`nvidia-cudnn-cu12>=9,<10`), by the major version in its soname."""
-    texts = {cuda: f"{vendor.distribution}-cu{cuda}>={major},<{major + 1}" for cuda in (11, 12, 13)}
-    return {cuda: text for cuda, text in texts.items() if text in CUDA_DISTRIBUTIONS}
+    of_release = {cuda: f"{vendor.distribution}-cu{cuda}>={major},<{major + 1}" for cuda in (11, 12, 13)}
+    found = {cuda: text for cuda, text in of_release.items() if text in CUDA_DISTRIBUTIONS}
+    newest = f"{vendor.distribution}>={major},<{major + 1}"
+    return {**found, _NO_SUFFIX: newest} if newest in CUDA_DISTRIBUTIONS else found
 
 
 def other_version_provided(soname: str, provided: Iterable[str]) -> str | None:

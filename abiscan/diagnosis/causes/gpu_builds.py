@@ -72,13 +72,12 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
 
 
 def _install(missing: MissingName, hip: bool) -> str:
+    if not hip:
+        return fixes.gpu_build(missing)
     version = f"=={missing.target.version}" if missing.target is not None else ""
-    label = (
-        "rocm6.2 (or the ROCm on this machine)" if hip else f"{_cuda_variant(missing)} (or the CUDA on this machine)"
-    )
     return (
-        f"Install a {'ROCm' if hip else 'CUDA'} build of torch{version}: add the wheel index of its variant, "
-        f"{label}, to pip install.\n"
+        f"Install a ROCm build of torch{version}: add the wheel index of its variant, "
+        "rocm6.2 (or the ROCm on this machine), to pip install.\n"
         "or install the CPU wheel of the extension."
     )
 

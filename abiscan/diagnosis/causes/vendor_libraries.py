@@ -34,6 +34,8 @@ _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _STEM = "nvidia-"
+# Of which a wheel, the system and a container often have a copy each.
+_SEVERAL = frozenset(("cudnn", "nccl"))
 # Of accelerators for which torch has plug-ins.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
@@ -128,10 +130,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
             f"as a CUDA build does."
         )
-        fix = (
-            "Install a CUDA build of torch (the wheel index of its variant, such as cu126), or the CPU build "
-            "of the extension."
-        )
+        fix = fixes.gpu_build(missing)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
 
 
@@ -186,6 +185,11 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
         line += (
             f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must be of one CUDA release"
+        )
+    if vendor.library in _SEVERAL:
+        line += (
+            f"\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
+            "  # lists every copy: one must remain, of the release that torch requires"
         )
     return line
 
