@@ -140,7 +140,10 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     release = newest if newest.count(".") > 1 else f"{newest}.0"
     cuda = _CUDA.fullmatch(variant)
     other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
-    ways = (f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:", other)
+    ways = (
+        f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:",
+        other,
+    )
     command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
     return (*ways, command) if other is not None else (ways[0], command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +26,12 @@ def subject_values(subject: str) -> frozenset[str]:
     return frozenset((*SUBJECTS[subject].__struct_fields__, "source_file", "source_line")) - _NO_VALUES
 
 
+@cache
+def _fields_of(kind: type[FoundSubject]) -> Mapping[str, bool]:
+    """The fields of a subject, and which of them are flags. A log may have thousands of subjects."""
+    return {field.name: field.type is bool for field in msgspec.structs.fields(kind)}
+
+
 def read_subject(message: Message, position: int, values: Mapping[str, str]) -> FoundSubject | None:
     """The subject that a message is about; None where the text is cut off before its name.
 
@@ -36,9 +43,7 @@ def read_subject(message: Message, position: int, values: Mapping[str, str]) -> 
         return None
     kind = SUBJECTS[message.subject]
     given: dict[str, Any] = {
-        field.name: field.type is bool or values[field.name]
-        for field in msgspec.structs.fields(kind)
-        if values.get(field.name)
+        name: is_flag or values[name] for name, is_flag in _fields_of(kind).items() if values.get(name)
     }
     return kind(**{**given, "message": message.id, "position": position, "location": location_of(values)})
 
