@@ -15,6 +15,8 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
+# `NAME-1.0-py3.7-linux-x86_64.egg`, a folder of setup.py install.
+_EGG = re.compile(r"-\d[^/]*-py\d[^/]*\.egg$")
 # The oldest CPython that is maintained: what no release in a range has wheels for is worth a word.
 _MAINTAINED = PythonVersion(3, 10)
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
@@ -36,7 +38,8 @@ def package(missing: MissingName) -> str | None:
     nothing of its distribution's name, and a directory elsewhere nothing at all.
     """
     found = _SITE.search(missing.file.path.replace("\\", "/"))
-    name = missing.file.distribution or (found[1].removesuffix(".libs") if found is not None else None)
+    folder = None if found is None else _EGG.sub("", found[1].removesuffix(".libs"))
+    name = missing.file.distribution or folder
     return normalised(name)
 
 
@@ -68,14 +71,15 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
 
 
-def reinstall(missing: MissingName, project: str | None = None) -> tuple[str, ...]:
+def reinstall(missing: MissingName, project: str | None = None, variant: str | None = None) -> tuple[str, ...]:
     """The ways to have the extension for the torch that is there: its wheel, else a build.
 
     Args:
         project: as of `rebuild`.
+        variant: as of `install_commands.install`.
     """
     known = None if _is_of_android(missing) else install_commands.find_package(missing, project)
-    ways = () if known is None else install_commands.install(known, missing)
+    ways = () if known is None else install_commands.install(known, missing, variant=variant)
     if ways:
         return ways
     release = other_release(missing)

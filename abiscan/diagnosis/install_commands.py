@@ -28,6 +28,8 @@ _PIP: Final = "pip install --force-reinstall --no-deps"
 _PIP_WITH_TORCH: Final = "pip install --force-reinstall"
 _BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _CUDA = re.compile(r"cu(\d{1,2})\d")
+# How a row of wheels names every variant of one major release of CUDA.
+_MAJORS: Final = ("cu11", "cu12", "cu13")
 # The first release whose builds on the package index all have the new std::string.
 _NEW_STRING: Final = (2, 7)
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
@@ -51,18 +53,23 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
     return None if found is None or found.name == _TORCH else found
 
 
-def install(package: Package, missing: MissingName) -> tuple[str, ...]:
+def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:
     """The ways to have the package for the target, the best first: a wheel, else a build of its source.
 
     A line that is no command says that no wheel is known. Empty where neither is known.
+
+    Args:
+        variant: of the torch that is there, where nothing else is known of it.
     """
+    if package.command:
+        return (package.command,)
     if package.needs_no_torch or package.conda:
         command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
         return (command,)
     target = missing.target
     source = build(package, missing)
     if target is None or versions.order(target.version) is None:
-        general = _for_any(package)
+        general = _for_any(package, variant)
         return general if general else ((source,) if source else ())
     from_source = built_from_source(target)
     wheel = None if from_source else next(_wheels_for(package, missing, target), None)
@@ -81,6 +88,8 @@ def install(package: Package, missing: MissingName) -> tuple[str, ...]:
 
 def build(package: Package, missing: MissingName) -> str | None:
     """The command that builds it against the installed torch; None where pip cannot get its source."""
+    if package.command:
+        return package.command
     if not package.sdist and not package.repository:
         return None
     gpu = missing.target is None or missing.target.variant != "cpu"
@@ -140,12 +149,9 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     release = newest if newest.count(".") > 1 else f"{newest}.0"
     cuda = _CUDA.fullmatch(variant)
     other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
-    ways = (
-        f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:",
-        other,
-    )
+    none = f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:"
     command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
-    return (*ways, command) if other is not None else (ways[0], command)
+    return (none, command) if other is None else (none, other, command)
 
 
 def _nearest(known: tuple[str, ...], variant: str) -> str | None:
@@ -164,18 +170,32 @@ def _upgrade(package: Package) -> str:
     return f"pip install --upgrade {package.name}"
 
 
-def _for_any(package: Package) -> tuple[str, ...]:
+def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
     """What to install where torch is not known: the page or the release for whatever torch there is."""
     for wheels in (wheels_by_id()[each] for each in package.wheels):
-        torch = next(iter(wheels.variants))
-        variant = wheels.variants[torch][-1]
+        torch = next((each for each, known in wheels.variants.items() if variant in known), next(iter(wheels.variants)))
+        known = wheels.variants[torch]
+        of_example = variant if variant in known else max((v for v in known if _CUDA.match(v)), default=known[-1])
         if package.fetches_wheel:
-            return (f"{_BUILD} {package.name}  # takes the published wheel for the installed torch, if there is one",)
-        places = _places(wheels, package, torch if torch.count(".") > 1 else f"{torch}.0", variant)
+            return _fetched(package, wheels)
+        places = _places(wheels, package, torch if torch.count(".") > 1 else f"{torch}.0", of_example)
         example = wheels.install.format_map({**places, "python": "cp312", "py": "py312", "platform": "linux_x86_64"})
         how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
-        return (f"{how} {example}  # for torch {places['torch']}+{variant}: put in the torch and CUDA that are there",)
+        what = "torch" if variant == of_example else "torch and CUDA"
+        return (f"{how} {example}  # for torch {places['torch']}+{of_example}: put in the {what} that you have",)
     return (_upgrade(package),) if package.upgrade else ()
+
+
+def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
+    """Install a package whose build looks for the wheel of the installed torch, in the release that has one."""
+    newest, *older = dict.fromkeys(wheels.releases.values())
+    ways = [f"{_BUILD} {package.name}=={newest}"]
+    for release in (newest, *older):
+        torches = [torch for torch, each in wheels.releases.items() if each == release]
+        span = torches[-1] if len(torches) == 1 else f"{torches[-1]} - {torches[0]}"
+        line = f"{_BUILD} {package.name}=={release}  # with torch {span}: takes the published wheel for it"
+        ways = [line] if release == newest else [*ways, line]
+    return tuple(ways)
 
 
 def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[str]:
@@ -229,7 +249,7 @@ def _filled(wheels: Wheels, package: Package, torch: str, variant: str, missing:
 
 def _places(wheels: Wheels, package: Package, torch: str, variant: str) -> dict[str, str]:
     minor = versions.minor(torch)
-    major = _CUDA.fullmatch(variant)
+    major = None if variant in _MAJORS else _CUDA.fullmatch(variant)
     return {
         "name": package.name,
         "release": _of_release(wheels.releases, torch) or "",

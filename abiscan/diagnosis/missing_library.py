@@ -317,7 +317,10 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
     stem = fixes.word(missing.file.module, "the extension")
-    fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
+    fix = (
+        f"import torch  # before {stem}; where that fails: pip install torch, in this environment\n"
+        "In a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
+    )
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(
         CauseId.LIBRARY_MISSING,

@@ -77,6 +77,12 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
             fix = f"pip install {vendor.distribution}"
         elif vendor.conda:
             fix = _of_conda(name, vendor)
+    elif (opencv := _OPENCV.search(name)) is not None:
+        evidence.append(f"It is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
+        fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
+    elif missing.file.is_torch_itself and name.endswith(".dylib"):
+        evidence.append("torch's own file asks for it: the wheel of another release brings it, or asks for none.")
+        fix = "pip install --upgrade --force-reinstall torch  # another release: its wheel has what it needs"
     elif (package := package_of_file(name)) is not None:
         evidence.append(f"It is part of {package.name}: the installed release has none for this torch, CUDA or system.")
         fix = "\nor: ".join(install_commands.install(package, missing)) or fix
@@ -85,6 +91,8 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
+# Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
+_OPENCV = re.compile(r"libopencv_\w+\.so\.(\d)(\d\d)$")
 # The major versions of FFmpeg's libraries in FFmpeg 4, one more in each major release since
 # (https://ffmpeg.org/download.html#releases, read 2026-11-25).
 _FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfilter": 7, "swscale": 5, "swresample": 3}
@@ -92,9 +100,13 @@ _FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfil
 
 def _of_conda(name: str, vendor: Vendor) -> str:
     """Install the release of a library that has the file, from conda-forge."""
+    if name.endswith(".dylib"):
+        return f"brew install {vendor.conda}  # or: conda install -c conda-forge {vendor.conda}"
     found = _SONAME.search(name)
     first = None if found is None else _FFMPEG_4.get(found[1])
     release = "" if found is None or first is None or not found[2] else str(int(found[2]) - first + 4)
+    if vendor.cuda and found is not None and found[2]:
+        release = found[2]
     wanted = f'"{vendor.conda}={release}"' if release.isdecimal() and int(release) >= 4 else vendor.conda
     how = f"conda install -c conda-forge {wanted}"
     if found is None or not found[2]:
@@ -199,7 +211,18 @@ def _cuda_library(
         text = f"No wheel of torch brings {vendor.product}: the file's own package, or its user, installs it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
         return
-    fix = _cuda_library_fix(vendor, releases, missing)
+    if name.lower().endswith(".dll") and not others:
+        # Its name has the release, `cublas64_11.dll`: Windows looks for no other.
+        text = "torch's wheels for Windows have such DLLs, of their own CUDA release, in torch\\lib."
+        bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
+        way = (
+            f"where {fixes.word(name, 'DLL')}  # nothing: it is in no folder of PATH\n"
+            f"import torch  # first, where its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), way)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
+        return
+    fix = _cuda_library_fix(vendor, major, releases, missing)
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
@@ -234,27 +257,35 @@ def _is_other(soname: str, major: str | None) -> bool:
     return found is not None and found[2] not in (None, major)
 
 
-def _cuda_library_fix(vendor: Vendor, releases: tuple[str, ...], missing: MissingName) -> str:
+def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName) -> str:
     """The build of the extension for the CUDA of torch: its runtime beside another one is two runtimes in a process."""
     target = missing.target
     package = install_commands.find_package(missing)
     ways = [] if package is None else list(install_commands.install(package, missing))
-    if target is not None and target.cuda is not None:
-        major_here = target.cuda.partition(".")[0]
-        if not ways:
-            ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
-        elif releases and major_here not in releases:
-            ways[0] += f"  # for CUDA {major_here}" if "#" not in ways[0] else f"; for CUDA {major_here}"
-        if releases and (other := install_commands.install_torch(target.version, missing, cuda=releases[-1])):
-            ways.append(other)
-    else:
-        wanted = f" (this one is for CUDA {' or '.join(releases)})" if releases else ""
+    if target is None or target.cuda is None:
         shows = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # which CUDA torch has decides"
-        ways = [f"{shows}{wanted}", *(ways or ["Install the build of the extension for that CUDA."])]
-        return "\n".join(ways)
+        same = f"CUDA {' or '.join(releases)}" if releases else "The CUDA that the file was built for"
+        other = "\n".join(ways or ["Install the build of the extension for that CUDA."])
+        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nanother one: {other}"
+    major_here = target.cuda.partition(".")[0]
+    if not ways:
+        ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
+    elif releases and major_here not in releases:
+        ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
+    if not releases or major_here in releases:
+        ways.append(_itself(vendor, major, missing))
+    elif (other_torch := install_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:
+        ways.append(other_torch)
     if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
+
+
+def _of_cuda(missing: MissingName) -> str:
+    """The build of the extension for the CUDA of torch, whatever that is."""
+    package = install_commands.find_package(missing)
+    ways = () if package is None else install_commands.install(package, missing)
+    return "\nor: ".join(ways or ("Install the build of the extension for the CUDA of the torch that is installed.",))
 
 
 def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
@@ -277,4 +308,6 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
         f'pip install "{text}"  # for a torch of CUDA {each} that requires no other release of it'
         for each, text in sorted(beside.items(), reverse=True)
     ]
+    if vendor.conda:
+        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in an environment of conda')
     return "\nor: ".join([*ways, path])

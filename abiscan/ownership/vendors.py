@@ -100,7 +100,7 @@ VENDORS = (
     Vendor("nvJitLink", "nvJitLink", Owner.CUDA, "nvidia-nvjitlink", starts=("__nvJitLink", "nvJitLink")),
     Vendor("cublasLt", "cuBLASLt", Owner.CUDA, "nvidia-cublas", starts=("cublasLt",)),
     Vendor("cublas", "cuBLAS", Owner.CUDA, "nvidia-cublas", starts=("cublas",)),
-    Vendor("cudnn", "cuDNN", Owner.CUDA, "nvidia-cudnn", starts=("cudnn",)),
+    Vendor("cudnn", "cuDNN", Owner.CUDA, "nvidia-cudnn", conda="cudnn", starts=("cudnn",)),
     Vendor("nccl", "NCCL", Owner.CUDA, "nvidia-nccl", capital=("nccl", "pnccl")),
     Vendor("nvshmem_host", "NVSHMEM", Owner.CUDA, "nvidia-nvshmem", starts=("nvshmem",)),
     Vendor("cusparseLt", "cuSPARSELt", Owner.CUDA, "nvidia-cusparselt", starts=("cusparseLt",)),
@@ -183,7 +183,7 @@ VENDORS = (
     ),
     Vendor("ittnotify", "Intel's ITT notification library", Owner.OTHER, starts=("iJIT_", "__itt_")),
     Vendor("mkl_rt", "Intel MKL", Owner.OTHER, "mkl", starts=("mkl_", "MKL_", "Dfti"), capital=("vml", "vsl")),
-    Vendor("openblas", "a BLAS (OpenBLAS, MKL)", Owner.OTHER, starts=("cblas_", "LAPACKE_")),
+    Vendor("openblas", "a BLAS (OpenBLAS, MKL)", Owner.OTHER, conda="openblas", starts=("cblas_", "LAPACKE_")),
     Vendor("blas", "a Fortran BLAS or LAPACK (OpenBLAS, MKL)", Owner.OTHER, names=_FORTRAN),
     Vendor(
         "nvinfer",
@@ -268,6 +268,7 @@ NAMESPACE_LIBRARIES = {
     "pcl": "pcl_common",
     "open3d": "Open3D",
     "Aws": "aws-cpp-sdk-core",
+    "MPI": "mpi_cxx",
 }
 """Top-level C++ namespaces whose library is neither torch's nor, by default, the extension's."""
 
@@ -304,7 +305,7 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     if stem is None:
         return None
     stem = stem.removesuffix("_static").removesuffix("-builtins")
-    exact = _LIBRARIES.get(stem)
+    exact = _LIBRARIES.get("openblas" if stem.startswith("openblas") else stem)
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
 
 

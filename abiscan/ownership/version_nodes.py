@@ -61,6 +61,7 @@ _LIBRARIES: Final = {
     "Qt_5": VersionedLibrary("libQt5Core", "Qt 5", "qt"),
     "Qt_6": VersionedLibrary("libQt6Core", "Qt 6", "qt6-main"),
     "GLIB_": VersionedLibrary("libglib-2.0", "GLib", "glib"),
+    "GOMP_": VersionedLibrary("libgomp", "GCC's OpenMP runtime", "libgomp"),
     "OMP_": VersionedLibrary("libgomp", "an OpenMP runtime", "libgomp"),
     "OMPI_": VersionedLibrary("libmpi", "Open MPI", "openmpi"),
     "LLVM_": VersionedLibrary("libLLVM", "LLVM"),

@@ -13,12 +13,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
+from abiscan.diagnosis import explain
 from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, package_of_namespace
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.install_commands import find_package, install
+from abiscan.diagnosis.install_commands import find_package, for_release, install
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild, TorchKind
 from tools import package_data
@@ -114,13 +116,13 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             "",
             "pip install --force-reinstall --no-deps torch-sparse -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
         ),
-        # https://github.com/Dao-AILab/flash-attention: setup.py, get_wheel_url
+        # https://github.com/Dao-AILab/flash-attention: setup.py, get_wheel_url; issue 1783 for the release
         (
             "/v/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so",
             "2.6.0+cu124",
             "",
-            "pip install --force-reinstall --no-deps https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
-            "flash_attn-2.8.3+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+            "pip install --force-reinstall --no-deps https://github.com/Dao-AILab/flash-attention/releases/download/"
+            "v2.7.4.post1/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
         ),
         # https://github.com/facebookresearch/xformers: CHANGELOG.md
         (
@@ -180,3 +182,46 @@ def test_a_namespace_is_of_a_package() -> None:
     assert found is not None
     assert found.name == "torch-npu"
     assert package_of_namespace("c10") is None
+
+
+def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
+    name = missing("/v/dgl/graphbolt/libgraphbolt_pytorch_2.6.0.so", "2.6.0", "cu124")
+    package = find_package(name)
+    assert package is not None
+    assert for_release(package, "2.3.1", name) == (
+        "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.3/cu121/repo.html",
+    )
+    none, torch, dgl = for_release(package, "2.6.0", name)
+    assert none.startswith("No wheel of dgl for torch 2.6.0 is known")
+    assert torch == "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu124"
+    assert dgl == "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
+
+
+@pytest.mark.parametrize(
+    ("library", "way"),
+    [
+        ("libnppicc.so.12", 'pip install "nvidia-npp-cu12"'),
+        ("libnvjpeg.so.13", 'pip install "nvidia-nvjpeg>=13,<14"'),
+        ("libavutil.so.60", 'conda install -c conda-forge "ffmpeg=8"  # has libavutil.so.60'),
+        ("libavcodec.so.58", 'conda install -c conda-forge "ffmpeg=4"  # has libavcodec.so.58'),
+        ("libopencv_imgproc.so.405", 'conda install -c conda-forge "libopencv=4.5"'),
+        ("libbitsandbytes_cuda114_nocublaslt.so", "pip install --upgrade bitsandbytes"),
+        ("libopenblas_haswellp-r0.2.19.dylib", "brew install openblas  # or: conda install -c conda-forge openblas"),
+    ],
+)
+def test_a_library_comes_in_a_package_that_is_named(library: str, way: str) -> None:
+    (subject,) = explain(
+        f"OSError: {library}: cannot open shared object file: No such file or directory", Knowledge(), None
+    )
+    assert subject.causes[0].cause is CauseId.LIBRARY_MISSING
+    assert subject.causes[0].fix.splitlines()[0] == way
+
+
+@pytest.mark.parametrize("library", ["libcudart.so.13", "libcublas.so.13"])
+def test_no_second_cuda_runtime_is_advised(library: str) -> None:
+    target = TorchBuild(TorchKind.RELEASE, "2.11.0", "cu126", "12.6", None, None, None, None)
+    text = f"ImportError: {library}: cannot open shared object file: No such file or directory"
+    (subject,) = explain(text, Knowledge(target=target), None)
+    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+    assert "for CUDA 12" in subject.causes[0].fix.splitlines()[0]
+    assert not any("nvidia-c" in cause.fix for cause in subject.causes)

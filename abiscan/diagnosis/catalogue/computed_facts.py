@@ -29,21 +29,30 @@ def _rebuild(values: Values, missing: MissingName) -> str | None:
 
 
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:
-    """The commands that install the package (value `project` or `needed_by`) for the target's torch; None where it is
-    not in the catalogue of packages."""
+    """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for the CUDA
+    that torch has (value `torch_cuda`); None where it is not in the catalogue of packages."""
     package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
-    ways = () if package is None else install_commands.install(package, missing)
+    if missing.target is None and "here" in values:
+        missing = _with_torch(values["here"], missing) or missing
+    cuda = values.get("torch_cuda", "").replace(".", "")
+    ways = () if package is None else install_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
     return "\n".join(ways) or None
 
 
 def _install_built_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the torch that an extension was built for (value `built`, with its label)."""
-    version, _, label = values.get("built", "").partition("+")
+    version = values.get("built", "").partition("+")[0]
+    there = _with_torch(values.get("built", ""), missing)
+    return None if there is None else install_commands.install_torch(version, there) or f"pip install torch=={version}"
+
+
+def _with_torch(text: str, missing: MissingName) -> MissingName | None:
+    """The same where a torch is there (`2.1.0+cu121`); None where the text is no release."""
+    version, _, label = text.partition("+")
     if not versions.is_release(version):
         return None
     target = TorchBuild(TorchKind.RELEASE, version, label, None, None, None, None, None)
-    there = MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
-    return install_commands.install_torch(version, there) or f"pip install torch=={version}"
+    return MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
 
 
 def _capability(values: Values, _missing: MissingName) -> str | None:

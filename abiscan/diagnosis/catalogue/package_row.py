@@ -54,6 +54,7 @@ class Package(_Row, frozen=True, kw_only=True):
         any_variant: its wheels do not depend on torch's variant.
         needs_no_torch: it links nothing of torch.
         conda: requirement for conda, where it is on no other index.
+        command: what installs it, where that is neither pip nor conda.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Package(_Row, frozen=True, kw_only=True):
     any_variant: bool = False
     needs_no_torch: bool = False
     conda: str = ""
+    command: str = ""
 
 
 class PackageCatalogue(_Row, frozen=True, kw_only=True):

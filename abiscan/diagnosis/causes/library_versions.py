@@ -20,7 +20,7 @@ def causes(missing: MissingName) -> Candidates:
     version = missing.reference.version
     if version is None or is_symbol_version(version) or missing.reference.link_time or missing.is_torch_name:
         return
-    if missing.file.facts is not None and missing.reference.status is not Status.MISSING:
+    if missing.file.facts is not None and missing.reference.status not in (None, Status.MISSING):
         return
     named = missing.reference.library
     vendor = None if named is None else vendor_of_library(named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -60,7 +61,7 @@ def causes(missing: MissingName) -> Candidates:
             missing.exported_text,
         )
         score = _score(missing, distance, newer and not unknown) if place == 0 else _FAR
-        yield Candidate(cause, score, evidence, _stated_fix(target.version))
+        yield Candidate(cause, score, evidence, _stated_fix(target.version, missing))
 
 
 def _score(missing: MissingName, distance: int, newer: bool) -> float:
@@ -85,9 +86,10 @@ def _score(missing: MissingName, distance: int, newer: bool) -> float:
     return 0.73 if newer else 0.68
 
 
-def _stated_fix(torch: str) -> str:
+def _stated_fix(torch: str, missing: MissingName) -> str:
+    ways = "\n".join(fixes.reinstall(missing))
     return (
         'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'
-        f"If it prints another version than {torch}: build the extension again with that one installed, or run it "
-        f"where torch {torch} is. If it prints {torch}: another of these causes holds."
+        f"another version than {torch}: run it where torch {torch} is, or install the extension for that one:\n"
+        f"{ways}\n{torch}: another of these causes holds"
     )

@@ -12,7 +12,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
-_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GOMP|GFORTRAN|LIBC)_(\d+)\.(\d+)(?:\.(\d+))?$")
+_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d+)\.(\d+)(?:\.(\d+))?$")
 
 # Last number of GLIBCXX_3.4.N -> the first GCC that has it.
 _GLIBCXX = {
@@ -58,11 +58,8 @@ def causes(missing: MissingName) -> Candidates:
         yield _cxx(missing, wanted, family, numbers, defined)
     elif family == "GLIBC":
         yield _glibc(missing, wanted, numbers, defined)
-    elif family in ("GCC", "GOMP", "GFORTRAN"):
-        evidence = [
-            f"{wanted} is a version of "
-            f"{'libgomp' if family == 'GOMP' else 'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."
-        ]
+    elif family in ("GCC", "GFORTRAN"):
+        evidence = [f"{wanted} is a version of {'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."]
         yield Candidate(
             CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _cxx_fix(missing)
         )

@@ -91,7 +91,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         evidence.append(releases.evidence)
         score = releases.mismatch or score
     # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
-    looked = missing.file.facts is None or missing.reference.status is Status.MISSING
+    looked = missing.file.facts is None or missing.reference.status in (None, Status.MISSING)
     if missing.reference.library is not None and looked:
         score = 0.95
         evidence.append(
@@ -271,11 +271,14 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
     library = NAMESPACE_LIBRARIES.get(cxx.namespace or "")
     if library is not None:
         evidence = [f"{missing.shown} is of namespace {cxx.namespace}, of {library}."]
+        fix = f"Link the library that the headers are of ({library}), in the same version."
+        if missing.file.path and not missing.reference.link_time and library.isidentifier():
+            fix += f"\nor, without a build: LD_PRELOAD=lib{library}.so python ...  # with its folder, where it has one"
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.6,
             tuple(evidence),
-            f"Link the library that the headers are of ({library}), in the same version.",
+            fix,
         )
 
 
