@@ -219,7 +219,7 @@ def _cuda_library(
             f"where {fixes.word(name, 'DLL')}  # nothing: it is in no folder of PATH\n"
             f"import torch  # first, where its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
         )
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), way)
+        yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
         return
     fix = _cuda_library_fix(vendor, major, releases, missing)
