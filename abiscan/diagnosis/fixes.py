@@ -186,6 +186,14 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     return f"{command}  # no wheels for CPython after {newest_python}"
 
 
+def _cuda_variant(missing: MissingName) -> str:
+    """The variant that pip installs of the release, which published extensions are built for; an example where the
+    release is unknown."""
+    releases, target = missing.knowledge.releases, missing.target
+    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
+    return next((b.variant for b in builds if target is not None and b.torch == target.version and b.cuda), "cu126")
+
+
 def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     """Install the GPU build of the torch that is there, or the extension for the CPU build that it is.
 
@@ -193,7 +201,11 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
         cuda: its major release; "" for any.
     """
     torch = None if missing.target is None else missing.target.version
-    command = None if torch is None else install_commands.install_torch(torch, missing, cuda=cuda)
+    command = (
+        None
+        if torch is None
+        else install_commands.install_torch(torch, missing, cuda=cuda, variant="" if cuda else _cuda_variant(missing))
+    )
     known = install_commands.find_package(missing)
     of_extension = () if known is None else install_commands.install(known, missing)[:1]
     first = command or "Install a CUDA build of torch (the wheel index of its variant, such as cu126)"

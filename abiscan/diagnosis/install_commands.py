@@ -106,20 +106,23 @@ def build(package: Package, missing: MissingName) -> str | None:
     return f"{command}  # {'; '.join(notes)}"
 
 
-def install_torch(version: str, missing: MissingName, *, cuda: str | None = None) -> str | None:
+def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
     """The command that installs one release of torch, in the variant that is there or may be; None where no index of
     it is known.
 
     Args:
         cuda: the major release of CUDA that is wanted instead; "" for any.
+        variant: the one that is wanted, if an index has it.
     """
-    variant = "" if missing.target is None else missing.target.variant
+    wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
     platform = _platform(missing)
     for wheels in (wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels):
         known = _of_release(wheels.variants, version)
         if known is None or platform not in wheels.platforms:
             continue
-        if cuda is not None:
+        if wanted_variant in known:
+            chosen: str | None = wanted_variant
+        elif cuda is not None:
             wanted = [each for each in known if (found := _CUDA.fullmatch(each)) is not None and cuda in ("", found[1])]
             chosen = max(wanted, default=None)
         else:

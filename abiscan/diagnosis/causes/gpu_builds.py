@@ -82,14 +82,6 @@ def _install(missing: MissingName, hip: bool) -> str:
     )
 
 
-def _cuda_variant(missing: MissingName) -> str:
-    """The variant that pip installs of the release, which published extensions are built for; an example where the
-    release is unknown."""
-    releases, target = missing.knowledge.releases, missing.target
-    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
-    return next((b.variant for b in builds if target is not None and b.torch == target.version and b.cuda), "cu126")
-
-
 def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     rocm_target = None if target is None else _is_rocm(target)
