@@ -77,3 +77,10 @@ def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:
     begin = time.process_time()
     read_text(f"a.obj : error LNK2019: unresolved external symbol __cdecl {'a' * 4_000} referenced\n" * 50)
     assert time.process_time() - begin < 1
+
+
+def test_half_of_a_surrogate_pair_in_json_is_no_character() -> None:
+    read = read_text('{"log": "undefined symbol: _ZN2at\\ud8005emptyEv", "x": "\\ud83d\\ude00"}')
+    assert read.text.encode("utf-8")
+    assert "\ufffd" in read.text
+    assert "\U0001f600" in read.text

@@ -87,9 +87,12 @@ def _json_decoded(found: re.Match[str]) -> str:
         decoded: str = json.loads(f'"{found["string"]}"', strict=False)
     except ValueError:
         return found[0]
+    # Half of a pair is no character, and nothing that is looked up can have one.
+    decoded = _HALF_OF_A_PAIR.sub("\ufffd", decoded)
     return f"{found['before']}\n{decoded}\n"
 
 
+_HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 # The end of a mangled name; mail of many programs is pasted without its headers.
 _NAME_END = re.compile(r"_Z[A-Za-z0-9_]{4,}$")
 _LINE_OF_MAIL: Final = 80  # characters, of quoted-printable (RFC 2045, 6.7)
