@@ -319,7 +319,7 @@ class DynamicFile:
 
     @property
     def reexported(self) -> tuple[str, ...]:
-        """None: each library is searched by itself."""
+        """Always empty: ELF has no re-exported libraries."""
         return ()
 
     @property

@@ -147,7 +147,7 @@ def is_unmapped(loads: Sequence[Segment], address: int) -> bool:
 
 
 def area_at(areas: tuple[Area, ...], address: int) -> Area | None:
-    """The area that an address lies in."""
+    """Find the area that contains an address."""
     number = bisect_right(areas, address, key=_start) - 1
     return areas[number] if number >= 0 and address < areas[number].end else None
 
@@ -177,7 +177,7 @@ def covers(runs: list[tuple[int, int]], address: int, size: int) -> bool:
 
 
 def first_outside(runs: list[tuple[int, int]], address: int, size: int) -> int | None:
-    """The first of `size` bytes at an address that lies in none of the sorted runs."""
+    """Return the address of the first of `size` bytes that is in none of the sorted runs; None if there is none."""
     at = address
     for start, end in runs:
         if start <= at < end:

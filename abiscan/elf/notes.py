@@ -13,7 +13,8 @@ _NT_GNU_PROPERTY_TYPE_0 = 5
 _X86_ISA_1_NEEDED = 0xC0008002
 # GNU_PROPERTY_1_NEEDED, GNU_PROPERTY_X86_FEATURE_1_AND and the levels: values of four bytes.
 _FOUR_BYTES = (0xB0008000, 0xC0000002, _X86_ISA_1_NEEDED)
-# Levels that a glibc knows: baseline, x86-64-v2, v3 and v4 (sysdeps/x86/get-isa-level.h); for it no CPU has another.
+# Levels that glibc knows: baseline, x86-64-v2, v3 and v4 (sysdeps/x86/get-isa-level.h); it treats any other as
+# supported by no CPU.
 X86_KNOWN_LEVELS = 0b1111
 _MAX_NOTES = 64
 _MAX_COMMENT = 1 << 16

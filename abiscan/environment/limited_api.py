@@ -1,4 +1,4 @@
-"""Which CPython names are part of the stable ABI (https://docs.python.org/3/c-api/stable.html)."""
+"""CPython's stable ABI (https://docs.python.org/3/c-api/stable.html)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _TABLE = data_file("cpython_stable_abi.txt")
 
 @cache
 def stable_abi() -> dict[str, str]:
-    """Name -> the CPython version in which it joined the stable ABI (`3.2`, `3.13`)."""
+    """Map each name of the stable ABI to the CPython version that added it (`3.2`, `3.13`)."""
     with open(_TABLE, encoding="utf-8") as file:
         lines = file.read().splitlines()
     return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
 
 def is_limited(name: str) -> bool:
-    """Whether some version of CPython keeps this name in its stable ABI."""
+    """Whether a name is part of the stable ABI of some CPython version."""
     return name in stable_abi()

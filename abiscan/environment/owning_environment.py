@@ -24,8 +24,8 @@ _LIBRARY = r"(?P<prefix>.*)/lib(?:64)?/python(?P<major>\d)\.(?P<minor>\d{1,2})(?
 def environments_of(
     path: str, active: PythonEnvironment | None, files: FileSystem = HERE
 ) -> tuple[PythonEnvironment, ...]:
-    """The environments that a path is checked against: of a prefix those of all its Pythons (`/usr/local`, `~/.local`,
-    `pip install --prefix`), else the one that it lies in or is; none where it lies in none.
+    """Find the environments that a path is checked in: those of all Pythons of a prefix (`/usr/local`, `~/.local`,
+    `pip install --prefix`), otherwise the one that contains or is the path; empty if there is none.
 
     Args:
         path, active: as for `owning_environment`.
@@ -138,7 +138,7 @@ def _holds_torch(directory: str, files: FileSystem) -> bool:
 
 
 def _records_torch(directory: str, files: FileSystem) -> bool:
-    """Whether an installer put a torch there, which a source tree of torch has too."""
+    """Whether an installer put a torch there; a source tree of torch has the same files without the metadata."""
     return _holds_torch(directory, files) and any(
         name.startswith("torch-") and name.endswith(".dist-info") for name in files.names(directory)
     )

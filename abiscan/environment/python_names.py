@@ -1,10 +1,9 @@
-"""Which CPython exports which name of its C API, from `data/python_exports.txt.gz` and its kin of
-other systems.
+"""Names that each CPython version exports, from `data/python_exports.txt.gz` and the tables of the other systems.
 
-The tables hold names of real interpreters, public and private ones, as `tools/build_python_exports.py` read them; it
-says there which. A name that any of the patch releases read for a version exports is that version's. Names say
-nothing of layouts: a file built for the default build finds nearly all of its names in a free-threaded one, whose
-objects are larger (PEP 703). Decompressed at the first question.
+`tools/build_python_exports.py` reads the public and private names from real interpreters, and lists these. A version
+exports a name if one of its patch releases read does. Equal names do not imply equal layouts: a file built for the
+default build finds nearly all of its names in a free-threaded one, whose objects are larger (PEP 703). Decompressed at
+the first use.
 """
 
 from __future__ import annotations
@@ -23,24 +22,23 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def known_versions() -> tuple[PythonVersion, ...]:
-    """The versions of the table, in order."""
+    """Return the versions of the table, in order."""
     return _table()[0]
 
 
 def exported_by(name: str, system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
-    """The versions of a system's table that export a name, in their order; empty where none does."""
+    """Return the versions on a system that export a name, in order; empty if none does."""
     versions, masks = _table(system)
     return _of_mask(versions, masks.get(name, 0))
 
 
 def names() -> Iterable[str]:
-    """Every symbol that some known version exports."""
+    """Return every name that some version exports."""
     return _table()[1].keys()
 
 
 def exports(version: PythonVersion, system: OperatingSystem = OperatingSystem.LINUX) -> Callable[[str], bool] | None:
-    """Whether a version exports a name, as a function of the name; None for a version that the system's table lacks, of
-    which nothing can be said."""
+    """Return a function that tests whether a version exports a name; None if the system's table lacks the version."""
     versions, masks = _table(system)
     if version not in versions:
         return None
@@ -49,8 +47,8 @@ def exports(version: PythonVersion, system: OperatingSystem = OperatingSystem.LI
 
 
 def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSystem.LINUX) -> tuple[PythonVersion, ...]:
-    """The versions of a system's table that export every one of some names, in their order. What is no name of CPython
-    is passed over."""
+    """Return the versions on a system that export all of the names, in order. Names that are not spelled like CPython's
+    are ignored."""
     versions, masks = _table(system)
     mask = (1 << len(versions)) - 1
     for name in names:
@@ -60,7 +58,7 @@ def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSyste
 
 
 def supporting_abi3(names: Iterable[str]) -> tuple[PythonVersion, ...]:
-    """The known versions that export all imports of an `.abi3.so` file, in order.
+    """Return the versions that export all imports of an `.abi3.so` file, in order.
 
     Free-threaded builds up to 3.14 and Python 2 are excluded: they do not import files with that suffix
     (`importlib.machinery.EXTENSION_SUFFIXES`; PEP 384, PEP 703).
@@ -77,14 +75,14 @@ FILES = {
     OperatingSystem.WINDOWS: "python_exports-windows.txt.gz",
     OperatingSystem.MACOS: "python_exports-macos.txt.gz",
 }
-"""The table of each system in the package's data."""
+"""The data file of each system."""
 
 
 @functools.cache
 def _table(
     system: OperatingSystem = OperatingSystem.LINUX,
 ) -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
-    """The versions, and for each name a mask: bit i for the version at i."""
+    """Return the versions, and for each name a mask: bit i for the version at i."""
     with open(data_file(FILES[system]), "rb") as file:
         lines = zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()
     masks: dict[str, int] = {}

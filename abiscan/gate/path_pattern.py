@@ -1,5 +1,5 @@
-"""Shell patterns of paths. The configuration may be somebody else's: in a regular expression, each further `*` may take
-the time to the next power, and here each character of a path is looked at once.
+"""Shell patterns of paths. Each character of a path is read once, because a configuration may be hostile: in a regular
+expression, each further `*` may raise the time to the next power.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class _Pattern:
     Approach to Text Searching", 1992)."""
 
     def __init__(self, pattern: str) -> None:
-        # What leads to the next state: a character or class; None where nothing does.
+        # The character or class that leads to the next state; None if there is none.
         self._pieces: list[str | None] = []
-        # States that every character keeps, and all but `/`; states that may be the one two behind: `**/`.
+        # States that every character keeps, and all but `/`; states equivalent to the second next: `**/`.
         self._keeping = self._keeping_in_name = self._optional = 0
         pieces = _PIECES.findall(pattern)
-        # Most paths have not even that.
+        # Most paths lack the longest literal part, so it is tested first.
         literals = groupby(pieces, key=lambda piece: len(piece) == 1 and piece not in "?*")
         self._literal = max(("".join(run) for is_literal, run in literals if is_literal), key=len, default="")
         for piece in pieces:
@@ -50,7 +50,7 @@ class _Pattern:
         self._leading: dict[str, int] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether it matches to the end, from the beginning or from behind a `/` or `!` on."""
+        """Whether it matches to the end, from the beginning or after a `/` or `!`."""
         if self._literal not in text:
             return False
         first = states = self._entered(1)
@@ -70,7 +70,7 @@ class _Pattern:
         return states | optional << 1 | optional << 2
 
     def _states_behind(self, character: str) -> int:
-        """Those that the character leads to."""
+        """The states that the character leads to."""
         return sum(2 << at for at, piece in enumerate(self._pieces) if piece is not None and _has(piece, character))
 
 

@@ -1,4 +1,4 @@
-"""Where an installed distribution came from, and the source tree of one that is installed in editable mode.
+"""Reads the origin of an installed distribution, and finds the source tree of one in editable mode.
 
 https://packaging.python.org/en/latest/specifications/direct-url/
 """
@@ -13,12 +13,12 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.model.limits import MAX_METADATA
 
-# Files of a source tree that are looked at for shared objects.
+# Maximum number of files and directories of a source tree that are listed.
 _MAX_LOOKED_AT = 20_000
 
 
 def read_direct_url(site: str, dist_info: str, files: FileSystem) -> Mapping[str, object]:
-    """The object in direct_url.json; empty where there is none or it cannot be read."""
+    """Read direct_url.json; empty if there is none or it is unreadable."""
     raw = files.read(os.path.join(site, dist_info, "direct_url.json"), MAX_METADATA + 1)
     try:
         found = None if raw is None or len(raw) > MAX_METADATA else json.loads(raw)
@@ -28,7 +28,7 @@ def read_direct_url(site: str, dist_info: str, files: FileSystem) -> Mapping[str
 
 
 def editable_directory(url: Mapping[str, object]) -> str | None:
-    """The source tree that a distribution is imported from; None where it is not installed in editable mode."""
+    """Return the source tree from which a distribution is imported; None if it is not installed in editable mode."""
     place, about = url.get("url"), url.get("dir_info")
     if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
         return None
@@ -42,7 +42,7 @@ def editable_directory(url: Mapping[str, object]) -> str | None:
 
 
 def shared_objects_below(directory: str, files: FileSystem) -> Iterator[str]:
-    """Paths of files named like shared objects, as far as a source tree is looked through."""
+    """Yield the paths of files in a source tree that are named like shared objects, up to `_MAX_LOOKED_AT` entries."""
     left = _MAX_LOOKED_AT
     host = files.host(directory)
     for folder, below, names in os.walk(host):

@@ -22,7 +22,7 @@ from abiscan.model.limits import MAX_METADATA
 from abiscan.wheel.metadata import find_excess_of_metadata, headers
 from abiscan.wheel.requirement_lines import normal_name
 
-# Files of one distribution.
+# Maximum number of files of a distribution.
 _MAX_FILES = 200_000
 
 
@@ -30,11 +30,11 @@ class Distribution(Struct, frozen=True):
     """An installed distribution.
 
     Attributes:
-        requires_dist: `Requires-Dist` lines as they stand.
-        shared_objects: paths of files named like shared objects, absolute; those of the source tree of an editable one.
+        requires_dist: `Requires-Dist` lines, unparsed.
+        shared_objects: absolute paths of files named like shared objects; in editable mode those of the source tree.
         from_source: installed from a directory or a repository, not from an index (direct_url.json).
-        hides: places of other installations of the same name further down the path.
-        unread: why it is not known what it requires, or which files it has, in sentences.
+        hides: directories with other installations of the same name, later on the path.
+        unread: why its requirements or files are unknown, in sentences.
     """
 
     name: str

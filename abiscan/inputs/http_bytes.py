@@ -191,12 +191,12 @@ def _read_all(file: RemoteFile) -> WholeFile:
 
 
 def with_validators(file: RemoteFile) -> RemoteFile:
-    """A file with the ETag, Last-Modified and size that its server tells (RFC 9110, section 8.8); the same where it
-    tells none."""
+    """Return a file with the ETag, Last-Modified and size that its server sends (RFC 9110, section 8.8); unchanged if
+    it sends none."""
     try:
         answer = session().head(file.url, timeout=(CONNECT, STALL), allow_redirects=True)
     except (requests.RequestException, OSError):
-        return file  # whoever reads it reports that
+        return file  # reported when it is read
     length = answer.headers.get("Content-Length", "")
     if not answer.ok or not length.isdigit():
         return file

@@ -172,7 +172,7 @@ def expand_environment(
 
 
 def _editable_tree(site: str, dist_info: str, files: FileSystem) -> str | None:
-    """The source tree of a distribution in editable mode, where that holds shared objects."""
+    """Find the source tree of a distribution in editable mode; None if it contains no shared object."""
     tree = editable_directory(read_direct_url(site, dist_info, files))
     return tree if tree is not None and next(shared_objects_below(tree, files), None) is not None else None
 

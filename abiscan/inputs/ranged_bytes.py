@@ -206,7 +206,7 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
         size = int(within(LIMITS.seconds_for(0), lambda: store.info(path))["size"])
     except FileNotFoundError as error:
         raise UnreadableFile(file.display, "no such object") from error
-    except Exception as error:  # each store has its own
+    except Exception as error:  # stores raise various types
         raise TransientFailure(file.display, f"cannot be read: {words(error)}") from error
 
     def fetch(start: int, end: int) -> bytes:

@@ -15,12 +15,12 @@ class RemoteFile(Struct, frozen=True):
     """A wheel or archive on a server.
 
     Attributes:
-        url: as it is asked for, credentials and all; never shown.
-        display: how to call it: without credentials, query and fragment.
-        sha256: of the index that listed it; None where nobody says.
-        size: in bytes, where it is known.
-        etag: of the store that listed it, or of the server that has it.
-        modified: the server's Last-Modified, where it has no ETag.
+        url: with credentials; never shown.
+        display: the URL for messages, without credentials, query and fragment.
+        sha256: from the index that listed it; None if it has none.
+        size: in bytes; None if unknown.
+        etag: from the store that listed it, or from its server.
+        modified: the server's Last-Modified, if it sends no ETag.
     """
 
     url: str
@@ -32,7 +32,8 @@ class RemoteFile(Struct, frozen=True):
 
     @property
     def identity(self) -> str | None:
-        """What identifies its contents without reading them: the index's hash, or ETag or time with the size."""
+        """An identifier of its contents, found without reading them: the index's hash, or ETag or time with the
+        size."""
         if self.sha256 is not None:
             return f"sha256:{self.sha256}"
         if self.etag is not None:
@@ -41,14 +42,14 @@ class RemoteFile(Struct, frozen=True):
 
 
 def named(url: str) -> RemoteFile:
-    """A file by its URL; a fragment `#sha256=...` is the hash of its contents (PEP 503)."""
+    """Make a file from its URL; a fragment `#sha256=...` is the hash of its contents (PEP 503)."""
     fragment = urlsplit(url).fragment
     digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
     return RemoteFile(url.partition("#")[0], shown(url), sha256=digest)
 
 
 def shown(url: str) -> str:
-    """A URL for messages, without credentials, query and fragment."""
+    """Return a URL without credentials, query and fragment, for messages."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return unquote(urlunsplit((parts.scheme, host, parts.path, "", "")))
@@ -60,6 +61,6 @@ def is_for_linux(file_name: str) -> bool:
 
 
 def words(error: BaseException) -> str:
-    """An error of a third-party library in one line, without secrets of the URL."""
+    """Return the text of a third-party library's error in one line, without secrets of the URL."""
     text = " ".join(str(error).split()) or type(error).__name__
     return re.sub(r"://[^/\s@]*@", "://", re.sub(r"\?[^\s)'\"]*", "", text))[:300]

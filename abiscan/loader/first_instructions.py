@@ -30,9 +30,9 @@ _FAULTING_BEHIND_0F = frozenset(
 )
 _LOCK, _ESCAPE, _INTERRUPT, _SYSTEM_CALL = 0xF0, 0x0F, 0xCD, 0x80
 _PREFIXES = bytes.fromhex("26 2e 36 3e 64 65 66 67 f0 f2 f3")
-# What one of these, or zeros, may begin with.
+# First bytes with which one of these, or a run of zeros, may begin.
 _SUSPICIOUS = frozenset(bytes((byte,)) for byte in (*_FAULTING, *_PREFIXES, *range(0x40, 0x50), _ESCAPE, _INTERRUPT, 0))
-# LOCK is for instructions that read and write memory alone; these have no operand there.
+# LOCK is valid only for instructions that read and write memory; these have no memory operand.
 _NEVER_LOCKED = frozenset((*range(0x50, 0x60), *range(0x90, 0x98), 0xC3, 0xC9, 0xE8, 0xE9, 0xEB))
 # The relative jump and call, and what ends the known way: branches, returns, indirect calls and jumps, system calls.
 _RELATIVE = frozenset((0xE8, 0xE9, 0xEB))
@@ -139,7 +139,7 @@ def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: s
     end = _end_of_zeros(called, at)
     if end is None:
         raise Undecidable(f"{called.path}: {way} begins with zero bytes")
-    # Whatever the zeros add to, execution runs into the end of the code.
+    # Wherever the zeros write, execution reaches the end of the code.
     raise crash(called.path, f"{way} is zero bytes up to the end of the code at {end:#x}")
 
 

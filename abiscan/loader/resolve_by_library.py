@@ -1,8 +1,8 @@
-"""The status of each import whose file names the library that must export it, on a released build: the import table of
-Windows, the two-level namespace of macOS.
+"""Resolves imports that name the library that must export them, on a released build: the import table of Windows, the
+two-level namespace of macOS.
 
-As on Linux, nothing of this machine is looked at. A name is looked up in its library alone; what macOS looks up flat
-(`-undefined dynamic_lookup`) may come from any library of the process: after `import torch` those of torch, the
+As on Linux, no library of this machine is read. A name is looked up only in its library. A flat lookup of macOS
+(`-undefined dynamic_lookup`) searches every library of the process: after `import torch` those of torch, the
 interpreter and the system. docs/explanation/platforms.md has the reasons.
 """
 
@@ -34,7 +34,7 @@ _Answer = tuple[Status, str | None]
 
 
 class _Scope:
-    """What can serve the imports of one file."""
+    """The libraries that may export the imports of one file."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class _Scope:
         self.own_scopes = OwnScopes(binary.names_with_prefix)
 
     def resolve(self, symbol: Import) -> ResolvingImport:
-        """Status, owner and provider of one import."""
+        """Return an import with its status, owner and provider."""
         if symbol.library is None:
             owner = owner_of(symbol.name, None, None, self.own_scopes)
             status, provider = self._anywhere(symbol.name, owner)
@@ -68,7 +68,7 @@ class _Scope:
         return ResolvingImport(symbol, owner, status, provider)
 
     def leaves_open(self, library: str) -> bool:
-        """Whether a library is one that a build with CUDA has, of which the index has none."""
+        """Whether a library belongs to the CUDA builds of the release, which the index lacks."""
         of_cuda = owner_of_library(library) is Owner.CUDA or accelerator_of(file_key(library)) is not None
         return self.stands_for_cuda and of_cuda
 
@@ -103,9 +103,9 @@ class _Scope:
             version = PythonVersion(int(named[1]), int(named[2]), bool(named[3]))
             known = python_exports(version, self.platform.system)
             pythons = () if known is None else (known,)
-        return self._of_pythons(name, pythons)
+        return self._in_pythons(name, pythons)
 
-    def _of_pythons(self, name: str, pythons: Sequence[PythonExports]) -> _Answer:
+    def _in_pythons(self, name: str, pythons: Sequence[PythonExports]) -> _Answer:
         exporting = sum(python(name) for python in pythons)
         if not pythons or (self.one_of and 0 < exporting < len(pythons)):
             return Status.UNDECIDED, None
@@ -122,7 +122,7 @@ class _Scope:
         if found is not None:
             return Status.RESOLVED, found
         if owner is Owner.PYTHON:
-            return self._of_pythons(name, self.pythons)
+            return self._in_pythons(name, self.pythons)
         if owner is Owner.TORCH:
             known = self.exports is not None and self.exports.knows(name)
             return (Status.MISSING if known else Status.UNDECIDED), None
@@ -140,7 +140,7 @@ def resolve_by_library(
     """Resolve every import of a file of Windows or macOS.
 
     Args:
-        siblings, exports, pythons, one_of: as those of `resolve_on_release`.
+        siblings, exports, pythons, one_of: as in `resolve_on_release`.
     """
     scope = _Scope(binary, siblings, exports, pythons, one_of=one_of)
     others = list(needed_outside(binary, scope.members))
@@ -154,7 +154,7 @@ def resolve_by_library(
     foreign = [name for name in others if _is_unknown(name, shipped | provided)]
     return Resolution(
         imports=[scope.resolve(symbol) for symbol in binary.imports],
-        needed=tuple(_served(name, scope, shipped | provided) for name in binary.needed),
+        needed=tuple(_needed_library(name, scope, shipped | provided) for name in binary.needed),
         missing_libraries=tuple(dict.fromkeys((*unfit, *foreign))),
         missing_torch_libraries=tuple(
             name
@@ -166,7 +166,7 @@ def resolve_by_library(
 
 
 def by_library(siblings: Mapping[str, Binary]) -> dict[str, Binary]:
-    """The other files of the package by the names under which a loader finds them: file name, install name."""
+    """Map file names and install names, by which a loader finds a library, to the files of the package."""
     found: dict[str, Binary] = {}
     for path, each in siblings.items():
         found.setdefault(file_key(path), each)
@@ -176,7 +176,7 @@ def by_library(siblings: Mapping[str, Binary]) -> dict[str, Binary]:
 
 
 def exports_through(member: Binary, name: str, members: Mapping[str, Binary]) -> bool:
-    """Whether a file of the package exports a name, itself or by a library of the package that it re-exports."""
+    """Whether a file of the package, or a library of the package that it re-exports, exports a name."""
     if member.exports_name(name):
         return True
     seen, waiting = {id(member)}, list(member.reexported)
@@ -192,10 +192,11 @@ def exports_through(member: Binary, name: str, members: Mapping[str, Binary]) ->
 
 
 def needed_outside(binary: Binary, members: Mapping[str, Binary]) -> Iterator[str]:
-    """The libraries that a file and what it needs of its package need, each once, and no file of its package is."""
+    """Yield the libraries outside the package that a file needs, directly or through files of the package, each
+    once."""
     seen: set[str] = set()
     waiting = list(binary.needed)
-    for name in waiting:  # grows while it is read: breadth first
+    for name in waiting:  # extended in the loop: breadth first
         key = file_key(name)
         if key in seen:
             continue
@@ -208,13 +209,13 @@ def needed_outside(binary: Binary, members: Mapping[str, Binary]) -> Iterator[st
 
 
 def _is_unknown(library: str, provided: frozenset[str]) -> bool:
-    """Whether nothing is known of a library: neither torch nor the system has it."""
+    """Whether a library belongs to none of torch, CPython, CUDA, ROCm and the system."""
     if file_key(library) in provided or system_owner(library) is not None or is_driver(library):
         return False
     return owner_of_library(library) not in (Owner.TORCH, Owner.PYTHON, Owner.CUDA, Owner.HIP)
 
 
-def _served(name: str, scope: _Scope, provided: frozenset[str]) -> NeededLibrary:
+def _needed_library(name: str, scope: _Scope, provided: frozenset[str]) -> NeededLibrary:
     key = file_key(name)
     is_known = key in scope.members or key in provided or system_owner(name) is not None or is_driver(name)
     is_known = is_known or owner_of_library(name) is Owner.PYTHON or scope.leaves_open(name)
@@ -224,11 +225,10 @@ def _served(name: str, scope: _Scope, provided: frozenset[str]) -> NeededLibrary
 def torch_needs_by_library(
     binary: Binary, imports: Sequence[CheckedImport], siblings: Mapping[str, Binary]
 ) -> TorchNeeds:
-    """Everything that only a build of torch can provide, for a file of Windows or macOS and for what it needs of its
-    package.
+    """Collect the torch imports of a Windows or macOS file and of the files of its package that it needs.
 
     Args:
-        imports: the file's, resolved.
+        imports: resolved imports of the file.
         siblings: path to contents of the other shared objects of the package that it may need.
     """
     members = by_library(siblings)
@@ -239,7 +239,7 @@ def torch_needs_by_library(
         and each.status is not Status.WEAK
         and (each.provider is None or is_torch_library(each.provider))
     ]
-    needed = _of_package(binary, members)
+    needed = _find_needed_members(binary, members)
     others = tuple(needed_outside(binary, members))
     return TorchNeeds(
         names=tuple(dict.fromkeys(name for name, _library in wanted)),
@@ -256,8 +256,8 @@ def torch_needs_by_library(
     )
 
 
-def _of_package(binary: Binary, members: Mapping[str, Binary]) -> dict[str, Binary]:
-    """The files of the package that a file needs, directly or through others."""
+def _find_needed_members(binary: Binary, members: Mapping[str, Binary]) -> dict[str, Binary]:
+    """Find the files of the package that a file needs, directly or through others, by name."""
     found: dict[str, Binary] = {}
     waiting = list(binary.needed)
     while waiting:
@@ -280,7 +280,7 @@ def _sibling_needs(key: str, sibling: Binary, members: Mapping[str, Binary]) -> 
     return SiblingNeeds(key, names, libraries, homes=_homes(wanted))
 
 
-def _is_torchs(symbol: Import) -> bool:
+def _is_torch_import(symbol: Import) -> bool:
     if symbol.library is not None:
         return is_torch_library(symbol.library)
     return owner_of(symbol.name) is Owner.TORCH

@@ -68,7 +68,7 @@ class Search:
         return self._cache
 
     def start(self, main: LinkMap) -> None:
-        """Set the executable: its RPATH is searched for every object, and $ORIGIN in LD_LIBRARY_PATH is that of it."""
+        """Set the executable: its RPATH is searched for every object, and LD_LIBRARY_PATH uses its $ORIGIN."""
         self._main = main
         text = self._settings.library_path
         if text:

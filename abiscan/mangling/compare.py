@@ -260,7 +260,7 @@ def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
             first["new"] = name
             break
     for _, name in sorted({found for mark in _OLD_MARKS for found in _mentioning(text, mark)}):
-        # A name that mentions std::__cxx11 is of the new ABI, whatever else it mentions.
+        # A name that mentions std::__cxx11 has the new ABI, regardless of its other parts.
         if _NEW_MARK not in name and string_abi(name) == "old":
             first["old"] = name
             break

@@ -1,4 +1,4 @@
-"""Names of macOS as Linux builds have them, where the integer types differ.
+"""Translates mangled names of macOS to those of Linux, where the integer types differ.
 
 `int64_t` is `long long` (`x`) on macOS and `long` (`l`) on Linux, `uint64_t` is `unsigned long long` (`y`) and
 `unsigned long` (`m`). <builtin-type> of the Itanium C++ ABI, 5.1.5.2; Apple's and glibc's <stdint.h>.
@@ -11,15 +11,15 @@ from typing import Final
 
 _SOURCE_NAME = re.compile(r"\d{1,4}")
 _TYPES: Final = {"x": "l", "y": "m"}
-# Operators (5.1.4.3) whose second letter is one of these: operator[] alone.
+# operator[]: the only operator (5.1.4.3) with one of these letters in second place.
 _INDEX: Final = "ix"
 
 
 def linux_names(mangled: str) -> tuple[str, ...]:
-    """The mangled names that Linux has for it, without its own; empty where no integer type of macOS is in it.
+    """Return the mangled names that it may have on Linux, if they differ; empty if it contains no such integer type.
 
     Args:
-        mangled: a name as ELF has it, without the underscore of Mach-O.
+        mangled: without the underscore that Mach-O adds.
     """
     if not mangled.startswith("_Z"):
         return ()

@@ -1,4 +1,4 @@
-"""Where to look for other names of an entity among names of Microsoft's mangling.
+"""Search prefixes for other names of an entity in Microsoft's mangling.
 
 A name begins with the innermost identifier: `?empty@at@@...`; in an instance of a function template the arguments
 follow it: `??$empty@M@at@@...`. A second mention of an identifier is a digit.
@@ -55,7 +55,7 @@ def _of(name: CxxName, parts: Parts, spelled: tuple[str, ...], templates: tuple[
 
 
 def _code(last: Node) -> str | None:
-    """How the innermost name is mangled where it is no identifier."""
+    """Mangle an innermost name that is not an identifier."""
     if isinstance(last, Structor):
         return _DELETING.get(last.variant, "1") if last.destructor else "0"
     if isinstance(last, Conversion):
@@ -66,7 +66,7 @@ def _code(last: Node) -> str | None:
 
 
 def _scopes(scopes: tuple[str, ...], templates: tuple[bool, ...], known: list[str]) -> str:
-    """The scopes of a name, the innermost first, up to the first that has template arguments or no name."""
+    """Mangle the scopes of a name, innermost first, up to the first that has template arguments or no name."""
     text = ""
     for scope, is_template in zip(scopes, templates, strict=False):
         if scope == _ANONYMOUS:
@@ -86,7 +86,7 @@ def _identifier(name: str, known: list[str]) -> str:
 
 
 def _templates(node: Node) -> tuple[bool, ...]:
-    """Whether each part of a qualified name has template arguments, the innermost first."""
+    """Return whether each part of a qualified name has template arguments, innermost first."""
     found = []
     while True:
         is_template = isinstance(node, Template)

@@ -20,7 +20,7 @@ class BinaryKind(enum.Enum):
 
 
 class FileFormat(enum.StrEnum):
-    """The format of a shared object, which tells the system whose loader opens it: Linux, Windows, macOS."""
+    """The format of a shared object, which determines the system that can load it: Linux, Windows, macOS."""
 
     ELF = "elf"
     PE = "pe"

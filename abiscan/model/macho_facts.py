@@ -1,4 +1,4 @@
-"""What one Mach-O file (macOS .dylib, .so, bundle) says of itself (made by `macho`).
+"""Contents of one Mach-O file (macOS .dylib, .so, bundle), read by `macho`.
 
 Terms are those of <mach-o/loader.h>, <mach-o/fat.h>, <mach-o/nlist.h> and <mach-o/fixup-chains.h>.
 """
@@ -9,12 +9,12 @@ import enum
 
 from msgspec import Struct
 
-# How LLVM marks a name that has no underscore to take away ("Mangler"); assembly can make such (`dyld_stub_binder`).
+# LLVM's mark of a name without the leading underscore ("Mangler"), which assembly can define (`dyld_stub_binder`).
 _UNCHANGED = "\x01"
 
 
 def source_name(name: str) -> str:
-    """A name of the symbol table as C and the C++ ABI have it, without the underscore that Mach-O puts before each."""
+    """Return the C or Itanium name of a symbol: without the underscore that Mach-O puts before each."""
     has_one = name.startswith("_") and name[1:2] != _UNCHANGED
     return name[1:] if has_one else _UNCHANGED + name
 
@@ -25,8 +25,8 @@ def linker_name(name: str) -> str:
 
 
 class LibraryLink(enum.StrEnum):
-    """How a library is named by a load command: LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB (may be absent), LC_REEXPORT_DYLIB
-    (its exports count as the file's), LC_LOAD_UPWARD_DYLIB (a circle), LC_LAZY_LOAD_DYLIB."""
+    """The load command of a library: LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB (may be absent), LC_REEXPORT_DYLIB (its exports
+    count as the file's), LC_LOAD_UPWARD_DYLIB (circular), LC_LAZY_LOAD_DYLIB."""
 
     NORMAL = "normal"
     WEAK = "weak"
@@ -71,9 +71,9 @@ class MachoImport(Struct, frozen=True, gc=False):
     Attributes:
         name: as in the symbol table, with the underscore that Mach-O puts before each C name (`__ZN2at5emptyEv`,
             `_PyList_New`), decoded as UTF-8 with `surrogateescape`.
-        lookup: where it is looked for.
-        library: the install name of the library, where `lookup` is LIBRARY; else None.
-        weak: a weak import: stays zero where it is not found.
+        lookup: where dyld looks for it.
+        library: the install name of the library if `lookup` is LIBRARY; otherwise None.
+        weak: a weak import: zero if it is not found.
     """
 
     name: str
@@ -83,11 +83,11 @@ class MachoImport(Struct, frozen=True, gc=False):
 
 
 class MachoReexport(Struct, frozen=True, gc=False):
-    """The symbol of another library that an export stands for.
+    """The target of a re-export in another library.
 
     Attributes:
-        library: its install name; None where the ordinal is none of the load commands'.
-        name: there, with the underscore.
+        library: its install name; None if no load command has its ordinal.
+        name: in that library, with the underscore.
     """
 
     library: str | None
@@ -102,8 +102,8 @@ class MachoExport(Struct, frozen=True, gc=False):
         address: relative to the Mach-O header, an absolute value for an absolute symbol; 0 for a re-export.
         weak: a weak definition, which dyld coalesces with others of its name.
         thread_local: EXPORT_SYMBOL_FLAGS_KIND_THREAD_LOCAL.
-        is_code: whether it lies in a section with instructions.
-        reexport: the symbol that it stands for.
+        is_code: whether its section contains instructions.
+        reexport: its target in another library.
     """
 
     name: str
@@ -128,24 +128,23 @@ class MachoSlice(Struct, frozen=True, gc=False):
 
 
 class MachoFacts(Struct, frozen=True):
-    """What a Mach-O file (or one slice of a universal file) says of itself.
+    """Contents of a Mach-O file, or of one slice of a universal file.
 
     Attributes:
         path: as the user would write it.
         size: of the slice, in bytes.
-        machine: of the slice; `slices` has all that the file has.
+        machine: of the slice; `slices` has those of the file.
         bits: 64 or 32.
         file_type: `dylib`, `bundle`, `execute`, `dylib-stub`, ... or `MH_<number>`.
         install_name: LC_ID_DYLIB, unexpanded; None for a bundle.
         libraries: in the order of the load commands; an ordinal n is the n-th of them.
         rpaths: LC_RPATH, in order, unexpanded.
-        platform: `macos`, `ios`, ...; None where no load command tells.
-        minimum_os, sdk: `11.0`; None where no load command tells.
+        platform: `macos`, `ios`, ...; None if no load command has it.
+        minimum_os, sdk: `11.0`; None if no load command has them.
         two_level: MH_TWOLEVEL is set; without it every import is looked up flat.
-        imports: what dyld looks up when it loads the file, each name once a library.
-        coalesced: weak definitions that dyld replaces where another image has a strong one, and that may be absent
-            elsewhere: the file has its own.
-        imports_from: the table that they were read from: `chained-fixups`, `dyld-info` or `symtab`.
+        imports: symbols that dyld looks up when it loads the file, each name once per library.
+        coalesced: weak definitions of the file, which dyld replaces if another image has a strong one.
+        imports_from: the table of `imports`: `chained-fixups`, `dyld-info` or `symtab`.
         uuid: LC_UUID, lower-case hexadecimal.
         tools: of LC_BUILD_VERSION, (`clang` | `swift` | `ld` | `lld` | number, version).
         encrypted: LC_ENCRYPTION_INFO with a cryptid: its contents are not readable.

@@ -1,4 +1,4 @@
-"""What one PE file (Windows .dll, .pyd, .exe) says of itself (made by `pe`).
+"""Contents of one PE file (Windows .dll, .pyd, .exe), read by `pe`.
 
 Terms are those of the PE format specification (https://learn.microsoft.com/windows/win32/debug/pe-format).
 """
@@ -12,11 +12,11 @@ class PeImport(Struct, frozen=True, gc=False):
     """One entry of the import table or the delay-load import table.
 
     Attributes:
-        library: the DLL that it is asked of, as the file spells it (`torch_cpu.dll`; case does not count).
-        name: as the linker has it (`?empty@at@@...`, `PyList_New`), decoded as UTF-8 with `surrogateescape`; None where
-            it is imported by ordinal.
-        ordinal: None where it is imported by name.
-        delayed: looked up when it is first called, not when the file is loaded.
+        library: the DLL that must export it, as the file spells it (`torch_cpu.dll`; case-insensitive).
+        name: the linker's name (`?empty@at@@...`, `PyList_New`), decoded as UTF-8 with `surrogateescape`; None if it is
+            imported by ordinal.
+        ordinal: None if it is imported by name.
+        delayed: looked up on the first call, not when the file is loaded.
     """
 
     library: str
@@ -31,11 +31,11 @@ class PeImport(Struct, frozen=True, gc=False):
 
 
 class PeForwarder(Struct, frozen=True, gc=False):
-    """Where a forwarded export leads.
+    """The target of a forwarded export.
 
     Attributes:
         library: the DLL without `.dll`, as the file spells it (`NTDLL`, `api-ms-win-core-synch-l1-2-0`).
-        name, ordinal: as those of an import; one of the two is None.
+        name, ordinal: as in an import; one of the two is None.
     """
 
     library: str
@@ -47,11 +47,11 @@ class PeExport(Struct, frozen=True, gc=False):
     """One entry of the export table; an address with two names is two exports.
 
     Attributes:
-        name: None where it is exported by ordinal alone.
+        name: None if it is exported only by ordinal.
         ordinal: with the base of the table added, as importers use it.
         address: relative to the load base; 0 for a forwarder.
-        is_code: whether it lies in a section that is executable; False for data and for forwarders.
-        forwarder: the export of another DLL that it stands for.
+        is_code: whether its section is executable; False for data and for forwarders.
+        forwarder: its target in another DLL.
     """
 
     name: str | None
@@ -65,8 +65,8 @@ class VersionResource(Struct, frozen=True):
     """The version resource (VS_VERSIONINFO).
 
     Attributes:
-        file_version, product_version: the fixed four numbers; None where the resource lacks them.
-        strings: of its StringFileInfo, (key, value) in order: `FileVersion`, `ProductName`, `OriginalFilename`, ...
+        file_version, product_version: the fixed four numbers; None if the resource lacks them.
+        strings: (key, value) of its StringFileInfo, in order: `FileVersion`, `ProductName`, `OriginalFilename`, ...
     """
 
     file_version: tuple[int, int, int, int] | None
@@ -75,7 +75,7 @@ class VersionResource(Struct, frozen=True):
 
 
 class PeFacts(Struct, frozen=True):
-    """What a PE file says of itself.
+    """Contents of a PE file.
 
     Attributes:
         path: as the user would write it.
@@ -83,20 +83,20 @@ class PeFacts(Struct, frozen=True):
         machine: `x86_64`, `i386`, `arm64`, ... or `IMAGE_FILE_MACHINE_<number>`.
         bits: 64 for PE32+, 32 for PE32.
         is_library: IMAGE_FILE_DLL is set.
-        name: what the export table calls the file (`_C.cp311-win_amd64.pyd`); None where it has none.
+        name: the file's name in the export table (`_C.cp311-win_amd64.pyd`); None if there is no table.
         libraries: DLLs of the import table, in order, each once.
-        delayed_libraries: of the delay-load import table, the same.
+        delayed_libraries: the same of the delay-load import table.
         imports: of both tables, in order.
         linker_version: (major, minor): 14.x is Microsoft's linker, 2.x GNU's.
-        os_version, subsystem_version: the least Windows version that the header asks for, (major, minor).
-        timestamp: seconds since 1970 of the header; a hash of the file where `is_reproducible`.
+        os_version, subsystem_version: minimum Windows version in the header, (major, minor).
+        timestamp: of the header, in seconds since 1970; a hash of the file if `is_reproducible`.
         is_reproducible: an entry of type IMAGE_DEBUG_TYPE_REPRO is in the debug directory.
         debug_path: path of the .pdb file in the CodeView record.
         debug_id: GUID and age of the CodeView record, as symbol servers spell it; lower-case hexadecimal.
         version: the version resource, if it has one.
         is_managed: it has a CLR header (a .NET assembly).
-        problems: parts that could not be read and that no import or export depends on: version resource, debug
-            directory; one line each.
+        problems: unreadable parts that no import or export depends on (version resource, debug directory), one line
+            each.
     """
 
     path: str

@@ -11,19 +11,19 @@ from abiscan.model.imports import Owner
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.vendors import library_stem, other_version_provided
 
-# Parts of the NVIDIA driver: they are of the machine that loads the file, and of no build of torch.
+# Parts of the NVIDIA driver: installed on the machine that loads the file, and never part of a build of torch.
 _DRIVER = frozenset(
     {
         *("cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-opticalflow", "nvidia-ptxjitcompiler"),
         *("nvcuda", "nvml", "nvEncodeAPI"),  # of Windows
     }
 )
-# The runtime that every file with device code needs, and every build with CUDA brings.
+# The runtime that every file with device code needs, and every build with CUDA provides or requires.
 _RUNTIME = "cudart"
 # Libraries with the toolkit release in their soname; cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN have numbers of their
 # own (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
 _TOOLKIT = r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?"
-# `cudart64_110.dll` is of CUDA 11, `cudart64_12.dll` of 12, `nvrtc64_120_0.dll` of 12.
+# `cudart64_110.dll` is from CUDA 11, `cudart64_12.dll` and `nvrtc64_120_0.dll` are from 12.
 _TOOLKIT_OF_WINDOWS = r"(?i)^(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)64_(\d\d)(?:\d)?(?:_\d+)*\.dll$"
 
 

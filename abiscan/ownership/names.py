@@ -140,7 +140,7 @@ def owner_of(
 
 @functools.lru_cache(maxsize=KEPT_NAMES)
 def _spelled(name: str) -> tuple[str | None, Owner | None]:
-    """The outer scope of a name, and whose it is by its spelling alone; None where that does not tell."""
+    """Return the outer scope of a name, and its owner if the spelling determines it."""
     scope = _outer_scope_of_visual_cxx(name) if name.startswith("?") else outer_scope(name)
     if scope is None:
         return None, _of_c_name(name)
@@ -150,8 +150,8 @@ def _spelled(name: str) -> tuple[str | None, Owner | None]:
 
 
 def _outer_scope_of_visual_cxx(name: str) -> str:
-    """As `outer_scope`, of a name of Visual C++: what stands before the first `@@`, which ends the innermost qualified
-    name. Of a template's instance that may be one of its arguments."""
+    """The same as `outer_scope` for a name of Visual C++: the scope before the first `@@`, which ends the innermost
+    qualified name. In a template instance that may be the scope of an argument."""
     qualified, end, _signature = name.partition("@@")
     scope = qualified.rpartition("@")[2] if end and "@" in qualified else ""
     return scope if scope.isidentifier() else ""

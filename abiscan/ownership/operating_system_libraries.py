@@ -3,7 +3,7 @@
 Windows: the API sets (https://learn.microsoft.com/windows/win32/apiindex/windows-apisets), the libraries that the
 "Requirements" of the functions of the Windows API name, and the Visual C++ runtime, which torch, CPython and the
 redistributable package install (https://learn.microsoft.com/cpp/windows/determining-which-dlls-to-redistribute).
-macOS: what lies below /usr/lib and /System/Library is of the system and in no other place (dyld's shared cache).
+macOS: every library below /usr/lib and /System/Library (many exist only in dyld's shared cache).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _MACOS_OWNERS = {"libSystem": Owner.LIBC, "libc++": Owner.CXX, "libstdc++": Owne
 
 
 def system_owner(library: str) -> Owner | None:
-    """Whose a library is that every Windows or macOS has; None for any other.
+    """Return the owner of a library that every Windows or macOS has; None for any other library.
 
     Args:
-        library: as a file spells it: `KERNEL32.dll`, `/usr/lib/libSystem.B.dylib`.
+        library: as an import spells it: `KERNEL32.dll`, `/usr/lib/libSystem.B.dylib`.
     """
     if library.startswith(_MACOS):
         stem = file_key(library).partition(".")[0]

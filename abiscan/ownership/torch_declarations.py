@@ -1,4 +1,4 @@
-"""What the headers of each torch release declare, from `data/torch_declarations.gz`
+"""Names that the headers of each torch release declare, from `data/torch_declarations.gz`
 (`tools/build_header_declarations.py`): names in at::, c10:: and torch::, members of their classes, macros, and headers.
 
 The table has the names that some release lacks. A release has a name if its CUDA or its CPU build declares it; a name
@@ -17,19 +17,19 @@ from abiscan.data import data_file
 from abiscan.model.versions import order
 
 FILE = "torch_declarations.gz"
-# Scopes of what has none: macros, and the paths of headers.
+# Scopes of the table for names without one: macros, and the paths of headers.
 MACROS, HEADERS = "#", "<"
-# zlib's word for a gzip header around the data, with the largest window.
+# zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Absence(Struct, frozen=True):
-    """A name that the headers of a release lack and those of others declare.
+    """A name that the headers of a release lack and those of another release declare.
 
     Attributes:
-        last: the last release before it that declares the name; None where only later ones do.
+        last: the last release before it that declares the name; None if only later ones do.
         removed_in: the first release without the name after `last`.
-        added_in: the first later release that declares it; None where none does.
+        added_in: the first later release that declares it; None if none does.
     """
 
     last: str | None
@@ -41,7 +41,7 @@ class Declarations:
     """The table.
 
     Attributes:
-        releases: that were read, oldest first.
+        releases: oldest first.
     """
 
     def __init__(self, text: str) -> None:
@@ -49,7 +49,7 @@ class Declarations:
         self.releases = tuple(head.split(" "))
         self._order = [order(release) or () for release in self.releases]
         self._text = text
-        # Scope -> where it stands in the text: (masks, names) of each line.
+        # Scope -> (masks, names) of each of its lines.
         self._lines: dict[str, list[tuple[str, str]]] = {}
         for line in lines:
             scope, masks, names = line.split("\t")
@@ -60,9 +60,9 @@ class Declarations:
         self._names: dict[str, dict[str, str]] = {}
 
     def _masks(self, scope: str, name: str) -> str | None:
-        """The releases that declare a name and those that deprecate it, as `_mask` reads them, `;` between."""
+        """Return the releases that declare a name and those that deprecate it, as for `_mask`, separated by `;`."""
         if scope not in self._names:
-            # The first line that has a name counts.
+            # The first line with a name takes precedence.
             lines = reversed(self._lines.get(scope, ()))
             self._names[scope] = {each: masks for masks, names in lines for each in names.split()}
         return self._names[scope].get(name)
@@ -72,14 +72,14 @@ class Declarations:
         return frozenset(self._text.split())
 
     def absence(self, scope: str, name: str, release: str) -> Absence | None:
-        """Why the headers of a release lack a name.
+        """Return since when the headers of a release lack a name.
 
         Args:
             scope: namespaces and classes, `::` between them; `MACROS`, `HEADERS`, or empty for C functions.
-            release: a version; one that was not read counts as the newest before it.
+            release: a version; one that the table lacks counts as the newest before it.
 
         Returns:
-            None where the release declares the name, or none does.
+            None if the release declares the name, or no release does.
         """
         masks = self._masks(scope, name)
         at = self._index(release)
@@ -97,8 +97,8 @@ class Declarations:
         )
 
     def deprecated_since(self, scope: str, name: str, release: str) -> str | None:
-        """The first release of those up to `release` that all deprecate every declaration of a name; None where this
-        one does not."""
+        """Return the first of the consecutive releases up to `release` that deprecate every declaration of a name; None
+        if `release` does not."""
         masks = self._masks(scope, name)
         at = self._index(release)
         if masks is None or at is None:
@@ -120,7 +120,7 @@ class Declarations:
 
 
 def _mask(written: str) -> int:
-    """`0-4,7` as bits."""
+    """Parse `0-4,7` to a bit mask."""
     mask = 0
     for part in written.split(",") if written else ():
         first, _, last = part.partition("-")

@@ -158,7 +158,7 @@ _ACCELERATORS = (("cuda", "CUDA"), ("nvshmem", "CUDA"), ("nvrtc", "CUDA"), ("hip
 
 
 def torch_stem(name: str) -> str | None:
-    """`libtorch_cpu` of `/x/libtorch_cpu.so.2`, `libtorch_cpu.dylib`, `torch_cpu.dll`; None for what is no library."""
+    """Return `libtorch_cpu` for `/x/libtorch_cpu.so.2`, `libtorch_cpu.dylib`, `torch_cpu.dll`; None for other files."""
     base = name.replace("\\", "/").rpartition("/")[2]
     stem, suffix, version = base.partition(".so")
     if suffix:

@@ -1,4 +1,4 @@
-"""What replaces a name that torch's headers no longer declare, from `data/torch_successors.toml`."""
+"""Replacements for names that torch's headers no longer declare, from `data/torch_successors.toml`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Successor(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         names: qualified names, macros, or paths of headers.
-        use: what to write instead, as code, if it is a name alone; advice: what to do, an imperative without a period.
-        header: that declares `use`.
-        since: the first release that has the replacement; empty where every release with `names` has it too.
-        same: whether `use` means the same wherever one of `names` stands, so that it can be rewritten.
+        use: the replacing name, if it is a single name; advice: an imperative without a period.
+        header: the one that declares `use`.
+        since: the first release that has the replacement; empty if every release with `names` has it too.
+        same: whether `use` can replace `names` everywhere without a change of meaning, so that it can be rewritten.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ def _by_name() -> dict[str, Successor]:
 
 
 def successor_of(name: str, release: str) -> Successor | None:
-    """The row of a name; None where the table has none, or its replacement came after a release."""
+    """Find the row of a name; None if there is none, or if its replacement was added after a release."""
     row = _by_name().get(name)
     if row is None or (row.since and (order(row.since) or ()) > (order(release) or ())):
         return None

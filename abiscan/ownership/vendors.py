@@ -343,8 +343,8 @@ _DLL_VERSION = r"64(?:_\d+)+$|64$"
 
 
 def library_stem(file_name: str) -> str | None:
-    """`cublasLt` of `/x/libcublasLt.so.12`, `cublasLt64_12.dll`, `gomp` of `libgomp-4dbbc2f2.so.1`, `omp` of
-    `libomp.dylib`; None for what is no library."""
+    """Return the base name of a library: `cublasLt` for `/x/libcublasLt.so.12` and `cublasLt64_12.dll`, `gomp` for
+    `libgomp-4dbbc2f2.so.1`, `omp` for `libomp.dylib`; None for other files."""
     base = file_name.rpartition("/")[2]
     stem, suffix, _version = base.partition(".so")
     if not suffix:

@@ -1,4 +1,4 @@
-"""Libraries by the versions that they give their symbols: `LIBFFI_BASE_7.0` is libffi's.
+"""Libraries by the names of their symbol versions: `LIBFFI_BASE_7.0` belongs to libffi.
 
 Sources: the version scripts of each project (`libffi.map.in`, `libavutil.v`, `libjpeg.map.in`, ...), as
 `readelf -V` shows them in the packages of Debian 12 and of conda-forge.
@@ -16,8 +16,8 @@ class VersionedLibrary(Struct, frozen=True):
 
     Attributes:
         file: its name up to `.so`.
-        product: in a sentence.
-        conda: its package of conda-forge; empty where there is none.
+        product: its name in prose.
+        conda: its package on conda-forge; empty if there is none.
     """
 
     file: str
@@ -71,5 +71,5 @@ _LIBRARIES: Final = {
 
 
 def library_of_version(version: str) -> VersionedLibrary | None:
-    """The library that gives its symbols versions of this kind; None where it is not known."""
+    """Find the library that defines a symbol version; None if it is not in the table."""
     return next((library for prefix, library in _LIBRARIES.items() if version.startswith(prefix)), None)

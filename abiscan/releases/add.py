@@ -25,8 +25,8 @@ PLATFORMS = {
     "macosx_arm64": tuple(f"macosx_{release}_0_arm64" for release in range(11, 16)),
     "macosx_x86_64": ("macosx_10_9_x86_64", "macosx_10_13_x86_64", "macosx_11_0_x86_64"),
 }
-"""The platform tags that torch's wheels have carried, by platform."""
-# Which Python a wheel is for makes no difference to libtorch; the first that has one is taken. Up to 1.13 every release
+"""The platform tags of torch's wheels, by platform."""
+# libtorch is the same in the wheels of all Pythons; the first Python with a wheel is taken. Up to 1.13 every release
 # has one for 3.7.
 PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
 
@@ -37,7 +37,7 @@ def download(
     """Download the wheel of one torch version with pip, without its dependencies.
 
     Args:
-        machine: key of a platform (`x86_64`, `win_amd64`), whatever this machine is.
+        machine: key of a platform (`x86_64`, `win_amd64`); need not be that of this machine.
         into: an existing directory.
         quiet: no progress bar; otherwise pip prints it to stderr.
 

@@ -54,8 +54,8 @@ class TargetExports(Protocol):
 
     @property
     def stands_for_cuda(self) -> bool:
-        """Whether it stands for the CUDA builds of its release, which the index lacks: what their libraries for CUDA
-        export is not known."""
+        """Whether it stands for the CUDA builds of its release, which the index lacks: the exports of their CUDA
+        libraries are unknown."""
         ...
 
 

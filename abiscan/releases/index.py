@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 # Strings instead of Paths: importing pathlib takes longer than opening the index.
 SHIPPED = data_file("releases.idx")
 EARLIER = data_file("earlier_releases.idx")
-"""The releases before those of `SHIPPED`: no installer has a wheel of them for a CPython that is still maintained. They
-are asked where an answer depends on them, and no file is judged on them unless one of them is named."""
+"""The releases before those of `SHIPPED`: none has a wheel for a CPython that is still maintained. They are read only
+where a result depends on them, and files are checked on them only if the user names one."""
 OTHER_SYSTEMS = {
     OperatingSystem.WINDOWS: data_file("releases-windows.idx"),
     OperatingSystem.MACOS: data_file("releases-macos.idx"),
 }
-"""The builds for the other systems, each file opened when the first file of its system is read."""
+"""The builds for the other systems. Each file is opened when the first file of its system is read."""
 EARLIER_OTHER_SYSTEMS = {
     OperatingSystem.WINDOWS: data_file("earlier_releases-windows.idx"),
     OperatingSystem.MACOS: data_file("earlier_releases-macos.idx"),
@@ -43,8 +43,7 @@ class ReleaseIndex:
     """Torch builds and their exports.
 
     Attributes:
-        tables: the files of Linux, the shipped one first, and the user's own. Where two have a build of the same key,
-            the user's own counts.
+        tables: the shipped files of Linux, then the user's own, which take precedence for builds with the same key.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class ReleaseIndex:
         tables: Sequence[ReleaseTable],
         other_systems: Mapping[OperatingSystem, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """Make it of files.
+        """Combine files.
 
         Args:
             other_systems: the shipped files of each other system.
@@ -68,10 +67,10 @@ class ReleaseIndex:
         self._names: dict[str, dict[str, SymbolHistory | None]] = {}
 
     def tables_of(self, machine: str) -> tuple[ReleaseTable, ...]:
-        """The files that may have builds for a platform: those of its system, and the user's own.
+        """Return the files that may have builds for a platform: those of its system, and the user's own.
 
         Raises:
-            UnreadableFile: the shipped one of that system is damaged.
+            UnreadableFile: the shipped file of that system is damaged.
         """
         system = system_of(machine)
         found = self._tables.get(system)
@@ -82,7 +81,7 @@ class ReleaseIndex:
         return found
 
     def for_every_system(self) -> ReleaseIndex:
-        """The same with the builds of all systems in `builds()`."""
+        """Return an index whose `builds()` has the builds of all systems."""
         shipped = (ReleaseTable(file) for files in self._other_systems.values() for file in files)
         return ReleaseIndex((*self.tables, *shipped), self._other_systems)
 
@@ -146,8 +145,8 @@ class ReleaseIndex:
         )
 
     def stands_for_cuda(self, build: Build) -> bool:
-        """Whether a CPU build stands for the CUDA builds of its release: the wheels with CUDA are on torch's own index
-        for its platform, and none is known."""
+        """Whether a CPU build stands for the CUDA builds of its release: their wheels for its platform are on torch's
+        own index, and this index has none of them."""
         if build.cuda or not platform_of(build.machine).torch_has_unlisted_cuda:
             return False
         return not any(other.cuda and other.torch == build.torch for other in self.builds(build.machine))

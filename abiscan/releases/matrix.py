@@ -26,7 +26,7 @@ class SiblingNeeds(Struct, frozen=True):
 
     Attributes:
         library: its file name.
-        names, libraries, homes: as those of `TorchNeeds`.
+        names, libraries, homes: as in `TorchNeeds`.
     """
 
     library: str
@@ -45,10 +45,9 @@ class TorchNeeds(Struct, frozen=True):
         machine: the file's architecture.
         scope: sonames of torch libraries that it or its siblings need: with what these load, its scope.
         siblings: the libraries of its own package that it needs, directly or through others.
-        gpu_libraries: sonames of CUDA's and ROCm's libraries that its package does not bring.
-        homes: name -> the libraries that must export it, where the file names them (Windows, macOS): no other's export
-            will do.
-        all_libraries: every library of torch is in its scope, once torch is imported (flat lookup of macOS).
+        gpu_libraries: sonames of the CUDA and ROCm libraries that it needs and its package does not contain.
+        homes: name -> the libraries one of which must export it, if the file names them (Windows, macOS).
+        all_libraries: whether its scope is every library of torch, once torch is imported (flat lookup of macOS).
     """
 
     names: tuple[str, ...]
@@ -67,11 +66,11 @@ class Matrix(Struct, frozen=True):
 
     Attributes:
         verdicts: oldest build first.
-        exporting: versions with a build that exports everything it wants, whatever CUDA the build has, and whatever
-            else the file fails for.
-        histories: what the index knows of each name.
-        unknown: names that the index does not record, so that no build can be judged by them.
-        of_cuda: names of torch's libraries for CUDA, of which no build of the index tells (`stands_for_cuda`).
+        exporting: versions with a build that exports all of its names, regardless of the CUDA version and of other
+            causes of failure.
+        histories: of each name that the index has.
+        unknown: names that the index does not record, which are not checked.
+        of_cuda: names from torch's CUDA libraries, which no build of the index has (`stands_for_cuda`).
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
@@ -106,7 +105,7 @@ def build_matrix(
     ]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
-    # Builds of which it is not known what a CUDA build of their release exports.
+    # Builds that stand for CUDA builds, whose exports are unknown.
     open_to_cuda = sum(1 << i for i, build in enumerate(builds) if index.stands_for_cuda(build))
     masks = _masks([n for n in needs.names if n not in unknown], histories, needs.homes, open_to_cuda)
     everywhere = (1 << len(builds)) - 1
@@ -170,7 +169,7 @@ def _masks(
     homes: Mapping[str, tuple[str, ...]],
     open_to_cuda: int,
 ) -> dict[str, int]:
-    """Name -> bit i where build i exports it, from its home where the file names one."""
+    """Map each name to a mask: bit i if build i exports it, from its home if the file names one."""
     masks = {name: histories[name].mask if name in histories else 0 for name in names}
     # Names share few histories and homes.
     known: dict[tuple[int, tuple[str, ...]], int] = {}

@@ -108,12 +108,12 @@ def _foreign_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[st
     return re.compile(_STANDARD), re.compile(_CUDA_MATH), re.compile(_GLOBAL_NAME)
 
 
-# Scopes of Visual C++'s names stand innermost first, each ended by @, the outermost by another one.
+# Visual C++ mangles scopes innermost first, each followed by @, the outermost by @@.
 _TORCH_SCOPES_OF_WINDOWS = tuple(f"@{scope}@@" for scope in ("at", "c10", "torch", "c10d", "caffe2"))
 
 
 def _of_visual_cxx(name: str) -> Omission | None:
-    """The same of a name that Visual C++ mangled."""
+    """The same for a name mangled by Visual C++."""
     if "?A0x" in name:
         return Omission.ANONYMOUS_NAMESPACE
     if "__" in name and any(mark in name for mark in _CUDA):

@@ -28,10 +28,10 @@ from abiscan.releases.table import VtableWord
 from abiscan.releases.writer import BuildExports
 
 _SHARED = re.compile(r"\.(?:so(?:\.[\w.]+)?|dylib|dll)$")
-# libtorch_cuda of 2.7 has 1.6 GiB; what claims more than this is no library.
+# libtorch_cuda of 2.7 has 1.6 GiB; a member with a larger size than this is not a library.
 _MAX_LIBRARY = 16 << 30
 _CHUNK = 1 << 22
-# Who defines a name that several libraries export: the one that the others depend on.
+# If several libraries export a name, the one that the others depend on defines it.
 _DEPENDENCY_ORDER = ("libc10", "libtorch_cpu", "libc10_cuda", "libtorch_cuda", "libtorch_python")
 _OTHERS = frozenset(platform.key for platform in other_platforms())
 _KINDS = {"func": ExportKind.FUNCTION, "ifunc": ExportKind.FUNCTION, "object": ExportKind.OBJECT, "tls": ExportKind.TLS}
@@ -118,7 +118,7 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
             exports = [export for export in binary.exports() if not export.hidden_version]
             machines.add(binary.machine)
             libraries[member.path] = RawLibrary(
-                # An install name of macOS has a folder (`@rpath/libc10.dylib`).
+                # An install name of macOS contains a directory (`@rpath/libc10.dylib`).
                 soname=binary.soname and file_key(binary.soname),
                 needed=tuple(map(file_key, binary.needed)) if binary.machine in _OTHERS else binary.needed,
                 symbols=tuple((e.name, e.type.value, e.binding.value, e.size, e.version or "") for e in exports),

@@ -21,8 +21,8 @@ _CPYTHON = {
 
 
 def marker_environment(machine: str, python: PythonVersion) -> Mapping[str, str]:
-    """What markers are asked about with CPython on that platform (`x86_64`, `win_amd64`; empty for Linux with an
-    architecture that is not known)."""
+    """Return the variables of markers for CPython on a platform (`x86_64`, `win_amd64`; empty for Linux with an unknown
+    architecture)."""
     platform = platform_of(machine)
     version = f"{python.major}.{python.minor}"
     known = {**_SYSTEMS[platform.system], **_CPYTHON, "python_version": version, "python_full_version": f"{version}.0"}

@@ -133,7 +133,7 @@ def _unfold(values: list[str] | None, folded: list[str]) -> None:
 
 
 def find_excess_of_metadata(name: str, raw: bytes) -> str:
-    """Which limit of `abiscan.model.limits` a file that `is_metadata` accepts exceeds, in words that follow "it
+    """Name the limit of `abiscan.model.limits` that a file accepted by `is_metadata` exceeds, in words that follow "it
     has"; empty for none."""
     if len(raw) > MAX_METADATA:
         return f"{len(raw)} bytes (limit: {MAX_METADATA})"
@@ -171,7 +171,7 @@ def expanded_tags(triple: str) -> tuple[str, ...] | None:
 
 
 def find_excess_of_wheel_name(file_name: str) -> str:
-    """Which limit a wheel's file name exceeds, in words that follow "it has"; empty for none."""
+    """Name the limit that a wheel's file name exceeds, in words that follow "it has"; empty for none."""
     stem = file_name.removesuffix(".whl")
     too_many = expanded_tags("-".join(stem.split("-")[-3:])) is None
     return find_excess(stem) or (f"more than {MAX_TAGS} tags in its name" if too_many else "")

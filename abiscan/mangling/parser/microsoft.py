@@ -1,11 +1,11 @@
-"""Names of Microsoft's compiler (and of Clang for Windows): a whole symbol.
+"""Parser for the mangled names of Microsoft's compiler (and of Clang for Windows): whole symbols.
 
-Microsoft has not published the grammar. What is read here is what LLVM's compiler writes and its demangler reads
+Microsoft has not published the grammar. The source is the code of LLVM's compiler and demangler
 (https://github.com/llvm/llvm-project, clang/lib/AST/MicrosoftMangle.cpp, llvm/lib/Demangle/MicrosoftDemangle.cpp); that
-demangler is the oracle of the tests. The parts are the nodes of the Itanium parser, so that names of both compilers are
-compared by the same code. Not shown, as no part of a declaration: calling conventions, `class` and `struct`, `__ptr64`.
+demangler is the oracle of the tests. It makes the nodes of the Itanium parser, so that names of both compilers are
+compared by the same code. Calling conventions, `class`, `struct` and `__ptr64` are not kept: no part of a declaration.
 
-As there, every step takes at least one character, nesting is bounded, and whatever else goes wrong is a
+As in the Itanium parser, every step takes at least one character, nesting is bounded, and every other failure is a
 `NameSyntaxError`.
 """
 
@@ -40,10 +40,10 @@ _THUNK: Final = "thunk to "
 
 
 class MicrosoftReading(Struct, frozen=True):
-    """A name that was read.
+    """A parsed name.
 
     Attributes:
-        member: how the class declares it: `public`, `private static`, `protected virtual`; empty for others.
+        member: its specifiers in the class: `public`, `private static`, `protected virtual`; empty for a non-member.
     """
 
     root: Node
@@ -54,7 +54,7 @@ class MicrosoftParser(MicrosoftScopes):
     """All productions.
 
     Attributes:
-        member: of the symbol that was read last; see `MicrosoftReading`.
+        member: of the last symbol; see `MicrosoftReading`.
     """
 
     __slots__ = ("member",)
@@ -64,14 +64,14 @@ class MicrosoftParser(MicrosoftScopes):
         self.member = ""
 
     def symbol(self) -> Node:
-        """A symbol, from its question mark on."""
+        """Read a symbol, from its question mark on."""
         self.need("?")
         self.deeper()
         found = self._special() or self._encoded(*self.symbol_name())
         self.shallower()
         return found
 
-    # --- what a compiler makes
+    # --- tables and functions that a compiler makes
 
     def _special(self) -> Node | None:
         text = self.text
@@ -106,7 +106,7 @@ class MicrosoftParser(MicrosoftScopes):
         return None
 
     def _class(self) -> Node:
-        """The class that a table is of: scopes alone, the class itself the innermost."""
+        """Read the class of a table: a list of scopes, the innermost of which is the class."""
         scopes = self.scopes()
         if not scopes:
             raise self.fail("a class")
@@ -120,7 +120,7 @@ class MicrosoftParser(MicrosoftScopes):
         self.qualifiers()
         if self.take("@"):
             return Special(code, phrase, of)
-        # The table of one base; further ones tell bases of bases apart.
+        # The base of the table; further ones distinguish bases of bases.
         base = self.type_name()
         while not self.take("@"):
             base = self.type_name()
@@ -180,7 +180,7 @@ class MicrosoftParser(MicrosoftScopes):
                 self.signed()
             is_thunk = True
         elif self.take("9"):
-            # A C function whose parameters the compiler did not know.
+            # A C function with unknown parameters.
             self.member = ""
             return Encoding(name, None, (), "")
         else:
@@ -202,10 +202,10 @@ class MicrosoftParser(MicrosoftScopes):
 
 
 def read_microsoft(mangled: str) -> MicrosoftReading:
-    """A whole name.
+    """Parse a whole name.
 
     Raises:
-        NameSyntaxError: it is none, or a hash of one.
+        NameSyntaxError: it is not a mangled name, or is the hash of one.
     """
     parser = MicrosoftParser(mangled)
     root = parser.symbol()

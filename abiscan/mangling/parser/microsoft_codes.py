@@ -53,7 +53,7 @@ OPERATORS: Final = {
     "__L": "operator co_await",
     "__M": "operator<=>",
 }
-# Functions that a compiler makes for a class; texts as LLVM's demangler has them.
+# Functions that a compiler makes for a class, with the texts of LLVM's demangler.
 COMPILER_FUNCTIONS: Final = {
     "_9": "`vcall'",
     "_D": "`vbase dtor'",
@@ -90,7 +90,7 @@ BUILTINS: Final = {
     "N": "double",
     "O": "long double",
 }
-# Behind an underscore. Both of Microsoft's __int64 are the types that C++ calls long long.
+# After an underscore. Microsoft's signed and unsigned __int64 are C++'s long long.
 WIDE_BUILTINS: Final = {
     "N": "bool",
     "J": "long long",
@@ -104,7 +104,7 @@ WIDE_BUILTINS: Final = {
     "P": "auto",
     "T": "decltype(auto)",
 }
-# <type qualifiers>: of what is pointed to, of a member function, of an object. Q to T say that it is a member.
+# <type qualifiers>: of a pointee, a member function or an object. Q to T mean a member.
 QUALIFIERS: Final = {
     "A": "",
     "B": " const",
@@ -115,7 +115,7 @@ QUALIFIERS: Final = {
     "S": " volatile",
     "T": " const volatile",
 }
-# A pointer's own qualifiers, and what it is.
+# The kind of a pointer or reference, and its own qualifiers.
 POINTERS: Final = {
     "A": ("&", ""),
     "B": ("&", " volatile"),
@@ -127,13 +127,13 @@ POINTERS: Final = {
 CALLING_CONVENTIONS: Final = frozenset("ABCDEFGHIJMNOPQSWw")
 VARIABLES: Final = {"0": "private static", "1": "protected static", "2": "public static", "3": "", "4": ""}
 _ACCESS: Final = ("private", "protected", "public")
-# Of each access: a plain member, a static one, a virtual one, a thunk that adjusts `this`; the second letter of each
-# pair is that of a far function.
+# For each access: a plain member, a static one, a virtual one, a thunk that adjusts `this`; the second letter of each
+# pair is for a far function.
 FUNCTIONS: Final = {
     letter: (f"{_ACCESS[number // 8]}{('', ' static', ' virtual', ' virtual')[number % 8 // 2]}", number % 8 // 2 == 3)
     for number, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWX")
 } | {"Y": ("", False), "Z": ("", False)}
-# Behind `$`: thunks of virtual bases.
+# After `$`: thunks of virtual bases.
 VIRTUAL_THUNKS: Final = {digit: f"{_ACCESS[int(digit) // 2]} virtual" for digit in "012345"}
 
 

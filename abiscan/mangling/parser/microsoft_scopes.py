@@ -1,4 +1,4 @@
-"""Names in Microsoft's mangling: identifiers, scopes, template arguments; see `microsoft.py`."""
+"""Parser for names in Microsoft's mangling: identifiers, scopes, template arguments; see `microsoft.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abiscan.mangling.parser.render import Ident, Node, Phrase
 from abiscan.mangling.parser.template_nodes import ForwardParam
 
 _ANONYMOUS: Final = Ident("(anonymous namespace)")
-# Destructors that compilers make beside the one of the source: they delete an object, or an array of them.
+# Destructors that compilers add: they delete an object, or an array of them.
 _DELETING: Final = {"_E": "vector-deleting", "_G": "scalar-deleting"}
 _EMPTY_PACKS: Final = ("$S", "$$V", "$$$V", "$$Z")
 
@@ -21,9 +21,9 @@ class Unscoped:
     """An identifier before its scope is known.
 
     Attributes:
-        name: its node; of a constructor or destructor a code: `0`, `1`, `_E`, `_G`.
+        name: its node; for a constructor or destructor a code: `0`, `1`, `_E`, `_G`.
         args: its template arguments, or None.
-        returns: of a conversion operator what stands for the type, which is the function's return type.
+        returns: placeholder for the type of a conversion operator, which is the function's return type.
     """
 
     __slots__ = ("args", "name", "returns")
@@ -35,21 +35,21 @@ class Unscoped:
 
 
 class MicrosoftScopes(MicrosoftTypes):
-    """Names: the innermost identifier comes first, the outermost scope last."""
+    """Reads names: the innermost identifier comes first, the outermost scope last."""
 
     __slots__ = ()
 
     def symbol(self) -> Node:
-        """A whole symbol, from its question mark on."""
+        """Read a whole symbol, from its question mark on."""
         raise NotImplementedError
 
     def remember(self, name: Node) -> None:
-        """Give a name a digit that refers to it, if it has none and there is one left."""
+        """Assign a reference digit to a name, if it has none and one is left."""
         if len(self.names) < REFERENCES and not any(_same(name, each) for each in self.names):
             self.names.append(name)
 
     def source_name(self) -> Node:
-        """An identifier, up to its @."""
+        """Read an identifier, up to its @."""
         end = self.text.find("@", self.at)
         if end <= self.at:
             raise self.fail("an identifier")
@@ -66,7 +66,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return self.names[number]
 
     def type_name(self) -> Node:
-        """The qualified name of a class or an enumeration."""
+        """Read the qualified name of a class or an enumeration."""
         self.deeper()
         text = self.text
         if text[self.at] in DIGITS:
@@ -80,7 +80,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return found
 
     def symbol_name(self) -> tuple[Node, Unscoped]:
-        """(qualified name, its innermost identifier) of a function or an object."""
+        """Read the name of a function or an object: (qualified name, its innermost identifier)."""
         self.deeper()
         unscoped = self._unscoped()
         scopes = self.scopes()
@@ -145,7 +145,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return joined(self.scopes(), innermost)
 
     def scopes(self) -> list[Node]:
-        """The scopes of a name, the innermost first, up to their @."""
+        """Read the scopes of a name, innermost first, up to their @."""
         found: list[Node] = []
         while not self.take("@"):
             found.append(self._scope())
@@ -162,7 +162,7 @@ class MicrosoftScopes(MicrosoftTypes):
             if end < 0:
                 raise self.fail("an anonymous namespace")
             self.at = end + 1
-            # Each has a number of its own, which later digits count as one name.
+            # Each has its own number, and counts as one name for reference digits.
             self.remember(_ANONYMOUS)
             return _ANONYMOUS
         if text[self.at] == "?":
@@ -170,7 +170,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return self.source_name()
 
     def _number_end(self) -> int | None:
-        """Where the number of a scope in a function ends, `?1?`; None where none begins here."""
+        """Find the end of the number of a scope in a function, `?1?`; None if none begins here."""
         text = self.text
         end = text.find("?", self.at + 1, self.at + 20)
         digits = text[self.at + 1 : end] if end >= 0 else ""
@@ -181,7 +181,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return None
 
     def _function_scope(self) -> Node:
-        """The function that an entity is local to; the number tells blocks of it apart."""
+        """Read the function that a local entity is in; the number distinguishes its blocks."""
         if self._number_end() is None:
             raise self.fail("a scope")
         self.at += 1
@@ -196,7 +196,7 @@ class MicrosoftScopes(MicrosoftTypes):
     # --- templates
 
     def _class_template(self) -> Node:
-        """An instance of a class template; its arguments count references anew."""
+        """Read an instance of a class template; its arguments have references of their own."""
         names, params = self.names, self.params
         self.names, self.params = [], []
         self.need("?$")
@@ -220,7 +220,7 @@ class MicrosoftScopes(MicrosoftTypes):
 
     def _template_arg(self) -> Node:
         if self.take("$M"):
-            # The type of a parameter that is declared with auto.
+            # The type of a parameter declared with auto.
             self.type()
             return self._value(self.text[self.at]) if self.text[self.at] in "01EFGHIJ" else self.type()
         if self.take("$$Y"):
@@ -231,7 +231,7 @@ class MicrosoftScopes(MicrosoftTypes):
         return self.type()
 
     def _value(self, code: str) -> Node:
-        """A template argument that is no type."""
+        """Read a template argument that is not a type."""
         self.at += 1
         if code == "0":
             return Ident(str(self.signed()))
@@ -239,7 +239,7 @@ class MicrosoftScopes(MicrosoftTypes):
             return self._entity()
         if code in "FG":
             return Phrase("{", ", ".join(str(self.signed()) for _ in range(2 if code == "F" else 3)), "}")
-        # A pointer to a member; behind its symbol stand the offsets that its class needs.
+        # A pointer to a member; its symbol is followed by the offsets that its class needs.
         entity = self._entity() if self.text[self.at] == "?" else Ident("nullptr")
         count = "1HIJ".index(code)
         offsets = [str(self.signed()) for _ in range(count)]
@@ -266,12 +266,12 @@ def _same(a: Node, b: Node) -> bool:
 
 
 def joined(scopes: list[Node], innermost: Node) -> Node:
-    """A qualified name of its parts, the innermost of which come first."""
+    """Join parts, innermost first, to a qualified name."""
     found: Node | None = None
     function: Node | None = None
     for part in (*reversed(scopes), innermost):
         if isinstance(part, Encoding):
-            # What stands before the function is no scope of the entity, but the function's own.
+            # The scopes before the function are those of the function, not of the entity.
             function, found = part, None
         elif found is None:
             found = part

@@ -1,4 +1,4 @@
-"""Types in Microsoft's mangling; see `microsoft.py`."""
+"""Parser for types in Microsoft's mangling; see `microsoft.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from abiscan.mangling.parser.microsoft_codes import (
 from abiscan.mangling.parser.render import Ident, Node
 from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, ReferenceType
 
-# How many names, and how many parameter types, a name may refer back to: a reference is one digit.
+# Maximum number of names, and of parameter types, that can be referred to: a reference is one digit.
 REFERENCES: Final = 10
 _BUILTINS: Final[dict[str, Node]] = {letter: Ident(text) for letter, text in BUILTINS.items()}
 _WIDE: Final[dict[str, Node]] = {letter: Ident(text) for letter, text in WIDE_BUILTINS.items()}
@@ -26,10 +26,10 @@ _CLASS_KEYS: Final = frozenset("TUV")
 
 
 class MicrosoftTypes(Cursor):
-    """Types, and the parameters of functions.
+    """Reads types, and the parameters of functions.
 
     Attributes:
-        names: what a digit in a name refers to; params: what a digit in a list of parameters refers to.
+        names: targets of digits in names; params: targets of digits in parameter lists.
     """
 
     __slots__ = ("names", "params")
@@ -40,14 +40,14 @@ class MicrosoftTypes(Cursor):
         self.params: list[Node] = []
 
     def type_name(self) -> Node:
-        """The qualified name of a class or an enumeration."""
+        """Read the qualified name of a class or an enumeration."""
         raise NotImplementedError
 
     # --- numbers and qualifiers
 
     def signed(self) -> int:
-        """A number: a digit for 1 to 10, else the letters A to P as hexadecimal digits, ended by @; ? before makes it
-        negative."""
+        """Read a number: a digit for 1 to 10, or the letters A to P as hexadecimal digits, up to an @; a ? before it
+        makes it negative."""
         sign = -1 if self.take("?") else 1
         char = self.text[self.at]
         if char in DIGITS:
@@ -64,7 +64,7 @@ class MicrosoftTypes(Cursor):
         return sign * value
 
     def qualifiers(self) -> str:
-        """Of what is pointed to, of an object, or of a member function, as C++ writes them."""
+        """Read the qualifiers of a pointee, object or member function, and return them in C++ syntax."""
         found = QUALIFIERS.get(self.text[self.at])
         if found is None:
             raise self.fail("qualifiers")
@@ -72,7 +72,7 @@ class MicrosoftTypes(Cursor):
         return found
 
     def pointer_qualifiers(self) -> str:
-        """__ptr64, which is not shown, __restrict and __unaligned."""
+        """Read __ptr64, which is not kept, __restrict and __unaligned."""
         self.take("E")
         found = " __restrict" if self.take("I") else ""
         return found + (" __unaligned" if self.take("F") else "")
@@ -80,12 +80,12 @@ class MicrosoftTypes(Cursor):
     # --- types
 
     def result_type(self) -> Node:
-        """Of a function: qualifiers, behind `?`, stand before it."""
+        """Read the return type of a function, after its qualifiers if it begins with `?`."""
         qualifiers = self.qualifiers() if self.take("?") else ""
         return qualified(self.type(), qualifiers)
 
     def type(self) -> Node:
-        """A type without qualifiers of its own."""
+        """Read a type without top-level qualifiers."""
         text = self.text
         char = text[self.at]
         builtin = _BUILTINS.get(char)
@@ -108,7 +108,7 @@ class MicrosoftTypes(Cursor):
             self.at += 1
             return self.type_name()
         if char == "W":
-            # The digit tells the type that an enumeration is stored as: 4 for int, and compilers write no other.
+            # The digit encodes the underlying type of an enumeration: 4 for int; compilers write no other.
             self.need("W4")
             return self.type_name()
         if char in POINTERS:
@@ -137,7 +137,7 @@ class MicrosoftTypes(Cursor):
         raise self.fail("a type")
 
     def source_name(self) -> Node:
-        """An identifier, up to its @, which a later digit may refer to."""
+        """Read an identifier, up to its @; a later digit may refer to it."""
         raise NotImplementedError
 
     def _pointee(self) -> Node:
@@ -181,19 +181,19 @@ class MicrosoftTypes(Cursor):
     # --- functions
 
     def function_type(self, *, is_member: bool) -> Function:
-        """A function type: of a member with the qualifiers of its object."""
+        """Read a function type; that of a member includes the qualifiers of its object."""
         qualifiers = self.member_qualifiers() if is_member else ""
         ret, params, noexcept = self.signature()
         return Function(ret or Ident(""), params, qualifiers, _NOEXCEPT if noexcept else None)
 
     def member_qualifiers(self) -> str:
-        """Of a member function: const, volatile, &, &&, as C++ writes them behind the parameters."""
+        """Read the qualifiers of a member function, and return them in C++ syntax: const, volatile, &, &&."""
         restrict = self.pointer_qualifiers()
         reference = " &" if self.take("G") else " &&" if self.take("H") else ""
         return self.qualifiers() + restrict + reference
 
     def signature(self) -> tuple[Node | None, tuple[Node, ...], bool]:
-        """(return type, None for constructors and destructors; parameter types; whether it is noexcept)."""
+        """Read (return type, None for constructors and destructors; parameter types; whether it is noexcept)."""
         if self.text[self.at] not in CALLING_CONVENTIONS:
             raise self.fail("a calling convention")
         self.at += 1
@@ -218,7 +218,7 @@ class MicrosoftTypes(Cursor):
                 continue
             start = self.at
             param = self.type()
-            # What is written with one letter is not worth a reference.
+            # Types of one letter get no reference.
             if self.at - start > 1 and len(self.params) < REFERENCES:
                 self.params.append(param)
             found.append(param)
@@ -229,7 +229,7 @@ class MicrosoftTypes(Cursor):
 
 
 def qualified(type_: Node, qualifiers: str) -> Node:
-    """A type with qualifiers, if there are any; those that it has count once."""
+    """Add qualifiers to a type, each at most once."""
     if isinstance(type_, Qualified):
         words = f"{type_.qualifiers}{qualifiers}".split()
         return Qualified(type_.type, "".join(f" {word}" for word in dict.fromkeys(words)))
