@@ -1,6 +1,6 @@
 """abiscan: symbol and ABI forensics for PyTorch extension binaries.
 
-The library: `scan` looks at files and gives a `Report`, `explain` answers an error message with `Subject`s; both take
+The library: `scan` checks files and returns a `Report`, `explain` explains an error message by `Subject`s; both take
 `ScanOptions` and raise `AbiscanError`. `docs/how-to/library.md` describes them. Everything else in the
 package may change in any version.
 
@@ -22,7 +22,7 @@ __all__ = ["AbiscanError", "Report", "ScanOptions", "Subject", "explain", "scan"
 
 
 def __getattr__(name: str) -> object:
-    """The library's names, imported when they are first asked for: the command does without."""
+    """Import a name of the library on first use, because the command does not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "AbiscanError":

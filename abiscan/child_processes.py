@@ -1,8 +1,8 @@
-"""Child processes: the one place that starts them, so that no working directory or variable puts code into one.
+"""Starts all child processes, such that neither the working directory nor a variable adds code to them.
 
 Python puts the working directory first in `sys.path` for `-m` and `-c` (https://docs.python.org/3/using/cmdline.html
-#cmdoption-P), and an empty or relative entry of PATH is searched there, too (POSIX.1-2017, 8.3): whoever can write into
-a directory could otherwise run code in the name of whoever scans it.
+#cmdoption-P), and an empty or relative entry of PATH means the working directory (POSIX.1-2017, 8.3): otherwise a
+user who can write to a directory could run code as the user who scans it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CompletedProcess = subprocess.CompletedProcess
 TimeoutExpired = subprocess.TimeoutExpired
 Child = subprocess.Popen[bytes]
 Failed = (OSError, subprocess.SubprocessError)
-"""What is raised where a child cannot be started, or took too long."""
+"""Raised if a child cannot be started, or exceeds its time limit."""
 
 
 def find_tool(name: str, search_path: str | None = None) -> str | None:
-    """The absolute path of a program in the absolute directories of a search path; None where none has it.
+    """Find the absolute path of a program in the absolute directories of a search path; None if none contains it.
 
     Args:
-        search_path: directories as PATH has them; None for PATH itself.
+        search_path: in the format of PATH; None for PATH itself.
     """
     import shutil
 
@@ -40,8 +40,8 @@ def _absolute_directories(search_path: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """The variables of this process without those that change what Python imports, and with a PATH of absolute
-    directories."""
+    """Return the variables of this process without those that change Python's imports, and with only absolute
+    directories in PATH."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PATH": _absolute_directories(os.environ.get("PATH", ""))}
 
@@ -55,17 +55,17 @@ def run_tool(
     variables: Mapping[str, str] | None = None,
     is_stalled: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, with its output as text.
+    """Run a program until it ends, with its output as text.
 
     Args:
-        command: the program by its absolute path, as `find_tool` gives it, and its arguments.
+        command: absolute path of the program (`find_tool`), and its arguments.
         timeout: seconds after which it is killed.
-        stdout, stderr: as `subprocess.run` takes them.
+        stdout, stderr: as in `subprocess.run`.
         variables: environment variables to set.
-        is_stalled: asked once a second; it is killed as after the timeout where this is so.
+        is_stalled: called once a second; if true, the program is killed as after the timeout.
 
     Raises:
-        OSError, subprocess.SubprocessError: it cannot be started, or took too long.
+        OSError, subprocess.SubprocessError: it cannot be started, or exceeds its time limit.
     """
     if not os.path.isabs(command[0]):
         raise ValueError(f"not an absolute path: {command[0]}")
@@ -102,21 +102,21 @@ def run_module(
     variables: Mapping[str, str] | None = None,
     is_stalled: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a module of this interpreter (`python -I -m MODULE`): neither the working directory, PYTHONPATH nor the
-    user's site directory is imported from.
+    """Run a module of this interpreter (`python -I -m MODULE`), which imports nothing from the working directory,
+    PYTHONPATH or the user's site directory.
 
     Args:
-        timeout, stdout, variables, is_stalled: as `run_tool`.
+        timeout, stdout, variables, is_stalled: as in `run_tool`.
 
     Raises:
-        OSError, subprocess.SubprocessError: as `run_tool`.
+        OSError, subprocess.SubprocessError: as in `run_tool`.
     """
     command = [sys.executable, "-I", "-m", module, *arguments]
     return run_tool(command, timeout=timeout, stdout=stdout, variables=variables, is_stalled=is_stalled)
 
 
 def start_command(command: Sequence[str], *, stdout: int, stderr: int) -> Child:
-    """Start the command of a user (`abiscan run -- COMMAND`), as a shell would: with every variable, by the whole PATH.
+    """Start the command of a user (`abiscan run -- COMMAND`) like a shell: with every variable and the whole PATH.
 
     Raises:
         OSError: it cannot be started.
@@ -126,8 +126,8 @@ def start_command(command: Sequence[str], *, stdout: int, stderr: int) -> Child:
 
 @contextlib.contextmanager
 def safe_workers() -> Iterator[None]:
-    """While worker processes are started: those that begin as a new interpreter (`spawn` runs `python -c`) do not
-    import from the working directory."""
+    """Keep worker processes that are started in this context from importing from the working directory (`spawn` runs
+    `python -c`)."""
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -140,7 +140,7 @@ def safe_workers() -> Iterator[None]:
 
 
 def forget_working_directory() -> None:
-    """Take the working directory, which `python -m` puts first, out of the directories that are imported from."""
+    """Remove the working directory, which `python -m` puts first, from `sys.path`."""
     first = sys.path[0] if sys.path else None
     if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
         del sys.path[0]

@@ -1,4 +1,4 @@
-"""What a user is told when something cannot be done: one line that names the file and the way out."""
+"""Errors for the user: one line with the file and what to do."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextvars import ContextVar
 
 
 class AbiscanError(Exception):
-    """Any failure that a user can act on. `str(error)` is the one line to print."""
+    """A failure that the user can act on. `str(error)` is the line to print."""
 
 
 class UsageError(AbiscanError):
-    """The command line or a configuration file asks for something that does not exist (exit status 2)."""
+    """The command line or a configuration file is invalid or names something that does not exist (exit status 2)."""
 
 
-class UnreadableFile(AbiscanError):  # noqa: N818 - the name is what happened, as in FileNotFoundError's family
-    """A file is there, and is not what it should be: truncated, corrupt, another format, no permission.
+class UnreadableFile(AbiscanError):  # noqa: N818 - named after the event, as FileNotFoundError
+    """A file exists but cannot be used: truncated, corrupt, another format, no permission.
 
     Attributes:
         path: the file as the user named it.
@@ -33,7 +33,7 @@ class UnreadableFile(AbiscanError):  # noqa: N818 - the name is what happened, a
 
 
 class TransientFailure(UnreadableFile):
-    """A file could not be read now and may be readable later: its server failed, or there was no room for it."""
+    """A file could not be read but may be readable later: its server failed, or there was no space for it."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -47,7 +47,8 @@ _transient_failures: ContextVar[list[TransientFailure] | None] = ContextVar("tra
 
 @contextlib.contextmanager
 def transient_failures() -> Iterator[list[TransientFailure]]:
-    """The transient failures raised within, also those that a reader turned into data (`InputError`)."""
+    """Collect the transient failures raised in this context, also those that a reader turned into data
+    (`InputError`)."""
     found: list[TransientFailure] = []
     token = _transient_failures.set(found)
     try:
@@ -57,4 +58,4 @@ def transient_failures() -> Iterator[list[TransientFailure]]:
 
 
 class UnknownBuild(UsageError):  # noqa: N818 - see UnreadableFile
-    """A torch version or path that names no known build; the message lists what is known."""
+    """A torch version or path without a known build; the message lists the known ones."""

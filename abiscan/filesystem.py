@@ -1,8 +1,9 @@
-"""The file system that is looked at: this machine's own, or one that lies in a directory (an unpacked container image).
+"""The file system that is scanned: that of this machine, or one in a directory (an unpacked container image).
 
-Paths are those of that system, absolute; `host` says where one is here. Below another root it is followed name by name:
-a link with an absolute target starts at the root again, and `..` at the root stays there (path_resolution(7),
-chroot(2)), so that nothing outside is reached. Somebody who exchanges the links meanwhile is not guarded against.
+Paths are absolute in that file system; `host` translates them to this machine. Below another root a path is followed
+name by name: a link with an absolute target starts at the root again, and `..` at the root stays there
+(path_resolution(7), chroot(2)), so that nothing outside is reached. There is no protection against links that change
+meanwhile.
 """
 
 from __future__ import annotations
@@ -22,34 +23,33 @@ class FileSystem(Struct, frozen=True):
     """A file system.
 
     Attributes:
-        root: the directory that is its `/`, absolute and without links; empty for this machine's own.
-        shown: the same as the user wrote it.
+        root: the directory that is its `/`, absolute and without links; empty for that of this machine.
+        shown: the root in the user's spelling.
     """
 
     root: str = ""
     shown: str = ""
 
     def host(self, path: str) -> str:
-        """Where a path is on this machine; free of links where there is another root.
+        """Translate a path to this machine; with another root, the result has no links.
 
         Raises:
-            FileNotFoundError: with ELOOP, its links lead nowhere; with ENAMETOOLONG, it is longer than a path can be.
+            FileNotFoundError: with ELOOP, it has too many links; with ENAMETOOLONG, it exceeds the maximum length.
         """
         return path if not self.root else self.root + self.real(path)
 
     def real(self, path: str) -> str:
-        """The path without links (realpath(3)), of this file system; what is not there stands for itself.
+        """Resolve the links of a path (realpath(3)), within this file system; missing names are kept.
 
         Raises:
-            FileNotFoundError: as `host`.
+            FileNotFoundError: as in `host`.
         """
         if not self.root:
             return os.path.realpath(path)
         return "/" + "/".join(self._follow(path))
 
     def _follow(self, path: str) -> list[str]:
-        """The names down to where the path leads, none of them a link; where something is missing, its last names as
-        they stand."""
+        """Resolve a path to names that are not links; after a missing name, the rest is kept."""
         if len(path) >= _PATH_MAX:
             raise FileNotFoundError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:64])
         waiting = path.split("/")[::-1]
@@ -62,7 +62,7 @@ class FileSystem(Struct, frozen=True):
             here = "/".join((self.root, *done))
             if name in (".", ".."):
                 if not os.path.isdir(here):
-                    return [*done, name]  # which cannot be opened
+                    return [*done, name]  # cannot be opened
                 if name == "..":
                     del done[-1:]
                 continue
@@ -70,7 +70,7 @@ class FileSystem(Struct, frozen=True):
                 target = os.readlink(f"{here}/{name}")
             except OSError as error:
                 done.append(name)
-                if error.errno != errno.EINVAL:  # there is no such name; EINVAL: it is no link
+                if error.errno != errno.EINVAL:  # the name does not exist; EINVAL: not a link
                     return [*done, *(rest for rest in waiting[::-1] if rest not in ("", ".", ".."))]
                 continue
             links += 1
@@ -82,11 +82,11 @@ class FileSystem(Struct, frozen=True):
         return done
 
     def inside(self, path: str, cwd: str) -> str:
-        """The path of this file system that a user means: one of this machine that lies below the root is meant as
-        such, any other as the file system has it.
+        """Translate a path that the user wrote: an existing path of this machine below the root to this file system;
+        any other is one of this file system already.
 
         Args:
-            cwd: the directory of this machine in which the user stands.
+            cwd: working directory on this machine.
         """
         if not self.root:
             return path
@@ -117,7 +117,7 @@ class FileSystem(Struct, frozen=True):
             return False
 
     def is_named(self, path: str) -> bool:
-        """As os.path.lexists: a link is enough, wherever it leads."""
+        """As os.path.lexists: true for a link with any target."""
         directory, name = os.path.split(path.rstrip("/") or "/")
         try:
             return os.path.lexists(os.path.join(self.host(directory), name))
@@ -125,14 +125,14 @@ class FileSystem(Struct, frozen=True):
             return False
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """The first `limit` bytes of a file; None where there is none that can be read, a FIFO included, which may
-        never answer."""
+        """Read the first `limit` bytes of a file; None if it is unreadable or not a regular file (a FIFO may block
+        forever)."""
         try:
             host = self.host(path)
             if not os.path.isfile(host):
                 return None
             with open(host, "rb") as file:
-                # Room for all that is asked for is made before it is read. What the kernel makes up has no size.
+                # `read` allocates all of its argument. Files of /proc have size 0.
                 return file.read(min(limit, os.fstat(file.fileno()).st_size or limit))
         except OSError:
             return None
@@ -146,8 +146,7 @@ class FileSystem(Struct, frozen=True):
         return os.listdir(self.host(directory))
 
     def matching(self, directory: str, pattern: str) -> list[str]:
-        """Paths of what in a directory has a name that matches a shell pattern, sorted; none where it cannot be
-        listed."""
+        """Find the entries of a directory that match a shell pattern: paths, sorted; empty if it cannot be listed."""
         try:
             names = self.names(directory)
         except OSError:
@@ -157,12 +156,12 @@ class FileSystem(Struct, frozen=True):
         return [f"{directory}/{name}" for name in sorted(fnmatch.filter(names, pattern))]
 
 
-# This machine's own.
+# That of this machine.
 HERE = FileSystem()
 
 
 def file_type(mode: int) -> str:
-    """What a file is that is no regular one, in words (sys/stat.h of POSIX).
+    """Name the type of a file that is not regular (sys/stat.h of POSIX).
 
     Args:
         mode: `st_mode`.
@@ -180,10 +179,10 @@ def file_type(mode: int) -> str:
 
 
 def other_owner(status: os.stat_result) -> str | None:
-    """Which user a file belongs to, in words, where that is neither the user of this process nor root; else None.
+    """Name the owner of a file, in words; None if it is the user of this process or root.
 
     Args:
-        status: of the opened file (fstat(2)): at the path there may be another one by now.
+        status: of the opened file (fstat(2)): the path may lead to another file by now.
     """
     own = os.geteuid() if hasattr(os, "geteuid") else status.st_uid  # Windows has no user ids
     return None if status.st_uid in (0, own) else f"owned by user id {status.st_uid}"
@@ -205,7 +204,7 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def why_not_own(directory: str) -> str | None:
-    """Why other users may have put files into a directory, in words; None where they may not, or it is not there."""
+    """Why other users may have put files into a directory, in words; None if they may not, or it does not exist."""
     try:
         status = os.stat(directory)
     except OSError:

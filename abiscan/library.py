@@ -1,4 +1,4 @@
-"""abiscan for other programs: what `from abiscan import ...` gives, with this process as the machine that counts."""
+"""abiscan as a library: the names of `from abiscan import ...`, which use the environment of this process."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _settings() -> LoaderSettings:
 
 
 class ScanOptions(scan_options.ScanOptions, frozen=True, kw_only=True):
-    """What a scan is to look at, every field by its name: those of the command's options, for the interpreter, the
-    environment variables and the working directory of this process."""
+    """Options of a scan, by keyword: those of the command. Defaults are the interpreter, the environment variables and
+    the working directory of this process."""
 
     torch: str | None = None
     environment: PythonEnvironment | None = field(default_factory=_environment)
@@ -38,10 +38,10 @@ class ScanOptions(scan_options.ScanOptions, frozen=True, kw_only=True):
 
 
 class Report(values.Report, frozen=True):
-    """What a scan found, and its verdict; as HTML in a notebook."""
+    """The findings of a scan and its verdict; shown as HTML in a notebook."""
 
     def render(self, form: str) -> str:
-        """The report in one of the command's formats: `text`, `json`, `markdown`, `html` and so on.
+        """Render the report in one of the command's formats: `text`, `json`, `markdown`, `html` and so on.
 
         Raises:
             UsageError: there is no such format.
@@ -60,8 +60,8 @@ class Report(values.Report, frozen=True):
         return f"<abiscan.Report {summary_line(self)}>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, since it is a whole document; without the origin, and so the session, of the
-        notebook around it (HTML, "The iframe element": srcdoc, sandbox)."""
+        """Render the page in a frame, since it is a whole document; the frame has no access to the origin, and so the
+        session, of the notebook (HTML, "The iframe element": srcdoc, sandbox)."""
         page = html.escape(self.render("html"))
         return (
             f'<iframe title="abiscan" srcdoc="{page}" sandbox="allow-scripts allow-popups allow-downloads" '
@@ -75,18 +75,18 @@ def scan(
     *,
     require_torch: str | None = None,
 ) -> Report:
-    """Look at everything that `targets` name; nothing of it is run, and torch is not imported.
+    """Check all files of `targets`, without running them or importing torch.
 
-    No configuration file is read: the verdict is that of the command without one.
+    Reads no configuration file: the verdict is that of the command without one.
 
     Args:
-        targets: shared objects, wheels, archives, directories, sources, or names of installed packages; one or several.
+        targets: one or several shared objects, wheels, archives, directories, sources, or names of installed packages.
         options: None for the defaults.
-        require_torch: a range such as `>=2.4,<2.9`, every known build of which must load every file.
+        require_torch: a range such as `>=2.4,<2.9`; every known build in it must load every file.
 
     Raises:
-        UsageError: a target does not exist, or the range is none.
-        UnknownBuild: `options.torch` names no torch.
+        UsageError: a target does not exist, or the range is invalid.
+        UnknownBuild: `options.torch` is not a known torch.
     """
     from abiscan.analysis.run import scan as run
     from abiscan.gate.apply import apply
@@ -104,14 +104,14 @@ def scan(
 
 
 def explain(text: str, options: ScanOptions | None = None, *, needed_by: str | None = None) -> tuple[Subject, ...]:
-    """Answer everything that a symbol, an error message or a whole log asks.
+    """Explain a symbol, an error message or every message of a log.
 
     Args:
         options: None for the defaults.
-        needed_by: file name of the shared object whose error it was, where the text does not say.
+        needed_by: file name of the shared object with the error, if the text lacks it.
 
     Raises:
-        UnknownBuild: `options.torch` names no torch.
+        UnknownBuild: `options.torch` is not a known torch.
     """
     from abiscan.analysis.explanation import explain as run
 

@@ -1,4 +1,4 @@
-"""The decompressor of zstd: Python's own from 3.14 on, or its backport where that is installed."""
+"""Decompressor for zstd: that of Python 3.14 and later, or its backport if installed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import importlib
 import sys
 from typing import Any
 
-# conda packs with --ultra -22, which asks for 2^27 bytes.
+# conda packs with --ultra -22, which needs a window of 2^27 bytes.
 _WINDOW_LOG = 27
 
 
 def decompressor() -> Any:
-    """With the protocol of bz2's.
+    """A decompressor with the interface of bz2's.
 
     Raises:
         LookupError: there is none; the message says what helps.
@@ -29,8 +29,8 @@ def decompressor() -> Any:
 
 
 def errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
-    """What a decompressor raises for damaged data, and these."""
+    """Return the errors that a decompressor raises for damaged data, and the given ones."""
     modules = (sys.modules.get(name) for name in ("compression.zstd", "backports.zstd"))
-    # A module that failed to be imported half-way has no such name yet.
+    # A partly imported module lacks the name.
     own = (getattr(module, "ZstdError", None) for module in modules)
     return (*others, *(error for error in own if error is not None))

@@ -158,5 +158,5 @@ def _version(number: int) -> str:
 
 
 def _system(number: int) -> str | None:
-    """A version of the system, `11.0`; None where it is left out."""
+    """A version of the system, `11.0`; None if it is left out."""
     return _version(number).removesuffix(".0") if number else None

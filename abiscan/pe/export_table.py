@@ -17,7 +17,7 @@ _MAX_FUNCTIONS: Final = 1 << 16
 
 
 class ExportTable:
-    """The export table; empty where the file has none.
+    """The export table; empty if the file has none.
 
     Raises:
         UnreadableFile: one of its tables lies outside of the file.

@@ -22,7 +22,7 @@ _MAX_SIZE: Final = 0xFFFF
 
 
 def version_resource(image: PeImage) -> VersionResource | None:
-    """The version resource of a file; None where it has none.
+    """Read the version resource of a file; None if it has none.
 
     Raises:
         UnreadableFile: its resource directory or the resource lies outside of the file.
