@@ -57,15 +57,6 @@ def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSyste
     return _of_mask(versions, mask)
 
 
-def supporting_abi3(names: Iterable[str]) -> tuple[PythonVersion, ...]:
-    """Return the versions that export all imports of an `.abi3.so` file, in order.
-
-    Free-threaded builds up to 3.14 and Python 2 are excluded: they do not import files with that suffix
-    (`importlib.machinery.EXTENSION_SUFFIXES`; PEP 384, PEP 703).
-    """
-    return tuple(version for version in exporting_all(names) if version.major >= 3 and not version.free_threaded)
-
-
 def _of_mask(versions: tuple[PythonVersion, ...], mask: int) -> tuple[PythonVersion, ...]:
     return tuple(version for at, version in enumerate(versions) if mask >> at & 1)
 

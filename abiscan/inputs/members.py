@@ -226,16 +226,6 @@ class Collector(Struct):
             else:
                 yield InputError(self.place.display, f"{len(names)} members, {min(names)} the first: {message}")
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether some member has an error."""
-        return bool(self._errors)
-
-    @property
-    def has_artifacts(self) -> bool:
-        """Whether an artifact was found."""
-        return bool(self._found)
-
 
 def nothing_found(place: MemberPlace, facts: ContainerFacts) -> InputError | Note:
     """The result for a container without artifacts, nested archives and errors."""
