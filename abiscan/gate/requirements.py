@@ -152,7 +152,7 @@ def named_release(artifact: ArtifactReport) -> str | None:
 
 def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, Finding]:
     """For packages with one build for each torch release: display name of one of their files -> the finding on releases
-    of the range without a known build."""
+    of the range for which the package has no build."""
     packages: dict[str, list[ArtifactReport]] = {}
     for artifact in artifacts:
         if artifact.releases is not None and named_release(artifact) is not None:

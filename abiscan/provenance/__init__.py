@@ -1,1 +1,1 @@
-"""Build properties of a file, from the file alone: compilers, ABIs, GPU code, minimum versions, operators."""
+"""Build properties of a file, read only from the file: compilers, ABIs, GPU code, minimum versions, operators."""

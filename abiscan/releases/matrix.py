@@ -1,4 +1,4 @@
-"""The outcome of a file on every released build, from the index alone."""
+"""Computes the outcome of a file on every released build, only from the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which exported names of a torch build are not torch's own, and which of those the index omits.
+"""Finds the exported names of a torch build that are not torch's own, and those that the index omits.
 
 The rule reads only the mangled name, so that a query can distinguish "never exported" (absent, although the index would
 have it) from "not recorded". A change of the rule needs another `RULE_VERSION`, which the index file contains.
@@ -31,8 +31,8 @@ class Omission(enum.StrEnum):
     """Kernels of MAGMA, cuBLAS, cuSOLVER, cuSPARSE linked into a build: scopes and types of those libraries, and every
     template or kernel of the global namespace, in each case without a torch type."""
     STANDARD_LIBRARY = "standard-library"
-    """Of libstdc++, if a build leaks it: scope std, __gnu_cxx or __cxxabiv1, global operator new and delete, typeinfo
-    of types that are not classes; in each case without a torch type."""
+    """Names of libstdc++ that a build leaks: scope std, __gnu_cxx or __cxxabiv1, global operator new and delete,
+    typeinfo of types that are not classes; in each case without a torch type."""
 
 
 # C names that torch itself defines: C shims (aoti_torch_, torch_), C names of the Python binding (THP, THC, ...), entry
@@ -71,7 +71,7 @@ _UNRECORDED = frozenset({Omission.ANONYMOUS_NAMESPACE, Omission.CUDA_GENERATED, 
 
 
 def recorded(name: str) -> bool:
-    """Whether the index records this mangled name if a build exports it, whoever owns it."""
+    """Whether the index records this mangled name if a build exports it, torch's own or not."""
     return omission(name) not in _UNRECORDED
 
 

@@ -1,4 +1,4 @@
-"""Which torch releases have wheels for which CPython."""
+"""The CPython versions for which each torch release has wheels."""
 
 from __future__ import annotations
 
