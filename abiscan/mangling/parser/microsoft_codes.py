@@ -138,6 +138,6 @@ VIRTUAL_THUNKS: Final = {digit: f"{_ACCESS[int(digit) // 2]} virtual" for digit 
 
 
 def may_be_large_microsoft(mangled: str) -> bool:
-    """Whether a name may stand for much more text than it has, or nest deeply, judged by its letters alone: a type of a
-    function, which ends with Z, may refer several times to the one before it."""
+    """Whether a name may expand to much longer text, or nest deeply. Only its letters are counted: each function type
+    ends with Z and may refer several times to the one before it."""
     return len(mangled) >= DEPTH_LIMIT - 20 or mangled.count("Z") > 3
