@@ -40,11 +40,9 @@ PHRASES = (
 # The same in docstrings and comments only.
 PROSE_PHRASES = (
     "are asked",
-    "empty where",
     "is asked",
     "is looked at",
     "is no library",
-    "none where",
     "says nothing",
     "tells nothing",
     "who says",

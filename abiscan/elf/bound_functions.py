@@ -34,7 +34,7 @@ _BEHIND: Final = 256
 
 
 def bound_functions(elf: DynamicFile) -> tuple[str, ...]:
-    """The names, in the order of the code; empty where it does not show them.
+    """The names, in the order of the code; empty if it does not show them.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
