@@ -269,10 +269,12 @@ def _find_needed_members(binary: Binary, members: Mapping[str, Binary]) -> dict[
 
 
 def _sibling_needs(key: str, sibling: Binary, members: Mapping[str, Binary]) -> SiblingNeeds | None:
-    asked = [symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torchs(symbol)]
-    flat = tuple(symbol.name for symbol in asked if symbol.library is None)
+    strong = [symbol for symbol in sibling.imports if not symbol.may_stay_unbound and _is_torch_import(symbol)]
+    flat = tuple(symbol.name for symbol in strong if symbol.library is None)
     own = frozenset[str]().union(*(each.exported_among(flat) for each in (sibling, *members.values()))) if flat else ()
-    wanted = [(symbol.name, symbol.library) for symbol in asked if symbol.library is not None or symbol.name not in own]
+    wanted = [
+        (symbol.name, symbol.library) for symbol in strong if symbol.library is not None or symbol.name not in own
+    ]
     libraries = tuple(dict.fromkeys(file_key(name) for name in sibling.needed if is_torch_library(name)))
     if not wanted and not libraries:
         return None
