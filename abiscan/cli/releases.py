@@ -56,7 +56,8 @@ def list_releases(**given: Any) -> None:
 @click.option(
     "--machine",
     type=click.Choice(["x86_64", "aarch64", *(each.key for each in other_platforms())]),
-    help="Platform of a fetched wheel.",
+    metavar="PLATFORM",
+    help="Platform of a fetched wheel: x86_64, aarch64, win_amd64, macosx_arm64, ...",
 )
 def add(sources: tuple[str, ...], machine: str | None) -> None:
     """Add torch builds to your own release index."""
