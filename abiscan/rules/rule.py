@@ -13,7 +13,7 @@ from abiscan.model.imports import DemangledBy, Owner, Status
 
 
 class Per(enum.StrEnum):
-    """What one finding speaks for: a symbol, a needed library with the imports under it, or the whole file."""
+    """What one finding covers: a symbol, a needed library with the imports under it, or the whole file."""
 
     SYMBOL = "symbol"
     LIBRARY = "library"
@@ -72,11 +72,11 @@ class ConditionalFix(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImportPattern(Pattern, frozen=True):
-    """A set of imports. Every field that is set must hold; an empty one says nothing.
+    """A set of imports. All non-empty fields must match; of several values of a field, one must match.
 
     Attributes:
-        scope: the namespaces and classes around the name, exactly.
-        scope_starts: the same, outermost first; more may follow.
+        scope: namespaces and classes around the name, outermost first, complete: ["at", "native"].
+        scope_starts: the same, but further ones may follow.
         scope_argument: the first template argument of the innermost scope, as the demangler writes it.
         base: the unqualified name without template arguments.
         name, name_starts: whole C names, or how they begin. Never applied to mangled C++ names.
@@ -196,10 +196,10 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
     Attributes:
         message, fix: templates for a hit, for patterns without texts of their own (`texts.py` lists the fields).
-        per: what one finding speaks for.
+        per: what one finding covers.
         locate: whether a reader wants to know where the binary calls what was found.
         severity_when: other severities for imports of some status.
-        imports, libraries, sources: what it means; any one suffices.
+        imports, libraries, sources: what it matches; one match is enough.
         requires: the file must have an import of one of these as well.
         unless: the file must have no import of any of these.
         bound_functions: `names` in its texts are the functions that pybind11 binds, where the code shows them.

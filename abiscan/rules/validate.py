@@ -137,6 +137,8 @@ def _import_problems(pattern: ImportPattern) -> Iterator[str]:
         yield "a whole C name has no scope, base or parts"
     if any(name.startswith("_Z") for name in (*pattern.name, *pattern.name_starts)):
         yield "mangled names are matched by scope and base, not by their text"
+    if any("::" in part for part in (*pattern.scope, *pattern.scope_starts, *pattern.base)):
+        yield 'scope and base are lists of parts: ["at", "native"], not ["at::native"]'
 
 
 def _template_problems(templates: tuple[str, ...], known: frozenset[str]) -> Iterator[str]:

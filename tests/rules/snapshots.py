@@ -1,10 +1,12 @@
-"""What is found in every fixture, as text: `python -m tests.rules.snapshots` writes the files anew.
+"""What is found in every fixture, as text: `python -m tests.rules.snapshots [NAME.so...]` writes the files
+anew, all or those of the named fixtures.
 
 Read the difference before committing it: a snapshot is a claim about each fixture, not a record of what the code did.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,8 +40,8 @@ def file_of(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    HERE.mkdir(exist_ok=True)
-    for old in HERE.glob("*.txt"):
+    named = sys.argv[1:]
+    for old in HERE.glob("*.txt") if not named else ():
         old.unlink()
-    for fixture in reports():
+    for fixture in named or reports():
         file_of(fixture).write_text(snapshot(fixture), encoding="utf-8")

@@ -53,6 +53,7 @@ def test_the_file_that_these_tests_change_is_right(tmp_path: Path) -> None:
         ('base = ["thing"]', 'base = ["thing"]\nmessage = "one"', "message and fix go together"),
         ('base = ["thing"]', 'name = ["thing"]\nscope = ["at"]', "a whole C name has no scope"),
         ('base = ["thing"]', 'name_starts = ["_ZN2at"]', "mangled names are matched by scope and base"),
+        ('base = ["thing"]', 'base = ["thing"]\nscope = ["at::native"]', "are lists of parts"),
         ('[[import]]\nbase = ["thing"]', "", "it matches nothing"),
         ("[[import]]", '[severity_when]\nresolved = "error"\n[[import]]', "an import that binds is no error"),
         (
