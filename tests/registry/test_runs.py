@@ -136,7 +136,7 @@ def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
     assert "0 bytes read" in found.stderr
     old, new = tables(folder / "out"), tables(folder / "fresh")
     # What has no facts is told, and not left out.
-    unknown = {row["path"] for row in old["errors"] if "no facts" in row["message"]}
+    unknown = {row["path"] for row in old["errors"] if "no stored facts" in row["message"]}
     assert {path.rpartition("/")[2].partition("-")[0] for path in unknown} == {"damaged", "hostile"}
     for name, rows in new.items():
         assert [row for row in old[name] if row["path"] not in unknown] == [
