@@ -490,7 +490,7 @@ def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None
         assert abiscan("scan", path.name, *options, cwd=tmp_path).returncode == status
         assert abiscan("registry", "recheck", "out", *options, cwd=tmp_path).returncode == status
         assert [row["rule"] for row in table(tmp_path / "out", "findings")] == ["ptx-newer-than-driver"] * status
-    assert "name the GPU too" in abiscan("registry", "recheck", "out", "--driver", "580", cwd=tmp_path).stderr
+    assert "needs --gpu" in abiscan("registry", "recheck", "out", "--driver", "580", cwd=tmp_path).stderr
 
 
 def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:

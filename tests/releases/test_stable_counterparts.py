@@ -43,8 +43,8 @@ def test_no_name_and_no_word_stands_in_two_rows() -> None:
         # The longest pattern counts: an operator with a function of its own before operators as such.
         ("at::_ops::clone::call", "stable"),
         ("at::_ops::cat::call", "shim"),
-        ("c10::SymInt::guard_int", "goes"),
-        ("torch::autograd::AutogradMeta", "goes"),
+        ("c10::SymInt::guard_int", "inlined"),
+        ("torch::autograd::AutogradMeta", "inlined"),
         ("torch::autograd::Node::name", "none"),
         ("THPVariable_Wrap", "stable"),
     ],
