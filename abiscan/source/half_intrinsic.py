@@ -9,7 +9,8 @@ project brings an overload, where HIP skips it, and where a condition or a speci
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
@@ -34,7 +35,8 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
     if any(_overloads(each, places[0].text) for each in files):
         return in_order
     aliases: dict[str, str | None] = {}
-    reads = [None if _excludes_half(place, code) else _read(place, code, unit, aliases) for place in places]
+    blocks = _Blocks(code)
+    reads = [None if blocks.exclude_half(place) else _read(place, code, unit, aliases) for place in places]
     where: str | None = None
     if any(each.has_name(_HALF) for each in files):
         where = "in a file that handles c10::Half"
@@ -73,36 +75,66 @@ def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[s
     return read
 
 
-def _excludes_half(place: FlaggedPlace, code: Code) -> bool:
-    """Whether no instance for Half reaches a place: it is in a branch of an `if constexpr` that names Half, or in a
-    function template that is specialised for Half."""
-    index, tokens = code.index_at(place.at), code.tokens
-    function = ""
-    for brace in _enclosing_braces(code, -1 if index is None else index):
-        before = brace - 1
+class _Blocks:
+    """The blocks of a file, and whether instances for Half reach them. Each block is examined once.
+
+    Args:
+        code: the file; one step is spent for each token.
+    """
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        # Opening brace -> the enclosing one, -1 for none; and the innermost one from each token in `_starts` on.
+        self._parents: dict[int, int] = {}
+        self._starts, self._inner = [0], [-1]
+        # Opening brace -> whether a branch around it names Half, and the function around it.
+        self._found: dict[int, tuple[bool, str]] = {-1: (False, "")}
+        self._specialised: dict[str, bool] = {"": False}
+        code.spend(len(code.tokens))
+        around: list[int] = []
+        for at, token in enumerate(code.tokens):
+            if token.text == "{":
+                self._parents[at] = around[-1] if around else -1
+                around.append(at)
+            elif token.text == "}" and code.partner[at] >= 0:
+                while around and around[-1] >= code.partner[at]:
+                    around.pop()
+            else:
+                continue
+            self._starts.append(at + 1)
+            self._inner.append(around[-1] if around else -1)
+
+    def exclude_half(self, place: FlaggedPlace) -> bool:
+        """Whether no instance for Half reaches a place: it is in a branch of an `if constexpr` that names Half, or in a
+        function template that is specialised for Half."""
+        index = self._code.index_at(place.at)
+        brace = -1 if index is None else self._inner[bisect_right(self._starts, index) - 1]
+        chain = []
+        while brace not in self._found:
+            chain.append(brace)
+            brace = self._parents[brace]
+        found = self._found[brace]
+        for each in reversed(chain):
+            names, function = self._head(each)
+            found = self._found[each] = (found[0] or names, found[1] or function)
+        names, function = found
+        if function not in self._specialised:
+            places = self._code.places_of(function)
+            self._specialised[function] = any(_specialises_for_half(self._code, at) for at in places)
+        return names or self._specialised[function]
+
+    def _head(self, brace: int) -> tuple[bool, str]:
+        """Whether the block is a branch of an `if constexpr` that names Half, and the name before its parameters."""
+        code, tokens = self._code, self._code.tokens
+        before = max(brace - 1, 0)
         if tokens[before].text == "else" and tokens[before - 1].text == "}" and code.partner[before - 1] > 0:
             before = code.partner[before - 1] - 1
         opening = code.partner[before] if tokens[before].text == ")" else -1
-        if opening > 0:
-            code.spend(before - opening)
-            if tokens[opening - 1].text == "constexpr" and _names_half(code, opening, before):
-                return True
-            if tokens[opening - 1].kind == "name":
-                function = tokens[opening - 1].text  # the last one is around all others
-    return bool(function) and any(_specialises_for_half(code, at) for at in code.places_of(function))
-
-
-def _enclosing_braces(code: Code, index: int) -> Iterator[int]:
-    """The opening braces around a token, the nearest first."""
-    tokens = code.tokens
-    at = index - 1
-    while at > 0:
-        code.spend(1)
-        if tokens[at].text in ("}", ")", "]") and 0 <= code.partner[at] < at:
-            at = code.partner[at]
-        elif tokens[at].text == "{":
-            yield at
-        at -= 1
+        if opening <= 0:
+            return False, ""
+        code.spend(before - opening)
+        names = tokens[opening - 1].text == "constexpr" and _names_half(code, opening, before)
+        return names, tokens[opening - 1].text if tokens[opening - 1].kind == "name" else ""
 
 
 def _names_half(code: Code, first: int, last: int) -> bool:
