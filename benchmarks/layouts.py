@@ -18,8 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from abiscan.analysis import apply_rules, layouts, shared_object
+from abiscan.analysis import layouts, shared_object
 from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.passes import apply_rules
 from abiscan.analysis.scan_batch import analyse
 from abiscan.binary import open_binary
 from abiscan.cli.command_line import CommandLine

@@ -95,13 +95,13 @@ def _read_wheel(member: str) -> Callable[[bytes, str], None]:
         from abiscan.compare.requirement_changes import compare_requirements
         from abiscan.inputs import Group
         from abiscan.target.declared import declared_by, marker_environments, unknown_of, unread_requirements
-        from abiscan.wheel.metadata import container_facts, find_excess_of_metadata, kind_of
+        from abiscan.wheel.metadata import container_facts, find_excess_of_metadata, find_kind
         from abiscan.wheel.tags import differing_tags, read_declared_tags, torch_allowed, torch_requirements
 
         if find_excess_of_metadata(member, content):
             return
         display = "demo.conda" if member.startswith("info/") else "demo-1.0-cp311-cp311-linux_x86_64.whl"
-        facts = container_facts(display, display, kind_of(display, (member,)), {member: content}, (member, "x/_C.so"))
+        facts = container_facts(display, display, find_kind(display, (member,)), {member: content}, (member, "x/_C.so"))
         container = container_of(Group(display, facts))
         list(compare_requirements(container, None))
         list(compare_requirements(container, container))
