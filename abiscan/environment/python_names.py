@@ -57,6 +57,7 @@ def exporting_all(names: Iterable[str], system: OperatingSystem = OperatingSyste
     return _of_mask(versions, mask)
 
 
+@functools.cache  # the names of a file have few masks
 def _of_mask(versions: tuple[PythonVersion, ...], mask: int) -> tuple[PythonVersion, ...]:
     return tuple(version for at, version in enumerate(versions) if mask >> at & 1)
 

@@ -56,7 +56,7 @@ class PythonsOfRelease(Struct, frozen=True):
         if version.major < 3:
             return False
         minor = PythonVersion(version.major, version.minor)
-        return release not in self.releases or release in installable(self.releases, minor)
+        return release not in self.releases or bool(installable((release,), minor))
 
 
 def importing_pythons(declared: Declared, names: Sequence[str]) -> tuple[PythonVersion, ...] | None:

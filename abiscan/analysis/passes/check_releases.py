@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.environment.python_names import exported_by
@@ -12,6 +13,7 @@ from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderStop
 from abiscan.model.platforms import OperatingSystem, system_of
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.release import ReleaseVerdict
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.names import owner_of
@@ -107,14 +109,26 @@ def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:
     system = system_of(record.facts.machine)
     names = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
 
-    def failure(build: Build) -> str:
-        for version in target.pythons_beside(build.torch) if names else ():
-            exported = python_exports(version, system)
-            if exported is not None and not all(map(exported, names)):
-                return f"CPython {version}"
-        possible = target.possible_beside(build.torch) if names else ()
-        if possible and any(not set(possible) & set(exported_by(name, system)) for name in names):
-            return "CPython"
-        return ""
+    # Most releases have wheels for the same few CPythons.
+    @cache
+    def exports_all(version: PythonVersion) -> bool:
+        exported = python_exports(version, system)
+        return exported is None or all(map(exported, names))
 
-    return failure
+    @cache
+    def exporting() -> frozenset[tuple[PythonVersion, ...]]:
+        return frozenset(exported_by(name, system) for name in names)
+
+    @cache
+    def none_exports_a_name(versions: tuple[PythonVersion, ...]) -> bool:
+        return any(set(versions).isdisjoint(each) for each in exporting())
+
+    @cache
+    def failure(torch: str) -> str:
+        lacking = next((version for version in target.pythons_beside(torch) if not exports_all(version)), None)
+        if lacking is not None:
+            return f"CPython {lacking}"
+        possible = target.possible_beside(torch)
+        return "CPython" if possible and none_exports_a_name(possible) else ""
+
+    return (lambda build: failure(build.torch)) if names else (lambda _build: "")
