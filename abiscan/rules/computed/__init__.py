@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from abiscan.rules.computed.contradicted_labels import LabelSubject
     from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
-    from abiscan.rules.computed.wheel_metadata_rules import Wheel, WheelFinding
+    from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding
 
 
 def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Finding]]]:

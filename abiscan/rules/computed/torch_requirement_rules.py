@@ -1,0 +1,263 @@
+"""`torch-requirement-*`: the torch requirement of a wheel against the releases on which its members load."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.model.finding import Severity
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.target import TargetEnvironment, TargetSource
+from abiscan.model.versions import ReleaseRanges
+from abiscan.releases.pythons import installable
+from abiscan.rules.computed.wheel_subject import (
+    Wheel,
+    WheelFinding,
+    member_name,
+    wheel_finding,
+)
+from abiscan.rules.rule import Rule
+from abiscan.target.declared import marker_environments, pythons_of_tags, without_build
+from abiscan.target.package_builds import covered as builds_covered
+from abiscan.target.package_builds import verified_releases
+from abiscan.wheel.tags import (
+    DeclaredTags,
+    TorchRequirement,
+    applicable,
+    cpython_of_tag,
+    torch_allowed,
+    torch_requirements,
+)
+
+_REBUILD = "Rebuild it with the headers and the CUDA version of a torch release that it allows"
+
+
+class _Loading(Struct, frozen=True):
+    """A member that imports names of torch, with the releases that it loads on."""
+
+    member: ArtifactReport
+    releases: frozenset[str]
+
+
+class _TorchUse(Struct, frozen=True):
+    """What the members of a wheel need of torch, against what the wheel requires.
+
+    Attributes:
+        users: the members that import names of torch.
+        known: the releases that an installer could put beside the wheel, oldest first.
+        covered, choice: as `package_builds.covered` has them.
+        telling: of the members that some known release serves, the one with the fewest.
+        verified: the releases that an advice may name (`verified_releases`).
+        asked: the requirements on torch that hold on a Python of the wheel; allowed: the known releases that they
+            allow, None where there is none.
+    """
+
+    users: tuple[ArtifactReport, ...]
+    known: tuple[str, ...]
+    covered: frozenset[str]
+    choice: bool
+    telling: _Loading | None
+    asked: tuple[TorchRequirement, ...]
+    allowed: tuple[str, ...] | None
+    verified: frozenset[str] | None
+
+    @property
+    def required(self) -> str:
+        """What the wheel requires, for a place between backticks."""
+        return "` and `".join(requirement.text for requirement in self.asked)
+
+
+def _torch_use(wheel: Wheel) -> _TorchUse | None:
+    """None where no member imports names of torch."""
+    users = tuple(m for m in wheel.members if m.provenance.torch_releases is not None and m.machine is not None)
+    if not users:
+        return None
+    every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
+    known = _installable(every, wheel.declared)
+    # A member that no known release serves is of another kind of build; the range can say nothing of it.
+    loading = [
+        _Loading(m, releases)
+        for m in users
+        if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
+    ]
+    covered, choice = builds_covered((_module(row.member), row.releases) for row in loading)
+    telling = min(loading, key=lambda row: (len(row.releases), member_name(row.member)), default=None)
+    required = torch_requirements(wheel.container.requires_dist)
+    pythons = pythons_of_tags(wheel.declared.interpreters)
+    places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
+    allowed = torch_allowed(required, known, places)
+    return _TorchUse(
+        users, known, covered, choice, telling, applicable(required, places), allowed, verified_releases(users)
+    )
+
+
+def _module(member: ArtifactReport) -> str:
+    return without_build(member_name(member), member.provenance.cuda)
+
+
+def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`torch-requirement-missing`: members import names of torch, and the wheel requires none."""
+    use = _torch_use(wheel)
+    if use is None or use.allowed is not None:
+        return
+    known, covered = use.known, use.covered
+    first = use.users[0] if use.telling is None else use.telling.member
+    standing = [member for member in use.users if member.replaced_by is None]
+    failing = next((member for member in standing if member.verdict is ArtifactVerdict.FAILS), None)
+    drifting = next(filter(_drifts_on_target, standing), None)
+    setting = next((member.target for member in (failing, drifting) if member is not None), None)
+    tried = None if setting is None else setting.torch_build
+    detail = f"and {member_name(first)} imports torch symbols"
+    if setting is not None and tried is not None:
+        verb = "has `layout-drift`" if failing is None else "does not load"
+        detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known[-1])}"
+    target = "Declare the torch releases that it needs"
+    if use.telling is not None:
+        detail += f"; {_loading_words(covered, use)}"
+        advice = _advice([v for v in known if v in covered], use)
+        target = f"Declare {advice}" if advice else target
+    # Whoever meets the failure is told first that the wheel may be for another torch.
+    severity = None if tried is None else Severity.WARNING
+    yield first, wheel_finding(rule, wheel, detail=detail, target=target, severity=severity)
+
+
+def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
+    """How the torch of a target environment was chosen, in parentheses."""
+    tried = setting.torch_build
+    match setting.torch.source if setting.torch is not None else None:
+        case TargetSource.ENVIRONMENT:
+            return " (installed)"
+        case TargetSource.NEWEST_KNOWN if tried is not None and tried.version != newest and setting.gpu is not None:
+            return f" (the newest known for {setting.gpu.value})"
+        case TargetSource.NEWEST_KNOWN:
+            return " (the newest known)"
+        case _:
+            return ""
+
+
+def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or loads and has
+    another layout there."""
+    use = _torch_use(wheel)
+    if use is None or use.allowed is None or use.telling is None:
+        return
+    known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
+    wrong = [v for v in allowed if v not in covered]
+    if wrong and use.verified == frozenset() and not _drifting(use, Severity.ERROR):
+        return  # a member loads on no release: no range is right
+    if not wrong:
+        yield from _only_drifting(rule, wheel, use, allowed)
+        return
+    everywhere = not telling.releases.intersection(wrong)
+    who = member_name(telling.member) if everywhere else "at least one member"
+    detail = f"but {who} does not load on {_words(wrong, known)}; {_loading_words(covered, use)}"
+    none_left = len(wrong) == len(allowed)
+    right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
+    advice = _advice(right, use)
+    yield (
+        telling.member,
+        wheel_finding(
+            rule,
+            wheel,
+            name=use.required,
+            detail=detail,
+            target=f"Declare {advice}" if advice else _REBUILD,
+            # Code that chooses among builds may do without any where none fits.
+            severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
+        ),
+    )
+
+
+def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[str]) -> Iterator[WheelFinding]:
+    """The same of a wheel that loads on all that it allows. What is known of a release counts before what may be."""
+    if use.choice:
+        return  # which of its builds meets which release is for its code to say
+    certain, possible = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
+    bad = [release for release in allowed if release in certain]
+    doubtful = [release for release in allowed if release in possible]
+    if not doubtful:
+        return
+    where, verb, severity = bad, "has", Severity.ERROR if len(bad) == len(allowed) else None
+    if not bad:
+        where, verb, severity = doubtful, "may have", Severity.NOTE
+    member = possible[where[0]]
+    right = [release for release in allowed if release not in where]
+    right = right or [release for release in use.known if release in use.covered and release not in possible]
+    layout = f"a class from torch's headers {verb} another layout (`layout-drift`)"
+    detail = f"but on {_words(where, use.known)} {layout}; {member_name(member)} loads there"
+    advice = _advice(right, use)
+    target = f"Declare {advice}" if advice else _REBUILD
+    yield member, wheel_finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
+
+
+def _drifts_on_target(member: ArtifactReport) -> bool:
+    """Whether `layout-drift` is an error on the release that the member was checked against."""
+    tried = member.torch_build
+    return tried is not None and (tried.version, Severity.ERROR) in member.drifting
+
+
+def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport]:
+    """Release -> the first member of which `layout-drift` tells there, as gravely as this."""
+    found: dict[str, ArtifactReport] = {}
+    for member in use.users:
+        for release, severity in member.drifting:
+            if severity in severities:
+                found.setdefault(release, member)
+    return found
+
+
+def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
+    """The releases on which the members load but a class has another layout, as the end of a sentence."""
+    found = _drifting(use, Severity.ERROR, Severity.WARNING)
+    there = [release for release in use.known if release in releases and release in found]
+    if not there:
+        return ""
+    return f" (on {_words(there, use.known)} with `layout-drift` in {member_name(found[there[0]])})"
+
+
+def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
+    """On which of these releases, which export all symbols, the members load with the libraries of a known build."""
+    drifting = _drifting(use, Severity.ERROR)
+    loading = [r for r in use.known if r in releases and (use.verified is None or r in use.verified or r in drifting)]
+    if not loading:
+        where = _words(releases, use.known)
+        return f"all torch symbols resolve on {where}, but no known build of these loads every member"
+    return f"all members load on {_words(loading, use.known)}{_drift_words(releases, use)}"
+
+
+def _advice(releases: Sequence[str], use: _TorchUse) -> str:
+    """The range of these releases without those on which a member does not load or has `layout-drift`; if
+    `layout-drift` is only a warning on some of them, also the range with these. Empty if none is left."""
+    bad, doubtful = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
+    kept = [r for r in releases if r not in bad and (use.verified is None or r in use.verified)]
+    if not kept:
+        return ""
+    clear = [release for release in kept if release not in doubtful]
+    if clear and len(clear) < len(kept):
+        return f"`{_range(clear, use.known)}`, or `{_range(kept, use.known)}` after a test: it includes `layout-drift`"
+    return f"`{_range(kept, use.known)}`"
+
+
+def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:
+    """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
+    found: set[str] = set()
+    for python, abi in declared.interpreters:
+        version = cpython_of_tag(python)
+        if version is None or not abi.startswith(python):
+            return versions
+        found.update(installable(versions, PythonVersion(*version)))
+    return tuple(version for version in versions if version in found) or versions
+
+
+def _inside(ranges: ReleaseRanges, versions: Iterable[str]) -> frozenset[str]:
+    return frozenset(version for version in versions if ranges.contains(version))
+
+
+def _words(selected: Collection[str], known: Iterable[str]) -> str:
+    return f"torch {ReleaseRanges.of_known(known, selected.__contains__).text()}"
+
+
+def _range(selected: Collection[str], known: Sequence[str]) -> str:
+    return ReleaseRanges.of_known(known, selected.__contains__).requirement(known)

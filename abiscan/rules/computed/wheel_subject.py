@@ -1,0 +1,67 @@
+"""A wheel with the reports of its members, as rules over wheel metadata check it, and the finding that they make.
+
+One finding is about a whole wheel and is attached to the member that shows it best, so that forty members of one build
+do not repeat it. It uses the values of the report alone, once all members are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.fingerprint import container_key
+from abiscan.model.report import ArtifactReport, Container
+from abiscan.rules.make_finding import make_finding
+from abiscan.rules.rule import Rule
+from abiscan.rules.texts import shortened
+from abiscan.wheel.tags import DeclaredTags
+
+# Architecture -> public versions of the known torch builds for it, oldest first.
+Versions = Callable[[str], Sequence[str]]
+
+
+class Wheel(Struct, frozen=True):
+    """A wheel with the reports of its shared objects.
+
+    Attributes:
+        members: at least one, sorted by name.
+        declared: its compatibility tags.
+        versions: see `Versions`.
+    """
+
+    container: Container
+    members: tuple[ArtifactReport, ...]
+    declared: DeclaredTags
+    versions: Versions
+
+
+# The member that a finding of the wheel stands at, and the finding.
+WheelFinding = tuple[ArtifactReport, Finding]
+
+
+def wheel_finding(
+    rule: Rule,
+    wheel: Wheel,
+    *,
+    name: str = "",
+    detail: str,
+    target: str = "",
+    severity: Severity | None = None,
+    symbols: tuple[str, ...] = (),
+) -> Finding:
+    # The fingerprint is the wheel's, not the member's: which member shows it best may change with a rebuild.
+    key = container_key(wheel.container.path.rsplit("!", 1)[-1])
+    fields = {"name": name, "detail": detail, "target": target}
+    return make_finding(rule, fields, (key,), severity=severity, symbols=symbols)
+
+
+def member_name(member: ArtifactReport) -> str:
+    return (member.member or member.path).rsplit("!", 1)[-1]
+
+
+def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:
+    """The members beside the first one, as the end of a sentence."""
+    names = [member_name(member) for member in members[1:]]
+    return f"; {lead} {shortened(names)}" if names else ""

@@ -1,0 +1,187 @@
+"""`wheel-tag-*` and `wheel-tags-differ`: compatibility tags that the members of the wheel contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from abiscan.environment.limited_api import stable_abi
+from abiscan.model.finding import Severity
+from abiscan.model.imports import Owner, Status
+from abiscan.model.module_name import ModuleName, module_name
+from abiscan.model.platforms import platform_of
+from abiscan.model.report import ArtifactReport
+from abiscan.rules.computed.wheel_subject import (
+    Wheel,
+    WheelFinding,
+    member_name,
+    other_members,
+    wheel_finding,
+)
+from abiscan.rules.rule import Rule
+from abiscan.rules.texts import shortened
+from abiscan.wheel.tags import (
+    DeclaredTags,
+    Excess,
+    beyond_stable_abi,
+    differing_tags,
+    fitting_platform,
+    machine_fits,
+    module_fits,
+    versions_exceed,
+)
+
+
+def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-too-old`: a member needs newer versions of system libraries than the tags guarantee."""
+    own = {_base(member) for member in wheel.members}
+    rows = []
+    for member in wheel.members:
+        needs = [b.symbol.version for b in member.imports if b.symbol.version is not None]
+        exceeded = versions_exceed(wheel.declared, needs, own)
+        if exceeded:
+            rows.append((member, exceeded))
+    if not rows:
+        return
+    member, exceeded = max(rows, key=lambda row: _order(row[1]))
+    rows.sort(key=lambda row: row[0] is not member)
+    first: dict[str, str] = {}
+    for excess in exceeded:
+        first.setdefault(excess.guaranteed, f"{excess.version} of {excess.library} (declared: {excess.guaranteed})")
+    every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
+    others = other_members([row[0] for row in rows], "newer versions than declared are also required by")
+    fitting = fitting_platform(every, member.machine or "", own)
+    detail = f"{member_name(member)} requires {' and '.join(first.values())}{others}"
+    yield (
+        member,
+        wheel_finding(
+            rule,
+            wheel,
+            name=wheel.declared.oldest_platform or "",
+            detail=detail,
+            target="Build the wheel in the image of its tag, or let `auditwheel repair` tag it"
+            if fitting is None
+            else f"Tag the wheel {fitting}, or build it in the image of its tag",
+        ),
+    )
+
+
+def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
+    """The newest glibc that is asked for, then how many versions are."""
+    glibc = [e.version.removeprefix("GLIBC_").split(".") for e in exceeded if e.version.startswith("GLIBC_")]
+    return max((tuple(map(int, parts)) for parts in glibc), default=()), len(exceeded)
+
+
+def _base(member: ArtifactReport) -> str:
+    return member_name(member).rsplit("/", 1)[-1]
+
+
+def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-other-machine`: members are for another machine than the tags say."""
+    other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.declared, m.machine)]
+    if not other:
+        return
+    # One stray file may be data; where no member fits, nobody can use the wheel.
+    anywhere = any(platform.machine is None for platform in wheel.declared.platforms)
+    severity = Severity.ERROR if len(other) == len(wheel.members) and not anywhere else None
+    first = other[0]
+    built_for = platform_of(first.machine or "").shown
+    same = [m for m in other if m.machine == first.machine]
+    yield (
+        first,
+        wheel_finding(
+            rule,
+            wheel,
+            name=", ".join(platform.tag for platform in wheel.declared.platforms),
+            detail=f"{member_name(first)} is built for {built_for}{other_members(same)}",
+            severity=severity,
+        ),
+    )
+
+
+def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-other-python`: no Python of the tags imports a module of this name."""
+    builds: dict[str, list[tuple[ArtifactReport, ModuleName]]] = {}
+    for member in wheel.members:
+        module = module_name(_base(member))
+        if module is not None and not module.plain:
+            folder = member_name(member).rpartition("/")[0]
+            builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
+    # Several builds of one module serve several Pythons.
+    alone = [found[0] for found in builds.values() if len(found) == 1]
+    misfits = [(member, module) for member, module in alone if not module_fits(wheel.declared, module)]
+    if not misfits:
+        return
+    member, module = misfits[0]
+    many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.declared.interpreters)
+    suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
+    who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
+    detail = (
+        f"{member_name(member)} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
+    )
+    yield (
+        member,
+        wheel_finding(
+            rule,
+            wheel,
+            name=_interpreters(wheel.declared),
+            detail=detail,
+            severity=None if many else Severity.ERROR,
+        ),
+    )
+
+
+def _interpreters(declared: DeclaredTags) -> str:
+    return ", ".join(f"{python}-{abi}" for python, abi in declared.interpreters)
+
+
+def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-beyond-stable-abi`: an abi3 tag, and imports that its oldest Python does not keep."""
+    stable = stable_abi()
+    rows = []
+    for member in wheel.members:
+        names = [b.name for b in member.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
+        module = module_name(_base(member))
+        beyond = beyond_stable_abi(wheel.declared, module, names, stable)
+        if module is not None and module.abi3:
+            # The rule outside-limited-api speaks of names that no version has in its stable ABI.
+            beyond = tuple(name for name in beyond if name in stable)
+        if beyond:
+            rows.append((member, beyond))
+    if not rows:
+        return
+    member, beyond = max(rows, key=lambda row: len(row[1]))
+    rows.sort(key=lambda row: row[0] is not member)
+    since = wheel.declared.abi3_since
+    late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
+    others = other_members([row[0] for row in rows], "such symbols are also imported by")
+    missing = (
+        f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
+    )
+    detail = f"{member_name(member)} imports symbols that {missing}: {shortened(late)}{others}"
+    yield (
+        member,
+        wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond),
+    )
+
+
+def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tags-differ`: the tags of the file name are not those of the WHEEL file."""
+    differing = differing_tags(wheel.container.tags, wheel.container.metadata_tags)
+    if differing:
+        of_name = set(wheel.container.tags)
+        origins = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
+        # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI changes the guarantee.
+        every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
+        same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
+        severity = Severity.NOTE if same_python else None
+        yield wheel.members[0], wheel_finding(rule, wheel, detail=shortened(origins), severity=severity)
+
+
+def _expanded(tags: Iterable[str]) -> list[str]:
+    """Tags of one interpreter each: `py2.py3-none-any` is two."""
+    return [
+        f"{python}-{rest}"
+        for tag in tags
+        for python in tag.split("-", 1)[0].split(".")
+        for rest in tag.split("-", 1)[1:]
+    ]
