@@ -1,4 +1,4 @@
-"""What a file declares of the setting that it is made for: by its metadata, its tags, its name and its folder."""
+"""The target environment that a file declares: in its metadata, tags, name and folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from abiscan.wheel.tags import TorchRequirement, read_declared_tags, torch_requi
 
 
 class DeclaredTorch(Struct, frozen=True):
-    """The releases of torch that a file is made for.
+    """The torch releases that a file is made for.
 
     Attributes:
-        specifiers: version specifiers that a release must satisfy, all of them (`==2.4.*`).
-        variant: `cu121` or `cpu` where a label says so.
-        because: what was read, for a person.
+        specifiers: version specifiers, such as `==2.4.*`; a release must satisfy all of them.
+        variant: build variant from a label: `cu121` or `cpu`.
+        because: where it was read, as text.
     """
 
     specifiers: tuple[str, ...]
@@ -35,12 +35,12 @@ class DeclaredTorch(Struct, frozen=True):
     variant: str | None = None
 
     def admits(self, version: str) -> bool:
-        """Whether a public version, or one with a label (`2.6.0+cu124`), satisfies every specifier."""
+        """Whether a version, with or without a label (`2.6.0+cu124`), satisfies every specifier."""
         public = version.partition("+")[0]
         return all(_admits(specifier, version, public) for specifier in self.specifiers)
 
     def admits_release(self, version: str) -> bool:
-        """Whether a public version satisfies every specifier, whichever build of it a label asks for."""
+        """Whether a public version satisfies every specifier, ignoring labels in the specifiers."""
         return all(_admits(re.sub(_LABEL, "", specifier), version, version) for specifier in self.specifiers)
 
 
@@ -56,8 +56,8 @@ class DeclaredGpu(Struct, frozen=True):
     """The accelerator that a file is built for.
 
     Attributes:
-        text: `CUDA 12`, `ROCm 6`, `ROCm`, `XPU`: with the major release where it is named.
-        because: what was read, for a person.
+        text: `CUDA 12`, `ROCm 6`, `ROCm` or `XPU`; with the major release if it is declared.
+        because: where it was read, as text.
     """
 
     text: str
@@ -70,7 +70,7 @@ class DeclaredGpu(Struct, frozen=True):
         return self.text.partition(" ")[0]
 
     def admits(self, cuda: str | None, hip: str | None, variant: str = "") -> bool:
-        """Whether a build of torch with this CUDA and ROCm (`12.8`, None) is one of them."""
+        """Whether a torch build with these CUDA and ROCm versions (`12.8` or None) matches."""
         kind, _, major = self.text.partition(" ")
         if kind not in ("CUDA", "ROCm"):
             return variant.startswith(kind.lower())
@@ -82,8 +82,8 @@ class DeclaredPython(Struct, frozen=True):
     """The CPythons that a file is made for.
 
     Attributes:
-        oldest: the first of them.
-        later: whether every later one is promised too (the stable ABI), or this one alone.
+        oldest: the oldest of them.
+        later: whether all later versions match too (the stable ABI).
     """
 
     oldest: PythonVersion
@@ -97,22 +97,22 @@ class DeclaredPython(Struct, frozen=True):
         return f">={self.oldest}" if self.later else str(self.oldest)
 
     def admits(self, version: PythonVersion) -> bool:
-        """Whether a CPython is among them. The stable ABI is not that of free-threaded builds (PEP 703)."""
+        """Whether a CPython matches. Free-threaded builds do not support the stable ABI (PEP 703)."""
         if self.later:
             return version >= self.oldest and not version.free_threaded
         return version == self.oldest
 
 
 class Declared(Struct, frozen=True):
-    """Everything that a file declares; None or empty where it declares nothing.
+    """Everything that a file declares. A field is None or empty if nothing is declared.
 
     Attributes:
-        torch: by the strongest source that says something.
-        gpu: by the strongest source that says something.
-        pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
-        glibc: the oldest C library that a platform tag promises.
-        requires_python: specifier of the CPythons that an installer admits (Requires-Python); empty for any.
-        other_python: its tags are for Pythons of which nothing is known here (PyPy, GraalPy) and for no other.
+        torch: from the source with the highest precedence.
+        gpu: from the source with the highest precedence.
+        pythons: one for each tag or suffix; empty if any Python matches (`py3-none`).
+        glibc: oldest glibc of the platform tag, as (major, minor).
+        requires_python: `Requires-Python` specifier; empty for any.
+        other_python: whether all tags are for Pythons that are not supported (PyPy, GraalPy).
     """
 
     torch: DeclaredTorch | None = None
@@ -123,7 +123,7 @@ class Declared(Struct, frozen=True):
     other_python: bool = False
 
     def admits_python(self, version: PythonVersion) -> bool:
-        """Whether an installer puts the file beside a CPython; a specifier that is formed wrongly says nothing."""
+        """Whether an installer accepts the file for a CPython. An invalid specifier accepts all."""
         if not self.requires_python:
             return True
         try:
@@ -133,12 +133,12 @@ class Declared(Struct, frozen=True):
 
 
 def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared:
-    """What a file declares.
+    """Read what a file declares.
 
     Args:
-        container: that it is a member of, or the file's own empty one.
-        place: the file's path inside of its container; its name for a file by itself.
-        machine: its architecture, for the markers of requirements.
+        container: metadata of the container; empty for a single file.
+        place: path of the file in its container; the file name for a single file.
+        machine: architecture, for requirement markers.
     """
     declared = read_declared_tags(container.file_tags or container.metadata_tags)
     pythons = _pythons(place, declared.interpreters)
@@ -156,7 +156,7 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
 
 # --- torch ------------------------------------------------------------------------------------------------------
 
-# Projects that ship one build for each release of torch name the folder or the file for it: `torch-2.9/`,
+# Some projects ship one build per torch release and put the release in the name of a folder or file: `torch-2.9/`,
 # `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
 _OF_A_TORCH = r"(?a)(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
 # `2.1.2+pt24cu121` (torch-scatter), `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn), `0.0.29+torch2.5.1.cu124`.
@@ -167,12 +167,12 @@ _LABEL_VARIANT = r"(?a)(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)"
 
 
 def release_in_name(place: str) -> str | None:
-    """The release that a path inside of a package names (`torch-2.9/lib/x.so`, `libx_torch24.so`): `2.9`, `2.4`."""
+    """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`."""
     found = re.search(_OF_A_TORCH, place) if "torch" in place else None
     return None if found is None else _dotted(found["version"])
 
 
-# What a project names the builds of one module by, beside the release of torch: an accelerator, an instruction set.
+# Parts of a name that distinguish the builds of one module, besides the torch release: accelerator, instruction set.
 @functools.cache
 def _of_a_build() -> re.Pattern[str]:
     return re.compile(
@@ -182,12 +182,11 @@ def _of_a_build() -> re.Pattern[str]:
 
 
 def without_build(place: str, cuda: str | None = None) -> str:
-    """The path with the release of torch, the accelerator and the instruction set taken out, so that the builds of one
-    module that a package chooses among are alike.
+    """The path without torch release, accelerator and instruction set: the same text for all builds of one module.
 
     Args:
-        cuda: the version of CUDA that the file was built with, where it is known: a number in the name that contradicts
-            it is no version (`x_cuda_128` and `x_cuda_64` are two kernels).
+        cuda: the CUDA version that the file was built with, if known. A different number in the name is not a version:
+            `x_cuda_128` and `x_cuda_64` are two kernels.
     """
 
     def shortened(found: re.Match[str]) -> str:
@@ -212,7 +211,7 @@ def _torches(
     labelled = _labelled(container)
     required = torch_requirements(container.requires_dist)
     environments = marker_environments(required, pythons, container.requires_python or "", machine)
-    # A file for several Pythons is judged for the oldest that its tags name, one for any for the newest.
+    # The oldest Python of the tags, or the newest known Python if the tags match any.
     environment = environments[0 if pythons else -1]
     asked = [
         requirement
@@ -221,7 +220,7 @@ def _torches(
     ]
     specifiers = tuple(r.specifier for r in asked if r.specifier)
     if labelled is not None:
-        # One of the releases that the wheel requires, where it requires several.
+        # The label selects one of the releases that the wheel requires.
         yield replace(labelled, specifiers=(*labelled.specifiers, *specifiers))
     if specifiers:
         lines = ", ".join(f"torch{r.specifier}" for r in asked)
@@ -238,7 +237,7 @@ def _torches(
 
 
 def _labelled(container: ContainerFacts) -> DeclaredTorch | None:
-    """By the label of the wheel's version, then the name of its distribution (`nvfuser_cu121_torch25`)."""
+    """From the label of the wheel's version, then from the distribution name (`nvfuser_cu121_torch25`)."""
     label = (container.version or "").partition("+")[2].lower()
     found = re.search(_LABEL_TORCH, label) if label else None
     if found is not None:
@@ -259,8 +258,8 @@ def _labelled(container: ContainerFacts) -> DeclaredTorch | None:
 def marker_environments(
     requirements: Iterable[TorchRequirement], pythons: Sequence[DeclaredPython], requires_python: str, machine: str
 ) -> tuple[Mapping[str, str], ...]:
-    """The environments in which markers are asked, one for each CPython that a container is for, oldest first; where no
-    requirement has a marker but that of an extra, any one does."""
+    """Marker environments, one for each CPython that the container supports, oldest first. One arbitrary environment if
+    no requirement has a marker other than `extra`."""
     from abiscan.wheel.markers import marker_environment
 
     if not any(requirement.marker and not requirement.optional for requirement in requirements):
@@ -274,7 +273,7 @@ def marker_environments(
         and (not pythons or any(python.admits(version) for python in pythons))
         and declared.admits_python(version)
     ]
-    # Of a version that the table lacks nothing but the declaration is known.
+    # Only the declaration is known about a version that is not in the table.
     found += [python.oldest for python in pythons if python.oldest not in found]
     return tuple(marker_environment(machine, python) for python in sorted(found) or [max(known_versions())])
 
@@ -291,13 +290,13 @@ def _variant(specifiers: Iterable[str]) -> str | None:
     return None
 
 
-# Of a container's requirements that cannot be read, so many are listed, and so much of each.
+# Limits for listing invalid requirements: number of lines, characters of each.
 _MOST_LINES = 3
 _MOST_CHARACTERS = 200
 
 
 def unread_requirements(container: ContainerFacts) -> Iterator[str]:
-    """Why it is not known what a container requires, a sentence each, about `it`."""
+    """Reasons why requirements are unknown, as sentences about `it`."""
     if container.unread:
         yield f"{container.unread}: its requirements are unknown"
     lines = [line for line in container.requires_dist if _is_unread(line, container.kind)]
@@ -308,7 +307,7 @@ def unread_requirements(container: ContainerFacts) -> Iterator[str]:
 
 
 def _is_unread(line: str, kind: ContainerKind) -> bool:
-    """Whether a requirement may be on torch and cannot be read. Conda's packages may begin with an underscore."""
+    """Whether a requirement may be for torch and cannot be parsed. Conda package names may begin with an underscore."""
     if not concerns_torch(line):
         return kind is not ContainerKind.CONDA and required_name(line) is None
     read = torch_requirements([line])
@@ -320,7 +319,7 @@ def _shortened(line: str) -> str:
 
 
 def unknown_of(container: ContainerFacts) -> Iterator[str]:
-    """What a container declares of its target environment that is read and not known, a sentence each, about `it`."""
+    """Declared parts of the target environment that have no known meaning, as sentences about `it`."""
     if container.lacks:
         yield f"it has no {container.lacks}: its requirements are unknown"
     references = [line for line in container.requires_dist if _names_no_release(line)]
@@ -341,7 +340,7 @@ def unknown_of(container: ContainerFacts) -> Iterator[str]:
 
 
 def _is_known(python: str, abi: str) -> bool:
-    """Whether the table of CPythons has one that a wheel's tags are for (PEP 425), or they are for any."""
+    """Whether the table of CPythons contains a match for a wheel's tags (PEP 425), or the tags match any."""
     if re.fullmatch(_ANY_PYTHON, python):
         return True
     tag = _of_tag(python, abi)
@@ -357,22 +356,22 @@ def _names_no_release(line: str) -> bool:
 
 # --- CUDA and ROCm ----------------------------------------------------------------------------------------------
 
-# A word of a file's or folder's name or of a label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`, `+rocm700`.
-# CUDA's major version has two digits, ROCm's one.
+# CUDA or ROCm in a file name, folder name or label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`, `+rocm700`.
+# The major version has two digits for CUDA, one for ROCm.
 _GPU_WORD = (
     r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\d{1,2}|(?:\.\d+)*))"
     r"(?=$|[/_.+-]|torch)"
 )
 
 
-# `nvidia-cuda-runtime-cu12`: NVIDIA's own distributions say whose major release they are.
+# `nvidia-cuda-runtime-cu12`: NVIDIA distributions have the CUDA major version in their names.
 @functools.cache
 def _nvidia() -> re.Pattern[str]:
     return re.compile(r"^\s*nvidia-[a-z0-9-]+-cu(1\d)\b", re.IGNORECASE)
 
 
 def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
-    """By the file's own name and folder, then the label of the wheel's version, the wheel's name, what it requires."""
+    """From the path, then the label of the wheel's version, the wheel's name, and its requirements."""
     yield from _gpu_of(place, TargetSource.FOLDER, f"its path {place}")
     label = (container.version or "").partition("+")[2]
     yield from _gpu_of(label, TargetSource.VERSION_LABEL, f"the label of its version {container.version}")
@@ -384,13 +383,13 @@ def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
             yield DeclaredGpu(f"CUDA {found[1]}", TargetSource.REQUIREMENT, f"Requires-Dist: {line}")
 
 
-# Builds of torch, and packages beside it, that distributions are named for: `torchcodec-xpu`, `torch==2.8.0+xpu`.
+# Accelerators in the names of torch builds and related distributions: `torchcodec-xpu`, `torch==2.8.0+xpu`.
 _ACCELERATOR = r"(?:^|[-_.+])(xpu|rocm|npu)(?=$|[-_.\d])"
 _KINDS = {"xpu": "XPU", "rocm": "ROCm", "npu": "NPU"}
 
 
 def _accelerators(container: ContainerFacts) -> Iterator[DeclaredGpu]:
-    """By the label of the torch that is required, of the version, then the name of the distribution."""
+    """From the label of the required torch, then the version label, then the distribution name."""
     required = torch_requirements(container.requires_dist)
     texts = [(f"+{_variant([r.specifier]) or ''}", f"Requires-Dist: {r.text}") for r in required if not r.optional]
     label = (container.version or "").partition("+")[2]
@@ -400,13 +399,13 @@ def _accelerators(container: ContainerFacts) -> Iterator[DeclaredGpu]:
     ]
     for text, because in texts:
         found = re.search(_ACCELERATOR, text.lower())
-        # What is built for an NPU is built with a torch for CPUs: one that is required is known.
+        # NPU extensions are built with the CPU build of torch.
         if found is not None and not (found[1] == "npu" and required):
             yield DeclaredGpu(_KINDS[found[1]], TargetSource.REQUIREMENT, because)
 
 
 def _gpu_of(text: str, source: TargetSource, because: str) -> Iterator[DeclaredGpu]:
-    """The last one that a text names: a file's own name tells more than the folders above it."""
+    """The last match in a text: a file name is more specific than its folders."""
     text = text.lower()
     words = re.finditer(_GPU_WORD, text) if any(name in text for name in ("cu", "rocm", "hip")) else ()
     for found in reversed(list(words)):
@@ -420,7 +419,7 @@ _CP = r"(?:cp)?(\d)(\d+)(t?)$"
 
 
 def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
-    """By the module's suffix, which decides what an interpreter imports, else by the wheel's tags."""
+    """From the module suffix, which decides what an interpreter imports; else from the wheel's tags."""
     module = module_name(place.rpartition("/")[2])
     tags = pythons_of_tags(interpreters)
     if module is not None and module.cpython is not None:
@@ -434,7 +433,7 @@ def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[Decla
 
 
 def pythons_of_tags(interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
-    """The CPythons that a wheel's tags are for, (python tag, abi tag) pairs; none for a wheel that any Python takes."""
+    """The CPythons of a wheel's (python tag, abi tag) pairs; empty if any Python matches."""
     return tuple(dict.fromkeys(tag for pair in interpreters if (tag := _of_tag(*pair)) is not None))
 
 

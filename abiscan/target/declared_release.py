@@ -1,4 +1,4 @@
-"""Which torch a file is made for: whether the installed one will do, else the newest known release that it declares."""
+"""Selects the torch of a file: the installed one if it matches, else the newest release that the file declares."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ def is_for_environment(
     named: bool,
     alone: bool = False,
 ) -> bool:
-    """Whether the environment with its torch is a setting that the file is made for.
+    """Whether a file is made for the environment and its installed torch.
 
     Args:
-        named: it was named itself, or lies in a build tree or an installed package, so that the environment is its own.
-            Of a wheel's member, an installer would have to put it there: requirements and tags must admit what is
-            installed.
-        alone: it was named itself, so that whatever it is for, the question is about here and now.
+        named: the file was given on the command line, or is in a build tree or an installed package. For a member of a
+            wheel, requirements and tags must accept what is installed.
+        alone: the file was given on the command line by itself, so only this environment counts.
     """
     if machine != installed.machine:
         return False
     if declared.torch is not None and not declared.torch.admits(installed.version):
-        # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
+        # A package may ship one folder per torch release; this folder is for another release.
         return alone or (named and declared.torch.source is not TargetSource.FOLDER)
     gpu = declared.gpu
     if (
@@ -44,9 +43,9 @@ def is_for_environment(
         and not alone
         and not gpu.admits(installed.cuda, installed.hip)
     ):
-        return False  # likewise for several releases of CUDA
+        return False  # the same, for folders per CUDA release
     if gpu is not None and gpu.kind != "CUDA" and not (named or gpu.admits(None, installed.hip, installed.variant)):
-        return False  # an installer puts a torch of that kind beside it
+        return False  # an installer chooses a torch for that accelerator
     python = environment.version
     if declared.other_python:
         return named
@@ -54,13 +53,13 @@ def is_for_environment(
 
 
 class DeclaredRelease(Struct, frozen=True):
-    """The released build that a file is judged against.
+    """The released build that a file is checked against.
 
     Attributes:
-        build: None where no known release satisfies what is declared.
-        note: what a user should know about the choice; empty where it is what was declared.
-        other_gpu: the accelerator that the file is built for, where the index has no such build of the release: the
-            names of the build stand for those of that one, its CUDA libraries don't.
+        build: None if no known release satisfies the declaration.
+        note: note on the choice for the user; empty if the declared release was found.
+        other_gpu: the declared accelerator, if the index has no such build of the release. The symbols of `build` are
+            used for it, but not its CUDA libraries.
     """
 
     build: Build | None
@@ -70,8 +69,8 @@ class DeclaredRelease(Struct, frozen=True):
 
 
 def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str) -> DeclaredRelease:
-    """The newest known release that the file declares; the newest known that has wheels for its Python where it
-    declares none.
+    """Find the newest known release that the file declares. Without a declaration: the newest known release with wheels
+    for its Python.
 
     Raises:
         UnknownBuild: no build for this architecture is known.
@@ -123,7 +122,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:
-    """The releases that an installer can put beside the file: those with wheels for one of its Pythons."""
+    """The releases with wheels for one of the file's Pythons."""
     exact = [python for python in pythons if not python.later]
     if not exact:
         return releases

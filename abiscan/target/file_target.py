@@ -1,4 +1,4 @@
-"""The target environment of one file, part by part, each with its source."""
+"""The target environment of one file, each part with its source."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from abiscan.target.torch_exports import TargetTorch
 
 
 class PythonsOfRelease(Struct, frozen=True):
-    """Which CPythons count beside a release of torch.
+    """The CPythons to check for each torch release.
 
     Attributes:
         declared: what the file declares.
-        exact: the one that counts whatever the release is; None where the declared ones do.
+        exact: the CPython for all releases; None to use the declared ones.
         releases: every known release for the file's architecture, oldest first.
     """
 
@@ -30,18 +30,18 @@ class PythonsOfRelease(Struct, frozen=True):
     releases: tuple[str, ...]
 
     def of(self, release: str | None) -> tuple[PythonVersion, ...]:
-        """The declared ones for which an installer finds the release; all of them for a release that is not known."""
+        """The declared CPythons with wheels for the release; all declared ones for an unknown release."""
         if self.exact is not None:
             return (self.exact,)
         pythons = self.declared.pythons
         if not pythons:
             return ()
         known = tuple(v for v in self._installable(release) if any(p.admits(v) for p in pythons))
-        # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
+        # An exact version that is not in the table is returned too; its exports are unknown.
         return known or tuple(p.oldest for p in pythons if not p.later)
 
     def possible(self, release: str | None) -> tuple[PythonVersion, ...]:
-        """Where neither the file nor anybody else says which: those for which an installer finds the release."""
+        """The CPythons with wheels for the release, if neither the file nor the user names one."""
         if self.exact is not None or self.declared.pythons or self.declared.other_python:
             return ()
         return tuple(version for version in self._installable(release) if not version.free_threaded)
@@ -52,7 +52,7 @@ class PythonsOfRelease(Struct, frozen=True):
                 yield version
 
     def _has_wheels(self, version: PythonVersion, release: str | None) -> bool:
-        """Whether an installer can put the release beside a file for that CPython at all."""
+        """Whether the release has wheels for a CPython."""
         if version.major < 3:
             return False
         minor = PythonVersion(version.major, version.minor)
@@ -60,11 +60,11 @@ class PythonsOfRelease(Struct, frozen=True):
 
 
 def importing_pythons(declared: Declared, names: Sequence[str]) -> tuple[PythonVersion, ...] | None:
-    """The known CPythons 3 that a file is declared for and that export all the names that it takes of them, oldest
-    first; None where it declares none and takes none.
+    """The known CPythons 3 that a file declares and that export all CPython symbols it uses, oldest first. None if it
+    declares no CPython and uses none of its symbols.
 
     Args:
-        names: its strong imports that are CPython's.
+        names: strong CPython imports.
     """
     if not declared.pythons and not names and not declared.requires_python:
         return None
@@ -78,19 +78,19 @@ def importing_pythons(declared: Declared, names: Sequence[str]) -> tuple[PythonV
         and (not declared.pythons or any(python.admits(version) for python in declared.pythons))
         and declared.admits_python(version)
     ]
-    # Of a version that the table lacks nothing but the declaration is known.
+    # Only the declaration is known about a version that is not in the table.
     found += [p.oldest for p in declared.pythons if not p.later and p.oldest not in known]
     return tuple(sorted(found))
 
 
 class TorchOfFile(Struct, frozen=True):
-    """The torch that one file is judged against.
+    """The torch that one file is checked against.
 
     Attributes:
-        torch: with its exports; None where no known build is what the file is made for.
-        note: what a user should know about the choice; empty where there is nothing to say.
-        other_gpu: what the file is built for, where no known build of the release has it: the torch's names stand for
-            those of such a build, its CUDA libraries don't.
+        torch: with its exports; None if no known build satisfies the declaration.
+        note: note on the choice for the user; empty if there is none.
+        other_gpu: the declared accelerator, if the release has no known build for it. The symbols of `torch` are used
+            for it, but not its CUDA libraries.
     """
 
     torch: TargetTorch | None
@@ -103,13 +103,13 @@ class FileTarget(Struct, frozen=True):
     """The environment that one file is checked against.
 
     Attributes:
-        declared: what the file declares of it.
+        declared: what the file declares.
         of_file: the torch, with its exports.
         environment: the same for the report.
-        pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
-            torch serves it, or where nobody says which.
-        possible: where nobody says which, those that one may be.
-        beside: the CPythons that count beside each release, where it is asked for another one than the file's.
+        pythons: the CPythons that must all export the file's symbols; empty if the interpreter of the installed torch
+            is checked, or if no CPython is named.
+        possible: the CPythons that are possible if none is named.
+        beside: the CPythons to check for each other release.
     """
 
     declared: Declared
@@ -121,15 +121,15 @@ class FileTarget(Struct, frozen=True):
 
     @property
     def torch(self) -> TargetTorch | None:
-        """The torch that the file is judged against."""
+        """The torch that the file is checked against."""
         return self.of_file.torch
 
     def pythons_beside(self, release: str) -> tuple[PythonVersion, ...]:
-        """The CPythons whose names must serve the file where a release of torch is installed."""
+        """The CPythons that must all export the file's symbols with a torch release."""
         return () if self.beside is None else self.beside.of(release)
 
     def possible_beside(self, release: str) -> tuple[PythonVersion, ...]:
-        """Where nobody says which, those that one may be there."""
+        """The CPythons that are possible with a torch release if none is named."""
         return () if self.beside is None else self.beside.possible(release)
 
 
@@ -144,14 +144,14 @@ def target_with(
     gpus: Sequence[TargetPart] = (),
     driver: TargetPart | None = None,
 ) -> FileTarget:
-    """The target of a file with a torch.
+    """The target environment of a file with a torch.
 
     Args:
-        here: the CPython of the environment that is looked at.
+        here: the CPython of the environment.
         releases: every known release for the file's architecture, oldest first.
         machine: key of its platform.
-        python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
-        gpus, driver: those on which device code must run.
+        python_named: the environment was given on the command line: its CPython overrides the declaration.
+        gpus, driver: those that device code must support.
     """
     torch = chosen.torch
     installed = torch is not None and torch.installed
@@ -174,7 +174,7 @@ def target_with(
         platform = None
     environment = TargetEnvironment(
         torch=chosen.stated,
-        # The run has the note on the choice and the interpreter.
+        # The notes of the run cover these.
         torch_build=None if torch is None else replace(torch.target, note=None, python=None),
         python=_python(declared, here, python_named=python_named),
         gpu=_gpu(chosen),

@@ -1,4 +1,4 @@
-"""A package that ships several builds of a module: on which releases of torch it works, all of it together."""
+"""Releases of torch that a package with several builds of a module supports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from abiscan.target.declared import without_build
 
 
 def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:
-    """The releases on which a package works, and whether it ships builds for several releases to choose from: builds of
-    one module that load on other releases than each other (`libx_torch24.so`, `libx_torch25.so`), or members that have
-    no release in common. Else all must load.
+    """The releases that a package supports, and whether it ships alternative builds. Alternative builds are builds of
+    one module that load on different releases (`libx_torch24.so`, `libx_torch25.so`), or members without a common
+    release. Otherwise all members must load.
 
     Args:
-        members: the module that each is a build of (`without_build`), with the releases that it loads on: at least one.
+        members: (module name by `without_build`, releases that the build loads on).
     """
     builds: dict[str, set[frozenset[str]]] = {}
     for module, releases in members:
@@ -28,9 +28,9 @@ def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[st
 
 
 def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | None:
-    """The releases that an advice may name: those on which one build of each module of a package loads, with the CUDA
-    that the release's build ships and with the layouts that the file was compiled with: none where a member loads on
-    no release. None where it is of no member known on which it loads."""
+    """The releases that advice may name: one build of each module loads, with the CUDA of that torch build and the
+    layouts that the file was compiled with. Empty if a member loads on no release; None if nothing is known about any
+    member."""
     modules: dict[str, set[str]] = {}
     known = False
     for member in members:

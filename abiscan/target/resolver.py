@@ -1,8 +1,7 @@
-"""The target environment of a file: the one place that decides which torch, Python, GPU libraries and system count.
+"""Chooses the target environment of a file: torch, Python, GPU libraries and system.
 
-`TORCH_SOURCES` has the sources of the torch in order of precedence. The Python and the rest follow from the torch and
-from what the file declares (`file_target.target_with`).
-"""
+`TORCH_SOURCES` lists the sources of the torch in order of precedence. Python and the other parts follow from the torch
+and the declarations of the file (`file_target.target_with`)."""
 
 from __future__ import annotations
 
@@ -28,14 +27,14 @@ from abiscan.wheel.metadata import ContainerKind
 
 
 class TargetRequest(Struct, frozen=True):
-    """What the user asks for; everything else is found.
+    """The target options of the user.
 
     Attributes:
-        torch: as `--torch` has it.
-        environment: whose interpreter and packages; None where there is none.
-        python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
-        gpus, driver: those on which device code must run.
-        files: where paths are looked for.
+        torch: value of `--torch`.
+        environment: interpreter and its packages; None if there is none.
+        python_named: whether `--python` was given: its CPython overrides the declarations of files.
+        gpus, driver: those that device code must support.
+        files: file system for paths.
     """
 
     torch: str | None = None
@@ -47,7 +46,7 @@ class TargetRequest(Struct, frozen=True):
 
 
 class _Question(Struct, frozen=True):
-    """Which torch one file is checked against."""
+    """The file whose torch is to be chosen."""
 
     artifact: Artifact
     declared: Declared
@@ -55,11 +54,11 @@ class _Question(Struct, frozen=True):
 
 
 class TargetResolver:
-    """The target of a run and of each of its files. What is found is kept for the run.
+    """Chooses the target environment of a run and of each file. Results are cached for the run.
 
     Args:
-        index: opens the release index; history: the one with the earlier releases too.
-        read_archive: makes an index of a torch wheel or libtorch archive, by its path.
+        index: opens the release index. `history` opens the one with the earlier releases too.
+        read_archive: indexes a torch wheel or libtorch archive, by its path.
     """
 
     def __init__(
@@ -80,10 +79,10 @@ class TargetResolver:
         return self._open_index()
 
     def of_run(self, machine: str = FALLBACK_MACHINE) -> RunTorch:
-        """The torch of the run; `machine` decides only which architecture's build a released version means.
+        """The torch of the run. `machine` selects the architecture of a released version.
 
         Raises:
-            UnknownBuild: `--torch` names none.
+            UnknownBuild: `--torch` names no known torch.
         """
         if self._of_run is None:
             request = self.request
@@ -100,16 +99,16 @@ class TargetResolver:
 
     @property
     def run_notes(self) -> tuple[str, ...]:
-        """Sentences about the torch of the run, where it was asked for."""
+        """Notes on the torch of the run, if it was resolved."""
         return () if self._of_run is None else self._of_run.notes
 
     @property
     def installed(self) -> InstalledTorch | None:
-        """The installed torch, where the torch of the run was asked for and is one."""
+        """The installed torch, if it is the torch of the run."""
         return None if self._of_run is None else self._of_run.installed
 
     def torch_for(self, machine: str) -> TargetTorch | None:
-        """The torch of the run for files of an architecture; None where no build for it is known."""
+        """The torch of the run for files of an architecture; None if no build for it is known."""
         if machine not in self._of_machine:
             self._of_machine[machine] = torch_for_machine(
                 self.of_run(machine), machine, self._index, self.request.environment, self._open_history
@@ -117,15 +116,15 @@ class TargetResolver:
         return self._of_machine[machine]
 
     def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
-        """The index with the releases before and after a torch: with the earlier ones where it is one of them."""
+        """The index that contains a torch: with the earlier releases if it is one of them."""
         earlier = torch is not None and is_earlier(torch.target.version, self._index)
         return self._open_history() if earlier else self._index
 
     def resolve(self, artifact: Artifact, machine: str) -> FileTarget:
-        """The target environment of one file.
+        """Resolve the target environment of one file.
 
         Raises:
-            UnknownBuild: `--torch` names no torch.
+            UnknownBuild: `--torch` names no known torch.
         """
         request = self.request
         declared = declared_by(artifact.group.facts, _place_in_container(artifact), machine)
@@ -134,7 +133,7 @@ class TargetResolver:
         here = request.environment.version if request.environment is not None else None
         installed = chosen.torch is not None and chosen.torch.installed
         if not installed and not request.python_named:
-            here = None  # what a file finds beside a release does not depend on who asks
+            here = None  # libraries beside a release do not depend on the interpreter that runs abiscan
         releases = dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))
         return target_with(
             declared,
@@ -156,7 +155,7 @@ class TargetResolver:
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
-        """The torch that is installed, for a file that is made for that environment."""
+        """The installed torch, if the file is made for that environment."""
         chosen, environment = self.of_run(question.machine), self.request.environment
         if chosen.installed is None or environment is None:
             return None
@@ -175,12 +174,12 @@ class TargetResolver:
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def released_torch(self, question: _Question) -> TorchOfFile:
-        """The newest known release that the file declares; the newest known where it declares none."""
+        """The newest known release that the file declares; without a declaration, the newest known release."""
         machine, index = question.machine, self._index
         try:
             release = find_declared_release(question.declared, index, machine)
             if release.build is None:
-                # It declares releases before those of the index, or none that there is.
+                # It declares releases older than the index, or no known release.
                 index = self._open_history()
                 release = find_declared_release(question.declared, index, machine)
         except UnknownBuild:
@@ -193,7 +192,7 @@ class TargetResolver:
         if release.stated.source is TargetSource.NEWEST_KNOWN and self.of_run(machine).build is not None:
             default = self.torch_for(machine)
             if default is not None and default.target.version == release.build.torch:
-                # The run's own target, which says that no torch is installed.
+                # The target of the run has the note that no torch is installed.
                 torch = default
         key = release.build.key
         if torch is None:
@@ -208,7 +207,7 @@ TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None
     TargetResolver.environment_torch,
     TargetResolver.released_torch,
 )
-"""The sources of a file's torch, in order of precedence: the first that has an answer decides, the last always has."""
+"""The sources of a file's torch, in order of precedence. The last one always returns a torch."""
 
 
 def _text(chosen: RunTorch) -> str:
@@ -216,8 +215,8 @@ def _text(chosen: RunTorch) -> str:
 
 
 def _place_in_container(artifact: Artifact) -> str:
-    """Where a file lies in what it is shipped with; the name alone of one that was named itself: the folders above it
-    are the user's own."""
+    """The path of a file in its container; the file name for a file from the command line, whose folders belong to the
+    user."""
     if artifact.member is not None:
         return artifact.member.rsplit("!", 1)[-1]
     if artifact.group.facts.kind is ContainerKind.FILE:

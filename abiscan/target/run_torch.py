@@ -1,4 +1,4 @@
-"""Which torch imports are resolved against: the installed one, a released build, or one named by its path."""
+"""The torch of a run: the installed one, a released build, or one given by its path."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from abiscan.model.versions import is_version
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.index import is_earlier
 
-# Whose builds a version means before a file has told its own architecture.
+# The architecture of a version before a file is read.
 FALLBACK_MACHINE = "x86_64"
 
 
 class RunTorch(Struct, frozen=True):
-    """The torch that a run resolves against.
+    """The torch that a run resolves imports against.
 
     Attributes:
-        installed: where it is on disk; None for a released build.
+        installed: its place on disk; None for a released build.
         build: its entry in the index, for a released build or a wheel.
-        index: that has `build`, where it is not the run's own: what was read from a wheel or archive, or that of the
-            earlier releases.
-        notes: what a user should know about the choice, for the run as a whole.
+        index: the index that contains `build`, if it is another than that of the run: of a wheel or archive, or with
+            the earlier releases.
+        notes: notes on the choice for the user, about the whole run.
     """
 
     target: TorchBuild
@@ -52,17 +52,17 @@ def find_run_torch(
     """Find the torch that `--torch SPEC` means.
 
     Args:
-        spec: None for the installed one where there is one, else the newest build of the index; `installed`;
-            `declared`, for the newest build of the index whatever is installed (what a file declares is another
-            question: `find_declared_release`); the path of a torch, a libtorch or a torch wheel; or a version.
-        index: opens the release index; called only where it is needed.
-        history: opens the one with the earlier releases, for a version before those of `index`.
-        machine: whose builds a version means.
-        read_archive: makes an index of a torch wheel or libtorch archive, by its path.
-        files: where a path is looked for.
+        spec: a version; the path of a torch, a libtorch or a torch wheel; `installed`; `declared` for the newest build
+            of the index (`find_declared_release` handles the declarations of files); None for the installed torch, else
+            the newest build.
+        index: opens the release index; called only if needed.
+        history: opens the one with the earlier releases, for versions before those of `index`.
+        machine: architecture of a version.
+        read_archive: indexes a torch wheel or libtorch archive, by its path.
+        files: file system for paths.
 
     Raises:
-        UnknownBuild: there is no such torch; the message says what there is.
+        UnknownBuild: there is no such torch; the message lists the known ones.
     """
     if spec in (None, "installed", "declared"):
         found = find_torches(environment) if environment is not None and spec != "declared" else ()
@@ -138,7 +138,7 @@ def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem
             f"{path}: a file, not a directory with torch; add a wheel with `abiscan releases add {path}`, then pass "
             "--torch VERSION"
         )
-    # A path inside of the environment is the installed one by another name: the loader can be asked about it too.
+    # A path in the environment is the installed torch, so the loader can be predicted too.
     inside = environment is not None and any(files.real(root) == files.real(path) for root in find_torches(environment))
     try:
         torch = read_torch(path, environment if inside else None, files)
@@ -148,7 +148,7 @@ def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem
 
 
 def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> RunTorch:
-    """A wheel or libtorch archive: its exports are known as those of a released build are."""
+    """A wheel or libtorch archive; its exports are indexed like those of a released build."""
     try:
         index = read(path)
     except AbiscanError as error:
@@ -164,7 +164,7 @@ def _released(build: Build, environment: PythonEnvironment | None, note: str | N
 
 
 def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> TorchBuild:
-    """A released build as the report has it."""
+    """A released build, for the report."""
     return TorchBuild(
         kind=TorchKind.RELEASE,
         version=build.torch,
@@ -181,7 +181,7 @@ def released_target(build: Build, environment: PythonEnvironment | None, note: s
 
 
 def named_release(spec: str) -> TorchBuild | None:
-    """A target of which nothing but its version is known: `1.7.1`, `2.6.0+cu126`; None if it is no version."""
+    """A target with a known version and unknown exports: `1.7.1`, `2.6.0+cu126`; None if the text is no version."""
     if not is_version(spec):
         return None
     public, _, local = spec.removeprefix("v").partition("+")

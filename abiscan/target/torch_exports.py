@@ -1,4 +1,4 @@
-"""The torch that files of one architecture are judged against, with what it exports."""
+"""The torch that files of one architecture are checked against, with its exports."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from abiscan.target.run_torch import RunTorch, find_run_torch, released_target
 
 
 class TargetTorch(Struct, frozen=True):
-    """The torch that files of one architecture are judged against.
+    """The torch that files of one architecture are checked against.
 
     Attributes:
-        exports: what it exports, name by name.
-        installed: whether it is installed in the environment that is looked at, and its interpreter is known, so that
-            the loader can be predicted.
-        note: why it is not the run's own target, where it is not.
-        build: its key in the release index, where it is judged as a build of that.
+        exports: its exports by name.
+        installed: whether it is installed in an environment with a known interpreter, so that the loader can be
+            predicted.
+        note: why it is another than the target of the run.
+        build: its key in the release index, if it is checked as a released build.
     """
 
     target: TorchBuild
@@ -35,7 +35,7 @@ class TargetTorch(Struct, frozen=True):
     build: str | None = None
 
     def lacks(self, soname: str) -> bool:
-        """Whether it does not ship a library."""
+        """Whether it lacks a library."""
         name = file_key(soname)
         return name not in self.exports.sonames and not (self.exports.stands_for_cuda and accelerator_of(name))
 
@@ -47,8 +47,8 @@ def torch_for_machine(
     environment: PythonEnvironment | None,
     history: Callable[[], ReleaseIndex] | None = None,
 ) -> TargetTorch | None:
-    """The chosen torch for files of its own architecture, the same release for those of another; None where no build
-    for that architecture is known."""
+    """The chosen torch for files of its own architecture, or the same release for another architecture; None if no
+    build for that architecture is known."""
     if chosen.target.machine == machine:
         if chosen.installed is not None:
             files = chosen.installed.files
@@ -57,7 +57,7 @@ def torch_for_machine(
                 lambda path: open_binary(files.host(path), path),
                 released=_released_names(chosen.target, index),
             )
-            # Without an interpreter that can be read there is no process to predict.
+            # Without a known interpreter there is no process to predict.
             opens = chosen.installed.python is not None and chosen.installed.python.executable is not None
             return TargetTorch(chosen.target, on_disk, installed=opens)
         assert chosen.build is not None
@@ -73,7 +73,7 @@ def torch_for_machine(
         f"build {other.build.key}"
     )
     if chosen.target.kind is TorchKind.RELEASE and system_of(machine) is not system_of(chosen.target.machine or ""):
-        note = None  # a release is the same one on every system
+        note = None  # the same on every system
     exports = ReleasedExports(other.index or index, other.build)
     return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)
 
@@ -85,7 +85,7 @@ def released_torch(index: ReleaseIndex, build: Build, environment: PythonEnviron
 
 
 def _released_names(target: TorchBuild, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:
-    """Names by prefix from the index, where it has a build of the target's own revision."""
+    """Names by prefix from the index, if it has a build of the target's revision."""
     machine = target.machine or ""
     if target.git_revision is None or not any(
         build.git_revision == target.git_revision for build in index.builds(machine)
