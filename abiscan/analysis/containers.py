@@ -11,7 +11,9 @@ from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import TorchBuild
-from abiscan.target.declared import marker_environments, pythons_of_tags, release_in_name, without_build
+from abiscan.target.build_names import release_in_name, without_build
+from abiscan.target.declared import marker_environments
+from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled

@@ -23,7 +23,7 @@ from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import BEGINNINGS
-from abiscan.target.declared import release_in_name
+from abiscan.target.build_names import release_in_name
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:

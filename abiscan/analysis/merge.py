@@ -16,7 +16,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import order
-from abiscan.target.declared import without_build
+from abiscan.target.build_names import without_build
 from abiscan.wheel.requirement_lines import normal_name
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from abiscan.inputs import Artifact, Group, Note, expand
 from abiscan.inputs import Options as InputOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, InputError
-from abiscan.target.declared import unknown_of, unread_requirements
+from abiscan.target.unread_metadata import unknown_of, unread_requirements
 
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch

@@ -15,7 +15,7 @@ from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.texts import shortened
-from abiscan.target.declared import without_build
+from abiscan.target.build_names import without_build
 from abiscan.target.package_builds import covered
 
 

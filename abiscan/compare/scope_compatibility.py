@@ -13,7 +13,9 @@ from abiscan.model.module_name import module_name
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.ownership.gpu_libraries import find_toolkit
-from abiscan.target.declared import Declared, marker_environments, pythons_of_tags, without_build
+from abiscan.target.build_names import without_build
+from abiscan.target.declared import Declared, marker_environments
+from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
 from abiscan.target.package_builds import covered
 from abiscan.wheel.tags import (

@@ -12,7 +12,8 @@ from abiscan.model.target import TargetPart, TargetSource
 from abiscan.model.versions import is_release
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.pythons import installable
-from abiscan.target.declared import Declared, DeclaredGpu, DeclaredPython
+from abiscan.target.declared import Declared, DeclaredGpu
+from abiscan.target.declared_pythons import DeclaredPython
 
 
 def is_for_environment(

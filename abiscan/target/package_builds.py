@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactReport
-from abiscan.target.declared import without_build
+from abiscan.target.build_names import without_build
 
 
 def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:

@@ -94,7 +94,8 @@ def _read_wheel(member: str) -> Callable[[bytes, str], None]:
         from abiscan.analysis.containers import container_of
         from abiscan.compare.requirement_changes import compare_requirements
         from abiscan.inputs import Group
-        from abiscan.target.declared import declared_by, marker_environments, unknown_of, unread_requirements
+        from abiscan.target.declared import declared_by, marker_environments
+        from abiscan.target.unread_metadata import unknown_of, unread_requirements
         from abiscan.wheel.metadata import container_facts, find_excess_of_metadata, find_kind
         from abiscan.wheel.tags import differing_tags, read_declared_tags, torch_allowed, torch_requirements
 

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
-from abiscan.target.declared import declared_by, release_in_name, unknown_of, unread_requirements, without_build
+from abiscan.target.build_names import release_in_name, without_build
+from abiscan.target.declared import declared_by
+from abiscan.target.unread_metadata import unknown_of, unread_requirements
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 

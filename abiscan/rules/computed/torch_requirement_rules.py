@@ -19,7 +19,9 @@ from abiscan.rules.computed.wheel_subject import (
     wheel_finding,
 )
 from abiscan.rules.rule import Rule
-from abiscan.target.declared import marker_environments, pythons_of_tags, without_build
+from abiscan.target.build_names import without_build
+from abiscan.target.declared import marker_environments
+from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.package_builds import covered as builds_covered
 from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.tags import (

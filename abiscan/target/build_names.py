@@ -1,0 +1,46 @@
+"""Torch releases, accelerators and instruction sets in names of files, folders and packages."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+# Some projects ship one build per torch release and put the release in the name of a folder or file: `torch-2.9/`,
+# `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
+_OF_A_TORCH = r"(?a)(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
+
+
+def release_in_name(place: str) -> str | None:
+    """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`."""
+    found = re.search(_OF_A_TORCH, place) if "torch" in place else None
+    return None if found is None else dotted(found["version"])
+
+
+# Parts of a name that distinguish the builds of one module, besides the torch release: accelerator, instruction set.
+@functools.cache
+def _of_a_build() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<=[/_.-])(?:cu(?:da)?(?:[-_]?(?P<cuda>[89]|1\d)(?:[._]?\d)?x?)?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
+        r"(?=[/_.-])"
+    )
+
+
+def without_build(place: str, cuda: str | None = None) -> str:
+    """The path without torch release, accelerator and instruction set: the same text for all builds of one module.
+
+    Args:
+        cuda: the CUDA version that the file was built with, if known. A different number in the name is not a version:
+            `x_cuda_128` and `x_cuda_64` are two kernels.
+    """
+
+    def shortened(found: re.Match[str]) -> str:
+        contradicted = cuda is not None and found["cuda"] not in (None, cuda.partition(".")[0])
+        return found[0] if contradicted else ""
+
+    return _of_a_build().sub(shortened, re.sub(_OF_A_TORCH, "torch", f"/{place}"))
+
+
+def dotted(text: str) -> str:
+    """`24` to `2.4`, `210` to `2.10`, `2_9` to `2.9`."""
+    dotted = text.replace("_", ".")
+    return dotted if "." in dotted else f"{dotted[0]}.{dotted[1:]}"
