@@ -1,7 +1,6 @@
-"""The command line: the only module that prints, reads the environment or exits.
+"""The command line. Only this room prints, reads environment variables or exits.
 
-Exit status: 0 pass; 1 the gate failed; 2 usage; 3 incomplete (something could not be read or decided, nothing failed).
-"""
+Exit status: 0 pass; 1 the gate failed; 2 usage error; 3 incomplete (something could not be read or decided)."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ from abiscan.errors import AbiscanError, UsageError
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status."""
-    # A run makes tens of thousands of values that live to its end and next to no cycles: collecting every 700
-    # allocations, as is the default, takes a tenth of the time and finds nothing.
+    # A run creates tens of thousands of values that live to its end, and almost no cycles. The default of one
+    # collection every 700 allocations takes a tenth of the run time and finds nothing.
     gc.set_threshold(50_000)
     if sys.stdout is None or sys.stderr is None:
         sys.exit(_refuse_closed_streams())
@@ -40,14 +39,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
             where = f"{safe(str(error.filename))}: " if error.filename else "the report could not be written: "
             tell(f"abiscan: error: {where}{(error.strerror or str(error)).lower()}")
             sys.exit(INCOMPLETE)
-        # The reader went away (`| head`). Python would complain once more when it flushes at exit.
+        # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PASS
     sys.exit(status)
 
 
 def _run(words: Sequence[str]) -> int:
-    """The exit status of a command line."""
+    """Run a command line and return its exit status."""
     from abiscan.cli.scan_arguments import read_plain
 
     line = None if "_ABISCAN_COMPLETE" in os.environ else read_plain(words)
@@ -61,16 +60,16 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _refuse_closed_streams() -> int:
-    """Standard output or standard error is closed (`>&-`): nobody would see the report, so none is made."""
+    """Refuse to run if standard output or standard error is closed (`>&-`): the report could not be printed."""
     if sys.stderr is not None:
         sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
     return USAGE
 
 
 def _import_msgspec() -> None:
-    """msgspec asks typing_extensions for `get_type_hints` where that is installed, as it is beside every torch, and
-    typing where it is not. Here it is not: it would import inspect, ast, dis and tokenize, 39 of 530 million
-    instructions of a scan, and typing's own serves since CPython 3.11."""
+    """Import msgspec without typing_extensions. If that is installed, as it is with every torch, msgspec uses its
+    `get_type_hints`, and it imports inspect, ast, dis and tokenize: 39 of 530 million instructions of a scan. That of
+    typing is sufficient since CPython 3.11."""
     if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # importing it fails, as the language has it
@@ -81,17 +80,14 @@ def _import_msgspec() -> None:
 
 
 def run() -> NoReturn:
-    """The console command: `main`, then out of the process without taking it apart.
-
-    Freeing every module and value one by one takes a tenth of the run and changes nothing: files are only read,
-    output is flushed here, and pools are closed where they are used.
-    """
+    """The console command: run `main` and exit without cleanup. Freeing modules and values takes a tenth of the run
+    time. Files are only read, output is flushed here, and pools are closed where they are used."""
     _import_msgspec()
     try:
         main()
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else FAIL
-        with contextlib.suppress(OSError):  # told already, or there is nobody to tell
+        with contextlib.suppress(OSError):  # reported already, or the stream is closed
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:
                     stream.flush()

@@ -1,4 +1,4 @@
-"""A child process whose output passes through unchanged while its end is kept."""
+"""Runs a child process, passes its output through unchanged and keeps the end of it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from types import FrameType
 
 from abiscan.child_processes import Child, start_command
 
-# How much of the output is kept, in bytes.
+# Bytes of output that are kept.
 KEPT = 1 << 20
-# How long, in seconds, a command that has ended is waited for while a process that it left behind holds its output.
+# Seconds to wait for more output after the command ended: a process that it started may still hold the pipe.
 _PATIENCE = 0.2
-# What a shell or a CI runner sends to the process that it started.
+# Signals that a shell or a CI runner sends to the process that it started.
 _PASSED_ON = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCONT")
 
 
 class Tail:
-    """The last `KEPT` bytes of what is added, in at most twice that memory."""
+    """The last `KEPT` bytes of output, in at most twice that memory."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -35,10 +35,9 @@ class Tail:
 
 
 def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
-    """Run `command` to its end with this process's input; its exit status (128 + N where signal N killed it, as shells
-    say it) and the end of its output and errors, in the order in which they came.
-
-    A stream that is a terminal is one for the command too, so that it writes what it would have written.
+    """Run `command` with the standard input of this process. Return its exit status (128 + N after signal N, as in
+    shells) and the end of its output and errors, in order. If a stream is a terminal, the command gets a terminal too,
+    and so writes the same output.
 
     Raises:
         OSError: the command cannot be started.
@@ -63,8 +62,8 @@ def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
 
 
 def _copy(child: Child, sources: dict[int, int], tail: Tail) -> None:
-    """Copy each source to its stream until all have ended, which closes them and takes them from the table, or the
-    child has ended and nothing more comes."""
+    """Copy each source to its stream until all end, or the child ended and no more output comes. Closes finished
+    sources and removes them from the table."""
     with selectors.DefaultSelector() as selector:
         for source in sources:
             selector.register(source, selectors.EVENT_READ)
@@ -80,14 +79,14 @@ def _copy(child: Child, sources: dict[int, int], tail: Tail) -> None:
                     data = b""
                 tail.add(data)
                 if not data or not _write(sources[source], data):
-                    # Where the reader has gone, the child hears of it as it would have without us: EPIPE, EIO.
+                    # If the reader is gone, the child gets EPIPE or EIO, as without this process.
                     selector.unregister(source)
                     del sources[source]
                     os.close(source)
 
 
 def _write(stream: int, data: bytes) -> bool:
-    """All of `data`, now; whether there is still a reader."""
+    """Write all of `data`. Return whether there is still a reader."""
     view = memoryview(data)
     while view:
         try:
@@ -102,7 +101,7 @@ def _write(stream: int, data: bytes) -> bool:
 
 
 def _channel(stream: int) -> tuple[int, int]:
-    """The end to read from and the end for the child of a pipe, or of a terminal where `stream` is one."""
+    """The read end, and the end for the child, of a pipe, or of a pseudoterminal if `stream` is a terminal."""
     if not os.isatty(stream):
         return os.pipe()
     import pty
@@ -111,7 +110,7 @@ def _channel(stream: int) -> tuple[int, int]:
     ours, childs = pty.openpty()
     with contextlib.suppress(OSError, termios.error):
         mode = termios.tcgetattr(childs)
-        mode[1] &= ~termios.OPOST  # the terminal behind us turns line ends into its own, once
+        mode[1] &= ~termios.OPOST  # the real terminal converts line ends
         termios.tcsetattr(childs, termios.TCSANOW, mode)
     _take_size(childs, stream)
     return ours, childs
@@ -119,11 +118,11 @@ def _channel(stream: int) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _signals(terminals: Mapping[int, int]) -> Iterator[Callable[[Child], None]]:
-    """Signals go to the child that is handed to the function given, and end it or not as it likes; one that comes
-    earlier waits. What the terminal sends (Ctrl-C) the child gets itself, being in the same group.
+    """Forward signals to the child that is passed to the yielded function. Earlier signals wait. The child is in the
+    same process group and receives the signals of the terminal (Ctrl-C) directly.
 
     Args:
-        terminals: the terminals that were made for the child, each with the stream whose window it has.
+        terminals: pseudoterminals of the child -> the stream with the window size.
     """
     child: list[Child] = []
     waiting: list[int] = []
@@ -149,7 +148,7 @@ def _signals(terminals: Mapping[int, int]) -> Iterator[Callable[[Child], None]]:
     before = {}
     for name in _PASSED_ON:
         number = getattr(signal, name)
-        # What is ignored (nohup) stays so, for the child too.
+        # Ignored signals (nohup) stay ignored, in the child too.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, forward)
     before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, resized)
@@ -168,7 +167,7 @@ def _take_size(terminal: int, stream: int) -> None:
 
 
 def _is_in_foreground() -> bool:
-    """Whether this process's group is the one that its terminal sends signals to."""
+    """Whether the process group is the foreground group of its terminal."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:

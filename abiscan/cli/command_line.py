@@ -1,4 +1,4 @@
-"""The options of a command line as one value: every command reads them from here, each by its name and type."""
+"""The options of a command line as one value with typed fields."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 
 class CommandLine(Struct, frozen=True, kw_only=True):
-    """What a command line says: each field is the option of its name, and has its default where that is not given.
+    """A command line. Each field is the option of the same name, or its default.
 
     Attributes:
-        targets: as the user wrote them.
+        targets: as written by the user.
         format: `NAME[:FILE]`, in the order given.
         imports: `all` or `unresolved`.
         require_stable_abi: a release, or `any`.
-        verbose: how often `-v` is given.
+        verbose: number of `-v`.
         color: `auto`, `always` or `never`.
     """
 

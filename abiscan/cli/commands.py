@@ -1,4 +1,4 @@
-"""The commands, as click reads them."""
+"""The commands for click."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TITLES = {
     "Many wheels": ("registry",),
 }
 COMMANDS = (*(name for names in _TITLES.values() for name in names), "schema")
-# A command is an object of its name in the module of its name, but for one, whose name `cli` has already.
+# Command -> module, if they have different names: `cli` has a function `run`.
 _MODULES = {"run": "run_command"}
 
 
@@ -45,7 +45,7 @@ class _Commands(CommandGroup):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands; and, since `scan` may be left out, its options and inputs."""
+        """Complete commands, and options and inputs of `scan`, which may be omitted."""
         from abiscan.cli import completion
 
         found = super().shell_complete(ctx, incomplete)
@@ -64,10 +64,10 @@ class _Commands(CommandGroup):
 
 
 def _refuse_slip(word: str) -> None:
-    """Refuse a first word that is nearly a command, and neither a file nor an installed package.
+    """Refuse a first word that is similar to a command name and is neither a file nor an installed package.
 
     Raises:
-        UsageError: it is one.
+        UsageError: it is.
     """
     if not word.isalpha() or len(word) < 3 or os.path.exists(word):
         return
@@ -100,10 +100,10 @@ def cli() -> None:
 
 
 def run_command(words: Sequence[str]) -> int:
-    """Run the command that `words` are and return its exit status.
+    """Run the command line `words` and return the exit status.
 
     Raises:
-        KeyboardInterrupt: the user ended it.
+        KeyboardInterrupt: Ctrl-C.
     """
     try:
         words = rename_words(words, [name for name in COMMANDS if name != "scan"])

@@ -1,4 +1,4 @@
-"""What the commands that compare have in common: their options, the scans of their inputs, the answer's form."""
+"""Shared by `diff`, `compat`, `env` and `migrate`: options, scans of the inputs, output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def comparison_parameters() -> list[click.Parameter]:
-    """The options that all of them take."""
+    """The options that all of these commands have."""
     return take(
         "python",
         "quiet",
@@ -33,7 +33,7 @@ def comparison_parameters() -> list[click.Parameter]:
 
 
 def comparison_options(line: CommandLine, called: Mapping[str, str] | None = None) -> ScanOptions:
-    """Options of a scan whose answers are comparable: every release is asked, and nothing of this machine."""
+    """Scan options for comparable results: every release is checked, and nothing depends on this machine."""
     from msgspec.structs import replace
 
     options = scan_options(replace(line, torch=line.torch or "declared"), matrix=True, called=called)
@@ -41,10 +41,10 @@ def comparison_options(line: CommandLine, called: Mapping[str, str] | None = Non
 
 
 def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[ComparedScope, ...], AnalysisContext]:
-    """Each target's scan. It is called what the user called it, also where it was fetched.
+    """Scan each target. A fetched target keeps the name that the user gave.
 
     Raises:
-        UsageError: a target does not exist, or is not one thing.
+        UsageError: a target does not exist, or contains several wheels.
     """
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.run import scan_in
@@ -57,10 +57,10 @@ def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Co
 
 
 def comparison_output(line: CommandLine) -> Callable[[Struct], None]:
-    """What writes an answer in every format that is asked for.
+    """A function that writes a result in every requested format.
 
     Raises:
-        UsageError: no such format, or a file cannot be written.
+        UsageError: unknown format, or a file cannot be written.
     """
     from abiscan.report.comparisons import FORMS, render
 

@@ -1,4 +1,4 @@
-"""What a shell may complete: values that only abiscan knows. Nothing is imported before a shell asks."""
+"""Shell completion of values that only abiscan knows. Nothing is imported before a shell requests it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 
 def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids of rules, behind the last comma."""
+    """Rule ids after the last comma."""
     from abiscan.cli.every_rule import every_rule
 
     before, comma, last = incomplete.rpartition(",")
@@ -38,7 +38,7 @@ def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 
 def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """`installed`, `declared`, the releases that are known, newest first; and paths."""
+    """`installed`, `declared`, known releases (newest first) and paths."""
     from abiscan.cli.options import index_directory
     from abiscan.releases import open_index
 
@@ -48,7 +48,7 @@ def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files, and names of installed packages where something of one is written."""
+    """Files, and names of installed packages if a part of one is given."""
     from abiscan.cli.options import environment_of
     from abiscan.errors import AbiscanError
     from abiscan.inputs.packages import installed_names

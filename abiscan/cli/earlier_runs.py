@@ -1,4 +1,4 @@
-"""The JSON reports of earlier runs (`--history`)."""
+"""JSON reports of earlier runs (`--history`)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from abiscan.model.limits import MAX_EARLIER_REPORT, MAX_EARLIER_RUNS
 
 
 def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
-    """The reports of a directory, oldest first: by file name, numbers in it by their value (a date, a version). None of
-    an empty one, as before a project's first run.
+    """The reports of a directory, oldest first: sorted by file name, with numbers (date, version) by value. Empty
+    before the first run of a project.
 
     Raises:
-        UsageError: there is no such directory, or a file in it is no report.
+        UsageError: there is no such directory, or a file in it is not a report.
     """
     from abiscan.compare.earlier_runs import read_run
     from abiscan.inputs.named_file import read_named

@@ -1,4 +1,4 @@
-"""Every rule that a report may name: those of the catalogue and the gate's own."""
+"""Every rule that a report may contain: the catalogue and the rules of the gate."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from abiscan.rules import rule_infos
 
 
 def every_rule() -> tuple[RuleInfo, ...]:
-    """Sorted by id."""
+    """All rules, sorted by id."""
     return tuple(sorted((*rule_infos(), *GATE_RULES), key=lambda info: info.id))

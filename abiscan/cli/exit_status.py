@@ -1,4 +1,4 @@
-"""Exit statuses (CONTRACT): 0 pass, 1 the gate failed, 2 usage, 3 incomplete; 130 after Ctrl-C, as shells have it."""
+"""Exit statuses (CONTRACT): 0 pass, 1 the gate failed, 2 usage, 3 incomplete; 130 after Ctrl-C, as in shells."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ USAGE: Final = 2
 INCOMPLETE: Final = 3
 INTERRUPTED: Final = 130
 
-# By the gate's verdict (`model.report.Verdict`).
+# By verdict of the gate (`model.report.Verdict`).
 STATUS: Final = {"pass": PASS, "fail": FAIL, "incomplete": INCOMPLETE}

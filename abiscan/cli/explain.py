@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from abiscan.model.cause_page import CausePage
     from abiscan.report.style import Style
 
-# An id of a cause or of a rule; whatever else is written so is a word.
+# The form of cause and rule ids; other words may have it too.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
 _WORD = re.compile(r"[A-Za-z_]\w{2,127}")
-# One word that is no name and no message, but a path: it has a directory, or the ending of a log.
+# A single word that is a path: with a directory, or with the suffix of a log file.
 _FILE = re.compile(r"(?:[^\s:]*/)?[^\s:/]+\.(?:log|txt|out|err)|\.{0,2}/[^\s:]+|[^\s:]+/[^\s:]+")
-# A library, or a header of torch, that was not found stands with its folders in messages.
+# Messages contain missing libraries and torch headers with their folders.
 _LIBRARY = re.compile(r"\.(?:so(?:\.[\d.]{1,16})?|dylib|dll|pyd|h|cuh)$")
-# So many letters of an id are enough to mean it.
+# The shortest beginning of an id that identifies it, in letters.
 _BEGINNING = 4
 
 
@@ -59,7 +59,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         write_outputs(outputs, line, lambda form, style: as_json() if form == "json" else as_text(style))
 
     def print_rules(ids: Sequence[str]) -> bool:
-        """Whether there is one of these ids."""
+        """Print the rules with these ids. Return whether there is any."""
         from abiscan.cli.every_rule import every_rule
         from abiscan.report import rules_text
 
@@ -82,7 +82,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         if print_rules((asked,)):
             return
     subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
-    # A word of sources that no torch exports is a rule's subject, not a missing name.
+    # A word that no torch exports but a rule flags in sources is explained by the rule.
     unknown = needed_by is None and not any(subject.exported_in for subject in subjects)
     if unknown and _WORD.fullmatch(asked) and print_rules(_rules_of_word(asked)):
         return
@@ -98,7 +98,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
 
 
 def _cause_page(text: str) -> CausePage | None:
-    """The page of the cause of this id."""
+    """The page of the cause with this id."""
     from abiscan.model.cause import CauseId
 
     if text not in set(CauseId):
@@ -109,7 +109,7 @@ def _cause_page(text: str) -> CausePage | None:
 
 
 def _rules_of_word(word: str) -> tuple[str, ...]:
-    """Ids of the rules that flag a word in sources, as a macro, a function or a member."""
+    """Ids of the rules that flag a word in sources: a macro, a function or a member."""
     from abiscan.rules import load_rules
 
     return tuple(
@@ -124,7 +124,7 @@ def _rules_of_word(word: str) -> tuple[str, ...]:
 
 
 def _near_ids(text: str) -> tuple[str, ...]:
-    """The id of a cause or rule that a word is nearly, or the beginning of, whatever its case."""
+    """Ids of causes and rules that are similar to a word, or begin with it, ignoring case."""
     word = text.lower()
     if not _ID.fullmatch(word):
         return ()
@@ -139,7 +139,7 @@ def _near_ids(text: str) -> tuple[str, ...]:
 
 
 def _nothing_known(text: str, near: Sequence[str]) -> str:
-    """Why nothing was printed, with the cause or rule that may be meant."""
+    """The message for a text without known symbols or errors, with similar ids."""
     if near:
         return f"{text}: not known; did you mean {near[0]}?"
     if _ID.fullmatch(text):
@@ -164,7 +164,7 @@ def _text_of(file: BinaryIO, name: str) -> str:
     """The whole text of a file.
 
     Raises:
-        UsageError: it is larger than `MAX_TEXT_FILE`, or no text.
+        UsageError: it is larger than `MAX_TEXT_FILE`, or binary.
     """
     data = file.read(MAX_TEXT_FILE + 1)
     text = _decoded(data, name)
@@ -173,15 +173,15 @@ def _text_of(file: BinaryIO, name: str) -> str:
     return text
 
 
-# Where a text has none, a binary soon has a zero byte.
+# Bytes to search: a binary has a zero byte near its start, a text has none.
 _HEAD = 4_096
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The bytes as text; PowerShell writes UTF-16, with the mark that says so.
+    """Decode text. PowerShell writes UTF-16 with a byte order mark.
 
     Raises:
-        UsageError: they are no text.
+        UsageError: it is binary.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")

@@ -1,5 +1,4 @@
-"""Targets that lie on a package index: a name with a version, or the URL of a wheel. They are fetched where they are
-written so, and nothing else ever is."""
+"""Targets from a package index: NAME==VERSION or the URL of a wheel. Nothing else is ever fetched."""
 
 from __future__ import annotations
 
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def fetched_directory() -> str:
-    """Where fetched wheels are kept.
+    """The directory of fetched wheels.
 
     Raises:
-        AbiscanError: another user may have put wheels there.
+        AbiscanError: another user can write to it.
     """
     path, why = user_directory("XDG_CACHE_HOME", "~/.cache", "fetched")
     if why is not None:
@@ -35,14 +34,14 @@ def fetched_directory() -> str:
 
 
 def local_targets(targets: Sequence[str], line: CommandLine) -> list[str]:
-    """The targets, with the path of its wheel for each that had to be fetched; what can be read where it lies is not.
+    """The targets as local paths. Wheels that are not local are fetched.
 
     Args:
-        line: with `--python` a wheel for that Python is taken, and no other; with `--root` none.
+        line: `--python` selects the Python of the wheel; with `--root`, nothing is fetched.
 
     Raises:
-        UsageError: there is no such wheel, or the URL is none of a wheel.
-        AbiscanError: nobody could say; or it cannot be kept.
+        UsageError: there is no such wheel, or the URL is not that of a wheel.
+        AbiscanError: the server does not answer, or the wheel cannot be stored.
     """
     if line.root is not None or not any(map(is_fetched, targets)):
         return list(targets)
@@ -57,11 +56,11 @@ def local_targets(targets: Sequence[str], line: CommandLine) -> list[str]:
 
 
 def called(targets: Sequence[str], local: Sequence[str]) -> dict[str, str]:
-    """Path of each wheel that was fetched -> what reports call it: its file name, wherever it is kept; where something
-    else is called so, with what was asked for before it.
+    """Path of each fetched wheel -> its name in reports: the file name, preceded by the requirement or URL if another
+    input has the same name.
 
     Args:
-        local: what `local_targets` made of `targets`.
+        local: the result of `local_targets`.
     """
     names: dict[str, str] = {}
     for target, path in zip(targets, local, strict=True):
@@ -128,7 +127,7 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
 
 
 def _of_url(url: str, quiet: bool) -> str:
-    """The file that a URL leads to, fetched each time: another may lie there by now, as pip's own cache finds out."""
+    """Fetch the file at a URL. It is fetched each time, because it may have changed; pip's own cache detects that."""
     from urllib.parse import unquote, urlsplit
 
     from abiscan.wheel.metadata import split_wheel_name
@@ -158,14 +157,14 @@ def _of_url(url: str, quiet: bool) -> str:
 def _download(
     requirement: str, place: Path, python: str, platforms: Sequence[str], abis: Sequence[str], *, quiet: bool
 ) -> tuple[Fetched, str | None]:
-    """What pip did, and where the wheel lies now: in `place`, in which there is one wheel or none."""
+    """The result of pip, and the path of the wheel in `place`, which holds at most one wheel."""
     import tempfile
     from pathlib import Path
 
     from abiscan.releases.pip_download import pip_download
 
     try:
-        for each in (place.parent.parent, place.parent):  # whatever the umask: no other user may put a wheel there
+        for each in (place.parent.parent, place.parent):  # for any umask: no other user may write there
             os.makedirs(each, mode=0o700, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=place.parent) as folder:
             found = pip_download(
@@ -207,7 +206,7 @@ def _machine() -> str:
 
 
 def _pythons(python: str | None) -> list[str]:
-    """CPythons whose wheel may be taken, as `311` or `313t`: the environment's first, then those that most have."""
+    """CPythons to fetch wheels for, as `311` or `313t`: that of the environment first, then the most common."""
     from abiscan.releases.add import PYTHONS
 
     environment = environment_of(python)

@@ -1,4 +1,4 @@
-"""The configuration of a project: the nearest one upward of the working directory that no other user has put there."""
+"""Finds the configuration of a project: the nearest one above the working directory that no other user wrote."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class FoundConfig(Struct, frozen=True):
     """The configuration that is used, and those that are not.
 
     Attributes:
-        path: absolute; None where there is none.
-        text: of the file.
-        ignored: (path, reason) of what was found on the way and is not used.
+        path: absolute; None if there is none.
+        text: contents of the file.
+        ignored: (path, reason) of files that are not used.
     """
 
     path: str | None = None
@@ -30,16 +30,15 @@ class FoundConfig(Struct, frozen=True):
 
 
 def find_config(start: str) -> FoundConfig:
-    """The nearest configuration at or above a directory: abiscan.toml, else a pyproject.toml with our table.
-
-    Not used are a file of another user than this process's or root, and all above a directory that every user can
-    write to or above the root of the repository: whoever puts a file there would decide what passes.
+    """Find the nearest configuration at or above a directory: abiscan.toml, else a pyproject.toml with a table for
+    abiscan. A file of another user (except root) is not used, nor anything above a directory that every user can write
+    to, nor above the root of the repository: its author would decide what passes.
 
     Args:
-        start: an absolute path.
+        start: absolute path.
 
     Raises:
-        UsageError: the nearest one cannot be read; a pyproject.toml that mentions abiscan is not valid TOML.
+        UsageError: the nearest one cannot be read, or is a pyproject.toml that mentions abiscan and is not valid TOML.
     """
     ignored: list[tuple[str, str]] = []
     outside: str | None = None
@@ -66,10 +65,10 @@ def find_config(start: str) -> FoundConfig:
 
 
 def _examine(path: str, outside: str | None) -> tuple[str, str | None] | None:
-    """The text of a file, and why it is not used; None where it holds no configuration.
+    """The text of a file, and why it is not used; None if it contains no configuration.
 
     Args:
-        outside: why nothing in its directory is used; None where that depends on its owner.
+        outside: why nothing in its directory is used; None if that depends on the owner of the file.
     """
     from abiscan.inputs.named_file import OtherUsersFile, read_text
 
@@ -83,12 +82,12 @@ def _examine(path: str, outside: str | None) -> tuple[str, str | None] | None:
             why = error.reason
             text = read_text(path, _WHAT)
     except UsageError:
-        # Others' damaged files are left alone.
+        # Damaged files of other users are ignored.
         if why is None and not is_project:
             raise
     if not is_project:
         return text, why
-    # Most projects have no table for abiscan: parse only what mentions it, and what others wrote not at all.
+    # Most projects have no table for abiscan. Parse only a file that mentions it, and never that of another user.
     if "abiscan" not in text or (why is not None and "tool.abiscan" not in text):
         return None
     if why is None:

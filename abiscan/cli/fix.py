@@ -20,7 +20,7 @@ from abiscan.errors import UsageError
 if TYPE_CHECKING:
     from abiscan.source.rewrites import Rewritten
 
-# Places named that stay as they are.
+# Number of unchanged places that are listed.
 _LISTED = 20
 
 
@@ -91,8 +91,8 @@ def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: 
 
 
 def _folder_of_diff(paths: tuple[str, ...]) -> str:
-    """The folder that a diff's paths begin in: this one, where all that is named lies in it; else the deepest that
-    holds it all (`a/../x` is a path that neither `git apply` nor `patch` takes)."""
+    """The base directory of the paths in a diff: the current one if it contains all inputs, else their deepest common
+    parent. Neither `git apply` nor `patch` accepts `a/../x`."""
     here = os.getcwd()
     roots = [os.path.abspath(path) for path in paths]
     folders = [root if os.path.isdir(root) else os.path.dirname(root) for root in roots]
@@ -102,17 +102,17 @@ def _folder_of_diff(paths: tuple[str, ...]) -> str:
 
 def _print(diff: str) -> None:
     sys.stdout.flush()
-    # A terminal must not act on what a file holds; a pipe gets it as it is, for `git apply`.
+    # A terminal must not interpret what a file contains. A pipe gets it unchanged, for `git apply`.
     text = "\n".join(safe(line) for line in diff.split("\n")) if sys.stdout.isatty() else diff
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
 
 
 def _write(changed: list[Rewritten], *, force: bool) -> None:
-    """Write every file, or none.
+    """Write all files or none.
 
     Raises:
-        UsageError: one has something that would be lost, or cannot be written.
+        UsageError: a file has unsaved changes, or cannot be written.
     """
     from abiscan.cli.version_control import why_not_safe
 

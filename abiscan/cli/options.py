@@ -1,4 +1,4 @@
-"""What the command line, the environment variables and the configuration file say: the only reader of all three."""
+"""Reads the options of the command line, environment variables and the configuration file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from abiscan.cli.output import progress
 from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem, why_not_own
 
-# Where an image has its interpreter: a PATH as most have it, then what conda's and others' images put first in theirs.
+# Directories of the interpreter in an image: the usual PATH, then those that images of conda and others put first.
 _USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/conda/bin", "/opt/venv/bin")
-# site.USER_BASE of the user that an image mostly runs as: the variables of this process say nothing of an image.
+# site.USER_BASE of root, the usual user of an image. The variables of this process do not apply to an image.
 _ROOTS_USER_BASE = "/root/.local"
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def scan_options(
 
 
 def file_system(root: str | None) -> FileSystem:
-    """That of --root, else this machine's own.
+    """The file system of --root, else of this machine.
 
     Raises:
-        UsageError: it is no directory.
+        UsageError: it is not a directory.
     """
     if root is None:
         return HERE
@@ -77,8 +77,8 @@ def file_system(root: str | None) -> FileSystem:
 
 
 def environment_in(files: FileSystem, python: str | None) -> PythonEnvironment | None:
-    """The environment of --python below another root, else of the first interpreter in the usual places. Nothing of
-    this process counts there: not its variables, not its user."""
+    """The environment of --python below another root, else of the first interpreter in the usual directories. Variables
+    and user of this process do not apply there."""
     from abiscan.environment.python import read_environment
 
     if python is not None:
@@ -90,15 +90,15 @@ def environment_in(files: FileSystem, python: str | None) -> PythonEnvironment |
                 try:
                     return read_environment(path, user_base=_ROOTS_USER_BASE, files=files)
                 except UsageError:
-                    continue  # a script that leads to one somewhere: it would have to be run
+                    continue  # a script that starts an interpreter: it would have to be run
     return None
 
 
 def gpus_of(given: Sequence[str]) -> tuple[TargetPart, ...]:
-    """The GPUs of `--gpu`, each once.
+    """The GPUs of `--gpu`, without duplicates.
 
     Raises:
-        UsageError: one is no GPU, or none is here.
+        UsageError: an unknown GPU, or `here` on a machine without one.
     """
     if not given:
         return ()
@@ -125,10 +125,10 @@ def gpus_of(given: Sequence[str]) -> tuple[TargetPart, ...]:
 
 
 def driver_of(line: CommandLine) -> TargetPart | None:
-    """The release of NVIDIA's driver of `--driver`; None where nobody asks for one.
+    """The NVIDIA driver release of `--driver`; None if not given.
 
     Raises:
-        UsageError: it is no version, no GPU is named beside it, or none is here.
+        UsageError: invalid version, no `--gpu`, or `here` on a machine without a driver.
     """
     named = line.driver
     if named is None:
@@ -153,8 +153,8 @@ def driver_of(line: CommandLine) -> TargetPart | None:
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:
-    """The environment of --python, else the active virtual environment, else that of this interpreter, or where there
-    is no torch in it (`pipx install abiscan`), that of `python3` on PATH if it has one."""
+    """The environment of --python, else the active virtual environment, else that of this interpreter. If the last has
+    no torch (`pipx install abiscan`): that of `python3` on PATH if it has one."""
     from abiscan.environment.installed_torch import find_torches
     from abiscan.environment.python import read_environment
 
@@ -177,7 +177,7 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
             try:
                 return read_environment(active, python_path=python_path, user_base=user_base)
             except UsageError:
-                continue  # a stale variable of a removed environment: this interpreter's serves
+                continue  # stale variable of a removed environment: use this interpreter
     own = read_environment(sys.executable, python_path=python_path, user_base=user_base) if sys.executable else None
     if own is not None and find_torches(own):
         return own
@@ -192,10 +192,10 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
 
 
 def index_directory() -> str:
-    """Where the user's own release index lies.
+    """The directory of the user's own release index.
 
     Raises:
-        UsageError: another user may have put files there, which would decide what resolves.
+        UsageError: another user can write to it, and so could change results.
     """
     path, why = user_directory("XDG_DATA_HOME", "~/.local/share", "releases")
     if why is not None:
@@ -204,17 +204,17 @@ def index_directory() -> str:
 
 
 def cache_directory() -> str | None:
-    """Where what was read from a torch wheel is kept; None where another user may have put files there."""
+    """The cache directory of indexed torch wheels; None if another user can write to it."""
     path, why = user_directory("XDG_CACHE_HOME", "~/.cache", "wheels")
     return path if why is None else None
 
 
 def user_directory(variable: str, default: str, name: str) -> tuple[str, str | None]:
-    """A directory of abiscan's below one of the user's, and why other users may have put files there, if they may.
+    """A directory of abiscan below one of the user's, and the reason if other users can write to it.
 
     Args:
-        variable: names the user's directory (XDG base directory specification, which has a relative path ignored).
-        default: the user's directory otherwise.
+        variable: environment variable of the parent (XDG base directory specification; relative paths are ignored).
+        default: the parent if the variable is not set.
     """
     base = os.environ.get(variable, "")
     own = os.path.join(base if os.path.isabs(base) else os.path.expanduser(default), "abiscan")
@@ -229,7 +229,7 @@ def today() -> datetime.date:
 
 
 def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
-    """The configuration file's policy with the command line's options over it, and notes on that file."""
+    """The policy of the configuration file, overridden by the command line, and notes on that file."""
     from msgspec.structs import replace
 
     policy, notes = _configured(line.config)
@@ -268,10 +268,10 @@ def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
 
 
 def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
-    """The rules that an option names, each by its id, several with commas.
+    """Rule ids of an option, which may be separated by commas.
 
     Raises:
-        UsageError: no rule has such an id.
+        UsageError: unknown rule id.
     """
     names = tuple(dict.fromkeys(name.strip() for each in given for name in each.split(",") if name.strip()))
     if not names:
@@ -291,7 +291,7 @@ def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
 
 
 def _configured(named: str | None) -> tuple[Policy, tuple[str, ...]]:
-    """The policy of --config, else of the configuration upward, and notes on which was used and which was not."""
+    """The policy of --config, else of the nearest configuration, and notes on used and ignored files."""
     from abiscan.cli.find_config import FoundConfig, find_config
     from abiscan.gate.policy import Policy
 

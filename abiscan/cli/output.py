@@ -1,4 +1,4 @@
-"""Where reports and progress go."""
+"""Writes reports and progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def progress(counted: str = "files") -> ProgressBar | None:
-    """Progress on a terminal, none in CI or a pipe."""
+    """A progress bar on a terminal; None in CI or a pipe."""
     if not sys.stderr.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
     from abiscan.cli.progress_bar import ProgressBar
@@ -32,14 +32,14 @@ def style_for(line: CommandLine, stream: object) -> Style:
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     color = {"always": True, "never": False}.get(line.color)
     if color is None:
-        # In the order of CPython's own `_colorize`: https://no-color.org, then https://force-color.org.
+        # The same order as `_colorize` of CPython: https://no-color.org, then https://force-color.org.
         forced = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
         color = forced and not os.environ.get("NO_COLOR")
     width = None
     if terminal:
         import shutil
 
-        # Prose wider than this is hard to read, however wide the window.
+        # Wider lines are hard to read.
         width = min(shutil.get_terminal_size().columns, 120)
     return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet, selected=line.select)
 
@@ -49,10 +49,10 @@ def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, st
 
     Args:
         given: `NAME[:FILE]` of every `-f`.
-        known: the formats there are.
+        known: names of formats.
 
     Raises:
-        UsageError: an unknown format, a file that cannot be written, or two for standard output or for one file.
+        UsageError: an unknown format, a file that cannot be written, or two outputs for one file or standard output.
     """
     names = list(known)
     outputs: list[tuple[str, str | None]] = []
@@ -83,18 +83,18 @@ def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, st
 def write_outputs(
     outputs: Sequence[tuple[str, str | None]], line: CommandLine, render: Callable[[str, Style], str]
 ) -> None:
-    """Write a document in every format that is asked for.
+    """Write a document in every requested format.
 
     Args:
-        outputs: as `outputs_of` returns them.
-        render: format and style -> the text.
+        outputs: as returned by `outputs_of`.
+        render: (format, style) -> text.
     """
     from msgspec.structs import replace
 
     style = style_for(line, sys.stdout)
     for name, path in outputs:
         if path is None:
-            # Bytes: a terminal's encoding must not decide whether a report can be written.
+            # Bytes: the encoding of the terminal must not decide whether a report can be written.
             sys.stdout.flush()
             sys.stdout.buffer.write(render(name, style).encode("utf-8", "backslashreplace"))
             sys.stdout.buffer.flush()
@@ -103,12 +103,12 @@ def write_outputs(
 
 
 def write(path: str, text: str) -> None:
-    """Write a file under a temporary name beside it and rename it: a reader sees the old file or the new one, never a
-    part. What is no regular file (a pipe, a terminal) is written to as it is.
+    """Replace a file atomically: write a temporary file beside it, then rename. Pipes and terminals are written
+    directly.
 
     Raises:
-        UsageError: it cannot be written; nothing of it is left then. Or it is a link of another user: what it leads to
-            would be replaced (as proc(5) has it of `protected_symlinks`, which does not see a link that is resolved).
+        UsageError: it cannot be written (the temporary file is removed), or it is a link of another user. Like
+            `protected_symlinks` in proc(5), which does not apply to a link that is resolved first.
     """
     _refuse_others_link(path)
     data = text.encode("utf-8", "backslashreplace")
@@ -139,7 +139,7 @@ def write(path: str, text: str) -> None:
 
 
 def check_writable(paths: Sequence[str]) -> None:
-    """Say now what `write` would say later.
+    """Raise the errors of `write` early.
 
     Raises:
         UsageError: a path that cannot be written to.
@@ -168,7 +168,7 @@ def _refuse_others_link(path: str) -> None:
         status = os.lstat(path)
     except OSError:
         return
-    from abiscan.filesystem import other_owner  # msgspec behind it must be imported by `run`
+    from abiscan.filesystem import other_owner  # it imports msgspec, which `run` must import first
 
     owner = other_owner(status)
     if stat.S_ISLNK(status.st_mode) and owner is not None:
@@ -183,7 +183,7 @@ def _is_special(path: str) -> bool:
 
 
 def _mode_for(target: str) -> int:
-    """The permissions of the file that is replaced; for a new one what a plain `open` gives."""
+    """The permissions of the replaced file, or those of a new file."""
     try:
         return stat.S_IMODE(os.stat(target).st_mode)
     except FileNotFoundError:
@@ -216,7 +216,7 @@ def _words(error: OSError) -> str:
 
 
 def tell(line: str, end: str = "\n") -> None:
-    """A line for standard error, at once."""
+    """Write a line to standard error and flush."""
     print(line, end=end, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Commands and options as click reads them: options from the one table of them, help in groups."""
+"""Commands and options for click: options from one table, help in groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Examples:
 
 
 def take(*keys: str, **helps: str) -> list[click.Parameter]:
-    """The options of the table with these keys, and those of `helps` with their own help, in the order of the table."""
+    """The options with these keys, and those of `helps` with other help texts, in the order of the table."""
     return [
         _parameter(option, helps.get(option.key, option.help))
         for option in OPTIONS
@@ -42,7 +42,7 @@ def _parameter(option: Option, text: str) -> click.Option:
     elif option.least is not None:
         more["type"] = click.IntRange(min=option.least)
     if option.bare is not None:
-        # Set only here: with `is_flag=False` click refuses a value that begins with a dash.
+        # Only for these: with `is_flag=False`, click refuses a value that begins with a dash.
         more |= {"is_flag": False, "flag_value": option.bare}
     if option.default is not None:
         more["default"] = option.default
@@ -58,7 +58,7 @@ def _parameter(option: Option, text: str) -> click.Option:
 
 
 class ScanCommand(click.Command):
-    """A command whose help has its options in the groups of the table."""
+    """A command whose help groups options as the table does."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = {option.key: group for group, members in GROUPS.items() for option in members}
@@ -73,7 +73,7 @@ class ScanCommand(click.Command):
 
 
 class CommandGroup(click.Group):
-    """Commands whose help lists them in groups, each with the whole first sentence of its own help.
+    """Lists commands in groups, each with the whole first sentence of its help.
 
     Attributes:
         titles: title of each group -> its commands.
@@ -85,7 +85,7 @@ class CommandGroup(click.Group):
         return list(self.commands)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands alone: the usage has the options."""
+        """Commands only; the usage line mentions the options."""
         width = max(map(len, self.list_commands(ctx)))
         formatter.write_paragraph()
         for title, names in (self.titles or {"Commands": self.list_commands(ctx)}).items():
@@ -96,5 +96,5 @@ class CommandGroup(click.Group):
 
 
 def _summary(command: click.Command) -> str:
-    """The first paragraph of its help, which is a sentence."""
+    """The first paragraph of the help, which is one sentence."""
     return " ".join((command.help or "").split("\n\n")[0].split()).removesuffix(".")

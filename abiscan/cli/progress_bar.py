@@ -1,4 +1,4 @@
-"""How far a run is, on a terminal: bytes of the archives with their total, or the number of the file."""
+"""The progress of a run on a terminal: bytes read of the archives, or the number of the file."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from abiscan.report.escape import printable
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-# What is done sooner needs no bar: in seconds.
+# Seconds. A shorter task needs no bar.
 _DELAY, _INTERVAL = 0.5, 0.1
 
 
 class ProgressBar:
-    """A `Progress` that draws. Nothing is imported or drawn before half a second, and nothing is left of it.
+    """Draws `Progress`. Imports and draws nothing in the first half second, and removes the bar at the end.
 
     Args:
-        counted: what there is a number of, where no sizes are known.
+        counted: the unit if sizes are unknown.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class ProgressBar:
         self._bar: tqdm[Any] | None = None
 
     def expect(self, sizes: Mapping[str, int]) -> None:
-        """As `Progress.expect`."""
+        """See `Progress.expect`."""
         self._sizes = sizes
 
     def read(self, path: str, offset: int, size: int) -> None:
-        """As `Progress.read`."""
+        """See `Progress.read`."""
         whole = self._sizes.get(path, 0)
         for block in range(offset // BLOCK, min(offset + size - 1, whole - 1) // BLOCK + 1):
             if (path, block) not in self._read:
@@ -52,7 +52,7 @@ class ProgressBar:
         self._draw()
 
     def at(self, text: str, files: int = 1) -> None:
-        """As `Progress.at`."""
+        """See `Progress.at`."""
         self._text = text
         if text:
             self._number += files
@@ -69,14 +69,14 @@ class ProgressBar:
         if self._bar is None:
             self._bar = _bar(sum(self._sizes.values()), self._stream, self._counted)
             self._bar.start_t -= now - self._begun
-        # Of a member its name, of a path the end.
+        # The name of a member, or the end of a path.
         text = printable(self._text).rpartition("!")[2]
         self._bar.n = self._done if self._sizes else self._number
         self._bar.set_postfix_str(text if len(text) <= _NAME else f"...{text[3 - _NAME :]}", refresh=False)
         self._bar.refresh()
 
 
-# Columns for the name of what is under way.
+# Columns for the current name.
 _NAME = 36
 
 
@@ -85,7 +85,7 @@ def _bar(total: int, stream: TextIO, what: str) -> tqdm[Any]:
 
     from tqdm import tqdm
 
-    # No thread beside a process that forks, and no lock between processes: this one alone draws.
+    # No thread in a process that forks, and no lock between processes: only this process draws.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())
     counted = "{n_fmt}B/{total_fmt}B [{elapsed}<{remaining}]" if total else f"{{n_fmt}} {what} [{{elapsed}}]"
@@ -94,7 +94,7 @@ def _bar(total: int, stream: TextIO, what: str) -> tqdm[Any]:
         file=stream,
         leave=False,
         dynamic_ncols=True,
-        delay=_INTERVAL / 2,  # not drawn before it has something to say
+        delay=_INTERVAL / 2,  # not drawn before there is a text
         unit_scale=bool(total),
         bar_format=("{percentage:3.0f}%|{bar}| " if total else "") + counted + "{postfix}",
     )

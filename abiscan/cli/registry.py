@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from abiscan.registry.unit import Unit
 
-# What both scans take; a run is of releases and not of this machine, and of many wheels.
+# Options that both scans have. A run is over many wheels and releases, not over this machine.
 _SHARED = ("gpu", "driver", "fail_on", "select", "ignore", "require_torch", "config", "quiet")
 _TORCH = "Check against: a release, or declared (default: declared)."
 _ENGINE = click.Option(["--engine"], metavar="ENGINE", default="local", help="local (default), ray, or ray:ADDRESS.")
@@ -139,7 +139,7 @@ def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) ->
         for path, identity in facts.paths():
             stored.add(path)
             yield Unit(path, identity)
-        # Of the others nothing is known, which is no reason to leave them out.
+        # Nothing is stored about the other paths; they stay in the run.
         for path in paths:
             if path not in stored:
                 yield Unit(path, None)

@@ -1,4 +1,4 @@
-"""Runs over many wheels, into tables."""
+"""Runs over many wheels, with tables as output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from abiscan.registry.unit import Unit
 
 
-# Between two lines on progress in a log.
+# Between two progress lines in a log.
 _LOG_SECONDS = 60.0
 
 
@@ -41,14 +41,14 @@ def run_registry(
     facts: FactsOf | None,
     retry_errors: bool = False,
 ) -> int:
-    """Make a run of these wheels, print its summary and return the exit status.
+    """Scan these wheels, print a summary and return the exit status.
 
     Args:
-        facts: what earlier runs stored of them; None to begin anew.
-        retry_errors: whether wheels with errors in the run are read again.
+        facts: stored facts of earlier runs; None to start a new run.
+        retry_errors: whether to read wheels with errors again.
 
     Raises:
-        UsageError: no such engine, or another run is writing into the directory.
+        UsageError: unknown engine, or another run is writing to the directory.
     """
     from abiscan.registry.engines import engine_of
     from abiscan.registry.run_folder import runs_of
@@ -95,10 +95,10 @@ def run_registry(
 
 
 def work_of(line: CommandLine) -> Work:
-    """What the options ask of every wheel.
+    """The options as a task for every wheel.
 
     Raises:
-        UsageError: `--torch` names what only this machine has.
+        UsageError: `--torch` names a torch that only this machine has.
     """
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.scan_options import ScanOptions
@@ -127,16 +127,16 @@ def work_of(line: CommandLine) -> Work:
             driver=driver_of(line),
         )
     )
-    # An unknown release is an error of the command line, and not of every wheel.
+    # Report an unknown release once, not for every wheel.
     AnalysisContext(options).target.of_run()
     return Work(options, policy, today() if policy.ignores else None)
 
 
 def needs(module: str) -> None:
-    """Say what to install.
+    """Check that an optional dependency is installed.
 
     Raises:
-        UsageError: it is not here.
+        UsageError: it is missing; the message has the install command.
     """
     import importlib.util
 
@@ -145,7 +145,7 @@ def needs(module: str) -> None:
 
 
 def now() -> str:
-    """UTC, to the millisecond: runs of one second are told apart, and which is newer."""
+    """UTC with milliseconds: orders the runs of one second."""
     import datetime
 
     return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -153,7 +153,7 @@ def now() -> str:
 
 @contextlib.contextmanager
 def _kept(run: Run, directory: str) -> Iterator[None]:
-    """Whatever ends the run, what was through is kept, and how to go on is said. What was refused leaves nothing."""
+    """Keep finished wheels however the run ends, and print how to continue. Nothing is kept after a usage error."""
 
     def end(_number: int, _frame: object) -> None:
         raise SystemExit(128 + signal.SIGTERM)
@@ -177,7 +177,7 @@ def _kept(run: Run, directory: str) -> Iterator[None]:
 
 
 def _summarise(run: Run, found: RunProgress, line: CommandLine) -> int:
-    """Print a line on the wheels that the command asked for, those of earlier runs too, and return the exit status."""
+    """Print a summary of the requested wheels, those of earlier runs included, and return the exit status."""
     from abiscan.inputs.unpacked import size_words
     from abiscan.registry.run_folder import wheels_of
     from abiscan.report.wording import counted

@@ -11,7 +11,7 @@ from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
 
 
 def print_runs(directory: str) -> None:
-    """One line for each run, oldest first.
+    """Print one line per run, oldest first.
 
     Raises:
         UsageError: there is none.
@@ -30,13 +30,13 @@ def print_runs(directory: str) -> None:
 
 
 def prune(directory: str, keep: int) -> None:
-    """Remove old runs, and name them."""
+    """Remove old runs and print their names."""
     for info in remove_runs(directory, keep):
         click.echo(f"abiscan: removed {info.id}", err=True)
 
 
 def print_changes(directory: str, old: str, new: str) -> int:
-    """The wheels whose verdict changed; the exit status."""
+    """Print the wheels with changed verdicts and return the exit status."""
     found = compare_runs(directory, old, new)
     for title, changes in (("worse", found.worse), ("better", found.better)):
         for path, before, now in changes:

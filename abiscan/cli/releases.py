@@ -70,7 +70,7 @@ def add(sources: tuple[str, ...], machine: str | None) -> None:
 
 
 def _add_release(source: str, directory: Path, machine: str | None) -> tuple[Build, str]:
-    """The build, and what is known of its layouts."""
+    """The added build, and a note on its layouts."""
     import tempfile
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Command lines with the names that commands and options had: read as what they are called now, which is printed."""
+"""Former names of commands and options: accepted, with a note that has the new name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TABLES = re.compile(r"(?:-f|--format=)?parquet:(.*)", re.DOTALL)
 
 
 def rename_words(words: Sequence[str], commands: Sequence[str]) -> list[str]:
-    """The command line in present names.
+    """The command line with current names.
 
     Args:
-        commands: those that are not `scan`.
+        commands: commands other than `scan`.
     """
     found = list(words)
     renamed: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""`abiscan run`: a command with its output passed through, and the errors in it explained at its end."""
+"""`abiscan run`: runs a command, passes its output through and explains its errors at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from abiscan.cli.options import scan_options
 from abiscan.cli.output import style_for
 from abiscan.cli.parameters import take
 
-# Exit statuses of a command that was not started (POSIX.1-2024, env): not found, found and not executable.
+# Exit statuses of a command that was not started (POSIX.1-2024, env): not found, not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
@@ -51,12 +51,12 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
 
 
 def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
-    """Explain the errors that the text has. An explanation that fails costs a line, never the command's own status."""
+    """Explain the errors in the text. If that fails, print one line; the exit status stays that of the command."""
     from abiscan.diagnosis.messages.read_text import read_text
 
     text = tail.decode("utf-8", "replace")
     if not read_text(text).found:
-        return  # names that stand in it by themselves are no errors
+        return  # symbols without an error message
     from abiscan.analysis.explanation import explain
     from abiscan.errors import AbiscanError
     from abiscan.report import explain_text
@@ -75,7 +75,7 @@ def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
 
 
 def _python_of(name: str) -> str | None:
-    """The virtual environment that a command belongs to (its `pyvenv.cfg`, PEP 405); None where it is in none."""
+    """The virtual environment of a command (`pyvenv.cfg`, PEP 405); None if it is in none."""
     import shutil
 
     path = shutil.which(name)

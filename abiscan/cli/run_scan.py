@@ -1,4 +1,4 @@
-"""What `abiscan scan` does once its options are read. click is no part of it: a scan without options starts without."""
+"""Runs `abiscan scan` after its options are read. Does not import click: a scan without options starts without it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_scan(line: CommandLine) -> int:
     """Scan, write the reports and return the exit status.
 
     Args:
-        line: the targets and options of `abiscan scan`.
+        line: targets and options of `abiscan scan`.
 
     Raises:
         UsageError: they cannot be used.
@@ -72,9 +72,9 @@ def run_scan(line: CommandLine) -> int:
     target = line.write_baseline
     if target is not None:
         check_writable([target])
-    # The page's first table asks every release; that adds about a tenth to the time of a scan.
+    # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
-    # The text of one file names its operators with -v; looking for them in a large one takes as long as all else.
+    # The text for one file lists operators only with -v. To find them in a large file takes as long as everything else.
     operators = len(targets) > 1 or line.verbose > 0 or any(name != "text" for name, _ in outputs)
     options = scan_options(line, files, matrix=matrix, operators=operators, called=names)
     if ("text", None) not in outputs:
@@ -85,7 +85,7 @@ def run_scan(line: CommandLine) -> int:
     except ScanInterrupted as stop:
         from abiscan.report.text import count_line
 
-        # Whether an entry of a baseline is stale, a whole run would say.
+        # Only a complete run shows whether a baseline entry is stale.
         partial = replace(apply(stop.report, policy, baseline, today() if policy.ignores else None), stale=())
         tell(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
         return INTERRUPTED
@@ -97,7 +97,7 @@ def run_scan(line: CommandLine) -> int:
 
         accepted = write_baseline(report)
         write(target, accepted)
-        # From here on what is told is what the next run will say, with the baseline that was just written.
+        # Report what the next run reports, with the baseline that was just written.
         report = apply(found, policy, read_baseline(accepted, target), day)
         tell(f"abiscan: wrote the baseline {target}")
     write_outputs(outputs, line, lambda name, style: _render(report, name, style, earlier))
@@ -129,13 +129,13 @@ def _render(report: Report, name: str, style: Style, earlier: Sequence[RunSummar
     return formats.page(report, compatibility, runs)
 
 
-# Formats that a CI server shows at files of a repository, and where it says that the checkout is.
+# Formats with repository paths, and the variables with the directory of the checkout on CI servers.
 _OF_REPOSITORY = ("github", "sarif")
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def _with_repository_paths(report: Report) -> Report:
-    """The report with the paths of the checkout that a CI server names, where the command runs in a folder of it."""
+    """The report with paths relative to the checkout, if the command runs in a folder of it."""
     repository = next(filter(None, map(os.environ.get, _CHECKOUTS)), None)
     if repository is None or report.root is not None:
         return report

@@ -35,7 +35,7 @@ def scan(ctx: click.Context, /, **given: Any) -> None:
 
 
 def _split_target_from_option(line: CommandLine) -> CommandLine:
-    """The release behind --require-stable-abi may be left out: a file that stands there is a target."""
+    """The value of --require-stable-abi is optional: a file name after it is a target."""
     named = line.require_stable_abi
     if named is None or named == "any" or is_version(named) or not os.path.exists(named):
         return line

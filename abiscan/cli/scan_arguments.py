@@ -1,8 +1,6 @@
-"""The options of `abiscan scan`, which other commands share: one table, and a reader of plain command lines.
-
-click reads every command line by this table (`cli.parameters`). It is 66 of the 540 million instructions of a small
-scan, so that what can mean one thing only is read here, and everything else is left to it.
-"""
+"""The option table of `abiscan scan`, which other commands share, and a parser for simple command lines. All other
+command lines are parsed by click with the same table (`cli.parameters`). Click takes 66 of the 540 million instructions
+of a small scan."""
 
 from __future__ import annotations
 
@@ -20,13 +18,13 @@ class Option(Struct, frozen=True):
 
     Attributes:
         names: `-f --format`.
-        metavar: the name of its value in help; None for a flag, and where there are `choices`.
-        repeats: it may stand several times, and its value is a tuple.
-        choices: the only values.
-        least: it takes an integer, of at least this.
-        default: its value where it is not given; None for none, or for a flag that is not set.
-        bare: its value where it stands without one, which may be left out then.
-        counts: a flag whose value is how often it is given.
+        metavar: name of the value in help; None for a flag, or if there are `choices`.
+        repeats: may be given several times; the value is a tuple.
+        choices: the allowed values.
+        least: minimum of an integer value; None if the value is no integer.
+        default: value if the option is not given; None if there is none, or for a flag.
+        bare: value if the option is given without one.
+        counts: a flag whose value is the number of times it is given.
     """
 
     names: str
@@ -41,16 +39,16 @@ class Option(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its field in `CommandLine`: its first long name."""
+        """Its field in `CommandLine`, from its first long name."""
         return self.names.partition("--")[2].partition(" ")[0].replace("-", "_")
 
     @property
     def is_flag(self) -> bool:
-        """Whether it takes no value."""
+        """Whether it has no value."""
         return self.metavar is None and not self.choices
 
 
-# Heading in help -> the options below it; those below none are for who works on abiscan, and are not in the help.
+# Heading in help -> options. Options without a heading are for developers and not in the help.
 GROUPS = {
     "Target": (
         Option("-r --targets-from", "Read PATHs from FILE, one per line.", "FILE", repeats=True),
@@ -101,8 +99,8 @@ OPTIONS = tuple(option for group in GROUPS.values() for option in group)
 
 
 def read_plain(words: Sequence[str]) -> CommandLine | None:
-    """A command line of `abiscan scan`: targets that are paths which exist, and options that stand as they are
-    documented, each value a word of its own or behind `=`. None for any other, which click reads or refuses."""
+    """Parse a command line of `abiscan scan` with existing paths as targets and documented options, each value as a
+    separate word or after `=`. None for any other command line, which click parses or refuses."""
     by_name = {name: option for option in OPTIONS for name in option.names.split()}
     targets: list[str] = []
     found: dict[str, Any] = {}
@@ -133,7 +131,7 @@ def read_plain(words: Sequence[str]) -> CommandLine | None:
 
 
 def _is_path(word: str) -> bool:
-    """Whether a word can be nothing but a target: no option, no command (their names have no dot) and no package."""
+    """Whether a word can only be a target: not an option, a command (no dot in the name) or a package."""
     return ("." in word or "/" in word) and os.path.exists(word)
 
 
@@ -141,6 +139,6 @@ def _is_plain(text: str, option: Option) -> bool:
     if option.choices:
         return text in option.choices
     if option.least is not None:
-        # Of few digits: nobody reads such a number otherwise.
+        # Short numbers only: every parser reads them alike.
         return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= option.least
-    return not text.startswith("parquet")  # a former format
+    return not text.startswith("parquet")  # former format

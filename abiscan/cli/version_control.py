@@ -1,8 +1,7 @@
-"""Whether a file can be brought back after it was changed: by the index of its git repository, which is read as data.
+"""Whether a changed file can be restored from the index of its git repository, which is read as data.
 
-git itself is not run: its configuration lies in the repository, and names commands that it starts. Format of the index:
-https://git-scm.com/docs/index-format; where it lies: https://git-scm.com/docs/gitrepository-layout.
-"""
+git itself is not run: the configuration of a repository can name commands that git starts. Index format:
+https://git-scm.com/docs/index-format; location: https://git-scm.com/docs/gitrepository-layout."""
 
 from __future__ import annotations
 
@@ -12,24 +11,24 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Bytes: of an index with a million files; of a `.git` file.
+# Bytes: an index with a million files; a `.git` file.
 _MAX_INDEX = 256 << 20
 _MAX_LINK = 1 << 12
 _HEADER = 12
-# ctime, mtime, dev, ino, mode, uid, gid, size; the object's name and two bytes of flags follow.
+# ctime, mtime, dev, ino, mode, uid, gid, size; then the object id and two bytes of flags.
 _STATUS = 40
 _EXTENDED = 0x4000
 _INTENT_TO_ADD = 0x2000
-# Bits of the flags that are no stage: entries of a merge conflict have one.
+# Bits of the flags with the stage, which is not 0 for entries of a merge conflict.
 _STAGE = 0x3000
 
 
 def why_not_safe(path: Path, data: bytes) -> str | None:
-    """Why changing a file would lose something, as the end of a sentence; None where the index of its repository has it
-    as it is, so that `git restore FILE` brings it back.
+    """Why a change of the file would lose data, as the end of a sentence; None if the index has its contents, so that
+    `git restore FILE` restores them.
 
     Args:
-        data: what the file holds.
+        data: contents of the file.
     """
     path = Path(os.path.abspath(path))
     top = next((each for each in path.parents if os.path.lexists(each / ".git")), None)
@@ -44,14 +43,14 @@ def why_not_safe(path: Path, data: bytes) -> str | None:
     known = entries.get(os.fsencode(path.relative_to(top).as_posix()))
     if known is None:
         return "git does not track it"
-    # A blob is hashed behind its type and length, by SHA-1 or SHA-256 as the repository does.
+    # A blob is hashed with its type and length first, by SHA-1 or SHA-256.
     digest = hashlib.sha256() if len(known) == 32 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\0" % len(data) + data)
     return None if digest.digest() == known else "it has changes that are neither staged nor committed"
 
 
 def _git_directory(top: Path) -> Path:
-    """`.git`, or where a file of that name leads (worktrees, submodules).
+    """`.git`, or the directory that a file of that name refers to (worktrees, submodules).
 
     Raises:
         OSError, ValueError: it cannot be read.
@@ -68,10 +67,10 @@ def _git_directory(top: Path) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _entries(index: Path) -> Mapping[bytes, bytes]:
-    """Path -> name of the blob, for the files of an index that are neither in conflict nor only announced.
+    """Path -> blob id of the files of an index, without conflicts and intent-to-add entries.
 
     Raises:
-        OSError, ValueError: it cannot be read, or is none.
+        OSError, ValueError: it cannot be read, or is not an index.
     """
     with index.open("rb") as file:
         data = file.read(_MAX_INDEX + 1)
@@ -82,7 +81,7 @@ def _entries(index: Path) -> Mapping[bytes, bytes]:
 
 
 def _hash_size(data: bytes) -> int:
-    """20 for SHA-1, 32 for SHA-256: the index ends with the hash of all before it, or with zeros (index.skipHash).
+    """20 for SHA-1, 32 for SHA-256: the index ends with the hash of its contents, or with zeros (index.skipHash).
 
     Raises:
         ValueError: neither.
@@ -109,7 +108,7 @@ def _parse(data: bytes, version: int, count: int, hash_size: int) -> Iterator[tu
             more = int.from_bytes(data[at : at + 2], "big")
             at += 2
         if version == 4:
-            # The name without its first part, which is that of the entry before without its last bytes.
+            # The name shares a prefix with that of the entry before; only the rest is stored.
             cut, at = _offset(data, at)
             end = data.index(b"\0", at)
             name = name[: len(name) - cut] + data[at:end]
@@ -124,10 +123,10 @@ def _parse(data: bytes, version: int, count: int, hash_size: int) -> Iterator[tu
 
 
 def _offset(data: bytes, at: int) -> tuple[int, int]:
-    """A number as in the offsets of deltas (pack-format), and where it ends.
+    """Read a number as in the offsets of deltas (pack-format). Return it and its end.
 
     Raises:
-        ValueError: it does not end.
+        ValueError: it has no end.
     """
     value = -1
     for place in range(at, at + 8):
