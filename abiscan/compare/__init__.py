@@ -1,1 +1,1 @@
-"""Reports compared: what changed from one to another, what several have in common, what an upgrade breaks."""
+"""Compares reports: changes, common compatibility, effects of an upgrade."""

@@ -1,4 +1,4 @@
-"""What several files, wheels or packages all work on, and which of them excludes what."""
+"""Common compatibility of several files, wheels or packages, and which of them excludes what."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from abiscan.releases.build import Build
 def find_common_compatibility(
     scopes: Sequence[ComparedScope], builds: Callable[[str], Sequence[Build]]
 ) -> CompatReport:
-    """What all of them work on.
+    """Find what all of them are compatible with.
 
     Args:
         scopes: at least one.
@@ -29,7 +29,7 @@ def find_common_compatibility(
 
 
 def intersect_compatibility(targets: Sequence[Compared]) -> CompatReport:
-    """The same of targets whose reach is known."""
+    """The common compatibility of targets."""
     reaches = [target.compatibility for target in targets]
     torch = _torch(reaches)
     pythons = _common([r.pythons for r in reaches])
@@ -59,7 +59,7 @@ def intersect_compatibility(targets: Sequence[Compared]) -> CompatReport:
 
 
 def _common(each: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """What all lists have, in the order of the first; None where none bounds it."""
+    """The items of all lists, in the order of the first; None if all are None."""
     bounds = [found for found in each if found is not None]
     if not bounds:
         return None
@@ -67,7 +67,7 @@ def _common(each: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
 
 
 def _torch(reaches: Sequence[Compatibility]) -> tuple[BuildOfTorch, ...] | None:
-    """Every build that all know, with the reason of the first that it does not serve."""
+    """Every build in all lists; if incompatible, with the reason of the first target."""
     lists = [r.torch for r in reaches if r.torch is not None]
     if not lists:
         return None
@@ -89,7 +89,7 @@ def _floors(targets: Sequence[Compared]) -> Iterator[Floor]:
     yield from (found[part] for part in sorted(found, key=str.lower))
 
 
-# --- who excludes what ------------------------------------------------------------------------------------------
+# --- exclusions -------------------------------------------------------------------------------------------------
 
 
 def _exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:

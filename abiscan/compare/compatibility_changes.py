@@ -1,4 +1,4 @@
-"""What of torch, Python, GPUs and systems a build works on that another does not."""
+"""Changes in compatible torch releases, Pythons, GPUs and systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.wheel.tags import shipped_with
 
 
 def compare_compatibility(old: Compatibility, new: Compatibility) -> Iterator[Change]:
-    """What it works on no longer, and what it works on now; the losses shrink it."""
+    """Compatibility that was lost or gained. A loss is a regression."""
     yield from _torch(old, new)
     yield from _pythons(old, new)
     yield from _gpus(old, new)
@@ -49,7 +49,7 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
 
 
 def ranges_text(builds: Sequence[BuildOfTorch]) -> str:
-    """`2.4.0 - 2.5.1`: where it works; `no known release`."""
+    """`2.4.0 - 2.5.1`, the compatible releases; or `no known release`."""
     return ranges_of(builds, lambda build: build.compatible).text() or "no known release"
 
 
@@ -132,7 +132,7 @@ def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         was = before.get(part)
         if was is not None and was.version >= floor.version:
             continue
-        # libstdc++ numbers both families; the one that is spoken of says it.
+        # libstdc++ numbers both in parallel; only GLIBCXX is reported.
         if part == "CXXABI" and _raised(before.get("GLIBCXX"), after.get("GLIBCXX")):
             continue
         text = f"needs {floor.text} ({floor.required_by}); " + (

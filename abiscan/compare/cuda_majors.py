@@ -1,10 +1,9 @@
-"""What several major releases of CUDA among things that are to work together come to.
+"""Notes on several CUDA major releases in one process.
 
-`libcudart.so.12` and `libcudart.so.13` are two libraries to a loader, whose names have versions of their own
-(`cudaMalloc@@libcudart.so.12`), so that one process can have both. What each has registered or remembers is its own,
-and records differ: `struct cudaDeviceProp`, to which torch hands out a pointer (at::cuda::getCurrentDeviceProperties),
-has 1,032 bytes in driver_types.h of CUDA 12.8 and 1,008 in that of 13.0.
-"""
+`libcudart.so.12` and `libcudart.so.13` are two libraries for the loader, with symbol versions of their own
+(`cudaMalloc@@libcudart.so.12`), so one process can load both. They do not share registrations or state, and structures
+differ: `struct cudaDeviceProp`, to which torch returns a pointer (at::cuda::getCurrentDeviceProperties), has 1,032
+bytes in driver_types.h of CUDA 12.8 and 1,008 in that of 13.0."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from abiscan.releases.build import Build
 
 
 def cuda_notes(targets: Sequence[Compared], builds: Callable[[str], Sequence[Build]]) -> Iterator[str]:
-    """A sentence where they need libraries of several major releases of CUDA, with what follows of it."""
+    """A sentence if the targets need several CUDA major releases, with the consequences."""
     needing: dict[str, list[Compared]] = {}
     for target in targets:
         for version in target.compatibility.cuda:

@@ -1,4 +1,4 @@
-"""What changed from one file, wheel or package to another: what it works on first, then what is in it."""
+"""Changes between two files, wheels or packages: compatibility first, then contents."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _EFFECTS = (Effect.LOST, Effect.CHANGED, Effect.GAINED)
 
 
 def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readable: Callable[[str], str]) -> DiffReport:
-    """Everything that changed, the most important first.
+    """All changes, the most important first.
 
     Args:
-        readable: text of a mangled name; the name itself where no demangler reads it.
+        readable: demangles a name; returns the name itself if it cannot be demangled.
     """
     before, after = compared(old, builds), compared(new, builds)
     if (old.unread and not old.files) or (new.unread and not new.files):
-        # Of what cannot be read nobody can say that it is gone.
+        # A file that could not be read is not reported as removed.
         return DiffReport(__version__, before, after, (), {}, (*old.unread_sentences, *new.unread_sentences))
     pairs = _pairs(old.files, new.files)
     found = [
@@ -64,7 +64,7 @@ def _order(change: Change) -> tuple[bool, int, int, tuple[str, ...], str]:
 def _pairs(
     old: Mapping[str, ArtifactReport], new: Mapping[str, ArtifactReport]
 ) -> list[tuple[str, ArtifactReport, ArtifactReport]]:
-    """(place, old file, new file): by place; two single files are a pair whatever they are called."""
+    """(place, old file, new file), paired by place. Two single files are a pair whatever their names."""
     if len(old) == len(new) == 1:
         return [(place, before, after) for before in old.values() for place, after in new.items()]
     return [(place, old[place], new[place]) for place in new if place in old]
@@ -102,13 +102,12 @@ def _listed(places: Sequence[str], limit: int = 4) -> str:
     return ", ".join(places[:limit]) + more
 
 
-# Files whose names changed in one way, from which on they are told together.
+# Minimum number of files with the same kind of symbol change that are merged.
 _TOGETHER = 4
 
 
 def _merged(found: Iterable[Change], *, keep_files: bool) -> list[Change]:
-    """The changes of single files, those that say the same of several files as one; names that many files import or
-    export otherwise are counted together."""
+    """Merge equal changes of several files, and count symbol changes of many files together."""
     same: dict[Change, list[str]] = {}
     for change in found:
         same.setdefault(replace(change, files=()), []).extend(change.files)

@@ -1,4 +1,4 @@
-"""A JSON report read back, as far as a later run is shown beside it."""
+"""Reads a JSON report of an earlier run, as far as a later report shows it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Container(Struct, frozen=True):
 
 
 class _Document(Struct, frozen=True):
-    """What is read of the report; other members are passed over."""
+    """The members of the report that are read."""
 
     schema_version: int
     verdict: values.Verdict
@@ -62,10 +62,10 @@ class _Document(Struct, frozen=True):
 
 
 def read_run(data: bytes, label: str) -> RunSummary:
-    """The run that a report is of.
+    """Read a report.
 
     Raises:
-        ValueError: it is no JSON, or no report of this schema version.
+        ValueError: invalid JSON, or another schema version.
     """
     try:
         document = msgspec.json.decode(data, type=_Document)
@@ -83,7 +83,7 @@ def read_run(data: bytes, label: str) -> RunSummary:
 
 
 def _file(found: _Artifact) -> values.ArtifactReport:
-    # `none` stands in the report for a file of no machine.
+    # `none` in the report is a file without a machine.
     machine = None if found.machine == "none" else found.machine
     judged = found.releases_checked or bool(found.releases)
     return values.ArtifactReport(
@@ -103,7 +103,7 @@ def _file(found: _Artifact) -> values.ArtifactReport:
 
 
 def _release(found: _Release) -> ReleaseVerdict:
-    # A report that was written before there were states has the verdict alone; a later one may have states of its own.
+    # Reports from before `state` have only the verdict. Later reports may have unknown states.
     state = ReleaseState.LOADS if found.verdict == "loads" else ReleaseState.FAILS
     if found.state in tuple(ReleaseState):
         state = ReleaseState(found.state)

@@ -1,4 +1,4 @@
-"""What becomes of the packages of an environment, with the torch that is there and with another."""
+"""Outcomes of the packages of an environment, with the installed torch and with another one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from abiscan.wheel.tags import applicable, torch_allowed, torch_requirements
 
 
 class InspectedEnvironment(Struct, frozen=True):
-    """What was found in an environment.
+    """Facts about an environment.
 
     Attributes:
-        python: which one, for a person.
-        torch, after: with their labels (`2.13.0+cpu`); None where there is none, or none is named.
-        packages: the distributions with shared objects; pure: how many have none.
-        now, later: name of each -> what became of its shared objects with the one torch and the other; of a package
-            that imports nothing of torch there is no `later`.
-        errors: what could not be read, in sentences.
-        root: the directory that holds its file system, as the user wrote it; None for this machine's own.
-        markers: what environment markers are asked about there (`wheel.markers`).
-        pip: the command that installs into it, without what to install.
-        installable: public versions of torch that have wheels for its CPython, oldest first.
+        python: its label.
+        torch, after: versions with labels (`2.13.0+cpu`); None if none is installed or no upgrade is requested.
+        packages: distributions with shared objects. `pure` is the number of others.
+        now, later: package name -> outcomes of its shared objects with each torch. Packages that do not import torch
+            are not in `later`.
+        errors: sentences about what could not be read.
+        root: value of `--root`; None for this machine.
+        markers: values of environment markers (`wheel.markers`).
+        pip: install command without requirements.
+        installable: public versions of torch with wheels for its CPython, oldest first.
     """
 
     python: str
@@ -57,12 +57,12 @@ class InspectedEnvironment(Struct, frozen=True):
 
     @property
     def torch_fails(self) -> bool:
-        """Whether the torch that is installed cannot be imported."""
+        """Whether the installed torch cannot be imported."""
         return any(problem.kind is ProblemKind.TORCH_FAILS for problem in self.problems)
 
 
 def environment_report(looked: InspectedEnvironment) -> EnvironmentReport:
-    """The environment with its packages, those first that need something done, in the order in which to do it."""
+    """The report. Packages that need an action come first, in the order of the actions."""
     wanted = None if looked.after is not None else _torch_to_install(looked)
     rows = [_package(package, looked, wanted) for package in looked.packages]
     turn = steps([p for p, row in zip(looked.packages, rows, strict=True) if row.action is not Action.KEEP])
@@ -103,7 +103,7 @@ def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | 
     after = None
     if looked.after is not None:
         later = looked.later.get(package.name)
-        # What imports nothing of torch fares as it does now.
+        # An upgrade does not affect packages that do not import torch.
         after = _allowed(
             find_package_outcome(files if later is None else after_upgrade(later, files)),
             package,
@@ -131,7 +131,7 @@ def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | 
 
 
 def _torch_to_install(looked: InspectedEnvironment) -> str | None:
-    """The requirement on the newest torch on which every package loads that needs one; None where there is none."""
+    """The requirement on the newest torch that all packages which need one load on; None if there is none."""
     if looked.torch is not None:
         return f"torch=={looked.torch.partition('+')[0]}"
     candidates = looked.installable
@@ -145,7 +145,7 @@ def _torch_to_install(looked: InspectedEnvironment) -> str | None:
 
 
 def _distributions_with(libraries: Sequence[str]) -> list[str]:
-    """Requirements that bring libraries of CUDA toolkits."""
+    """Requirements that provide libraries of CUDA toolkits."""
     found: dict[str, None] = {}
     for soname in libraries:
         vendor, major = vendor_of_library(soname), soname.rpartition(".so.")[2].partition(".")[0]
@@ -156,7 +156,7 @@ def _distributions_with(libraries: Sequence[str]) -> list[str]:
 
 
 def _products_of(libraries: Sequence[str]) -> tuple[str, ...]:
-    """What the libraries are part of (`libavutil.so.56` of FFmpeg), each once; the library where that is unknown."""
+    """The products of the libraries (`libavutil.so.56`: FFmpeg), without duplicates; the library if unknown."""
     vendors = ((soname, vendor_of_library(soname)) for soname in libraries)
     return tuple(dict.fromkeys(soname if vendor is None else vendor.product for soname, vendor in vendors))
 
@@ -164,11 +164,11 @@ def _products_of(libraries: Sequence[str]) -> tuple[str, ...]:
 def _require_torch(
     outcome: PackageOutcome, files: Sequence[FileOutcome], lack: str, *, required: bool
 ) -> PackageOutcome:
-    """What becomes of it where no torch can be imported, whatever torch its files were judged against.
+    """The outcome of a package if no torch can be imported.
 
     Args:
-        lack: why none can, in a sentence.
-        required: it requires torch, so that it is of no use without.
+        lack: why not, as a sentence.
+        required: whether the package requires torch.
     """
     needing = sum(file.uses_torch for file in files)
     if not needing:
@@ -188,7 +188,7 @@ def _allowed(
 
 
 def _action(outcome: PackageOutcome, package: Distribution) -> Action:
-    """What to do for this outcome."""
+    """The action for an outcome."""
     if outcome.allowed and outcome.absent:
         return Action.INSTALL
     if outcome.state is PackageState.FAILS or not outcome.allowed:

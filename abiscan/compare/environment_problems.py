@@ -1,4 +1,4 @@
-"""What is wrong with the torch of an environment itself, and what of an environment is not looked at."""
+"""Problems with the torch of an environment, and parts of the environment that are not checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from abiscan.wheel.requirement_lines import normal_name, required_name
 
 
 def pip_command(environment: PythonEnvironment, packages: Iterable[Distribution]) -> str:
-    """The command that installs into the environment, without what to install."""
+    """The install command of an environment, without requirements."""
     if environment.launcher is None:
         return f"pip install --target {shlex.quote(environment.prefix)}"
     python = shlex.quote(environment.launcher)
@@ -27,10 +27,10 @@ def pip_command(environment: PythonEnvironment, packages: Iterable[Distribution]
 def torch_problems(
     environment: PythonEnvironment, packages: Iterable[Distribution], version: str | None
 ) -> Iterator[Problem]:
-    """Several torches on the path, or records of another one than is there.
+    """Several torches on the path, or metadata of another torch than the installed one.
 
     Args:
-        version: of the torch that `import` takes, with its label; None where there is none.
+        version: version with label of the torch that `import` finds; None if there is none.
     """
     roots = find_torches(environment)
     if len(roots) > 1:
@@ -46,15 +46,15 @@ def torch_problems(
 
 
 def failing_torch(failure: str | None, version: str, pip: str) -> Iterator[Problem]:
-    """The torch cannot be imported, for a reason that the loader gives."""
+    """The torch cannot be imported; `failure` is the loader's error."""
     if failure is not None:
         command = f"{pip} torch=={version.partition('+')[0]}"
         yield Problem(ProblemKind.TORCH_FAILS, failure, command)
 
 
 def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:
-    """What torch requires wherever it is installed, and is not: `import torch` may fail for want of it. Libraries of
-    CUDA, which it requires on some systems only, are the loader's question."""
+    """Requirements of torch that are not installed: `import torch` may fail. CUDA libraries are left to the loader
+    prediction, because torch requires them on some systems only."""
     names = {normal_name(package.name) for package in packages}
     torch = next((package for package in packages if normal_name(package.name) == "torch"), None)
     lines = () if torch is None else torch.requires_dist
@@ -66,7 +66,7 @@ def missing_requirements(packages: Sequence[Distribution], version: str, pip: st
 
 
 def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) -> Iterator[Problem]:
-    """The release has no wheels for the environment's CPython."""
+    """The release has no wheels for the CPython of the environment."""
     version = environment.version
     if version is None or torch not in known:
         return

@@ -1,4 +1,4 @@
-"""What changed in one shared object of two builds: its imports, exports, needed libraries, layouts and making."""
+"""Changes between two builds of a shared object: imports, exports, needed libraries, layouts and provenance."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def compare_files(
     readable: Callable[[str], str],
     brings: Collection[str] | None = None,
 ) -> Iterator[Change]:
-    """Every change, each about the file at `place`.
+    """All changes of the file at `place`.
 
     Args:
-        readable: text of a mangled name; the name itself where no demangler reads it.
-        brings: file names of the shared objects of the new package; None where the files are in none.
+        readable: demangles a name; returns the name itself if it cannot be demangled.
+        brings: file names of the shared objects in the new package; None for single files.
     """
     for aspect, effect, text, removed, added in (
         *_verdict(old, new),
@@ -60,7 +60,7 @@ _Row = tuple[Aspect, Effect, str, Collection[str], Collection[str]]
 
 
 def _verdict(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    """It loaded on the newest torch that its package allows, and does not any more."""
+    """The file loaded on the newest torch that its package allows, and no longer does."""
     stated = None if new.target is None else new.target.torch
     if stated is None or stated.source is not TargetSource.REQUIREMENT or new.replaced_by is not None:
         return
@@ -118,8 +118,8 @@ def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
 
 
 def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    """What one of them registers by a whole schema, and the other shows no part of: a text that a compiler took apart
-    may be that of another operator."""
+    """Registered operators, with complete schemas, that the other build shows no part of. A text that the compiler
+    split may belong to another operator."""
     lost, gained = _registered(old, beside=new), _registered(new, beside=old)
     if lost:
         yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {_few(lost)}", lost, ()
@@ -139,11 +139,11 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 
 
 def _signature(schema: str) -> str:
-    """What stands behind the name, however it is spaced; the name may have its namespace or not."""
+    """A schema without the operator name, which may lack its namespace, and without spaces."""
     return "".join(schema.partition("(")[2].split())
 
 
-# A compiler moves a text in pieces of this many bytes, which stand among other pieces.
+# A compiler copies a text in pieces of this many bytes, mixed with other pieces.
 _PIECE = 16
 
 
@@ -163,8 +163,8 @@ def _registered(file: ArtifactReport, beside: ArtifactReport) -> list[str]:
 
 
 def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iterator[_Row]:
-    """A line for each record of torch that lies otherwise than a file was compiled for, on other releases than before.
-    Of a release on which the new file does not bind there is nothing to say."""
+    """One line per torch class whose layout differs from the compiled one on other releases than before. Releases on
+    which the new file has unresolved symbols are skipped."""
     binding = {release.build for release in new if release.loads}
     old = [release for release in old if release.build in binding]
     for record in sorted({record for release in (*old, *new) for record in release.drift}):
@@ -190,12 +190,13 @@ def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> ReleaseRanges:
     return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
-# Vtables of one file that have a line each; LLVM's in libtriton.so are 140 from one release to the next.
+# Number of vtables of a file that are listed singly. libtriton.so has 140 changed LLVM vtables from one release to the
+# next.
 _SINGLY = 3
 
 
 def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[str], str]) -> Iterator[_Row]:
-    """Exported data of another size: what was compiled against the old one reads or derives from it wrongly."""
+    """Exported data with a changed size: code compiled against the old size uses it incorrectly."""
     before = {e.name: e.size for e in old if e.type is SymbolType.OBJECT and e.size}
     resized = {
         export.name: export.size
@@ -218,11 +219,11 @@ def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[s
         yield Aspect.LAYOUT, Effect.CHANGED, text, (name,), (name,)
 
 
-# --- names ------------------------------------------------------------------------------------------------------
+# --- symbols ----------------------------------------------------------------------------------------------------
 
 
 def _imports(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    """Names of torch, CPython, CUDA and ROCm; the C and C++ libraries' are told by the versions of the system."""
+    """Symbols of torch, CPython, CUDA and ROCm. C and C++ libraries are covered by the system versions."""
     for owner, who in _OWNERS.items():
         before = {b.name for b in old.imports if b.owner is owner}
         after = {b.name for b in new.imports if b.owner is owner}
@@ -237,8 +238,7 @@ def _exports(old: Sequence[Export] | None, new: Sequence[Export] | None) -> Iter
 
 
 def _is_vendored(place: str) -> bool:
-    """Whether auditwheel put it there (`torchvision.libs/`): a copy of another project's library, for the package
-    alone."""
+    """Whether auditwheel bundled it (`torchvision.libs/`)."""
     return place.rpartition("/")[0].endswith(".libs")
 
 
@@ -249,7 +249,7 @@ def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 
 
 def _is_anothers(name: str) -> bool:
-    """Whether it is an inline function or template of a header of others that the compiler emitted into the file."""
+    """Whether it is an inline function or template of another project's header."""
     return owner_of(name) in (Owner.CXX, Owner.TORCH, Owner.LIBC, Owner.PYTHON) or "8pybind11" in name[:16]
 
 
@@ -267,11 +267,11 @@ def counts(lost: Collection[str], gained: Collection[str]) -> str:
 
 
 def _needed(old: ArtifactReport, new: ArtifactReport, brings: Collection[str] | None) -> Iterator[_Row]:
-    """Needed libraries; one that is vendored is called by what a rebuild does not change."""
+    """Needed libraries. Names of bundled libraries are compared without their hash."""
     before, after = ({_soname(n.soname) for n in each.needed} for each in (old, new))
     lost, gained = sorted(before - after), sorted(after - before)
     if brings is not None:
-        # CUDA's and ROCm's are told by their releases; which OpenMP runtime serves is torch's to say.
+        # CUDA and ROCm are covered by their releases, OpenMP runtimes by torch.
         elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(brings)
         absent = [soname for soname in gained if soname in elsewhere and not is_guaranteed(soname)]
         if absent:
@@ -299,9 +299,9 @@ def _few(items: Sequence[str], limit: int = 4) -> str:
     return ", ".join(items[:limit]) + (f" and {len(items) - limit} more" if len(items) > limit else "")
 
 
-# --- making -----------------------------------------------------------------------------------------------------
+# --- provenance -------------------------------------------------------------------------------------------------
 
-# What is told of in words of its own; the other topics are told by what the file works on.
+# Reported topics. The others are covered by compatibility.
 _TOPICS = {
     Topic.COMPILER: "compiler",
     Topic.STRING_ABI: "std::string",
@@ -319,11 +319,11 @@ _TOPICS = {
 
 
 def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    """How it was made: compiler, std::string, Python ABI, ..."""
+    """Compiler, std::string ABI, Python ABI and others."""
     before, after = old.provenance, new.provenance
     rows = [(what, _values(before, topic), _values(after, topic)) for topic, what in _TOPICS.items()]
     if _fitting(old.releases) == _fitting(new.releases):
-        # Otherwise the releases on which it loads tell it.
+        # Otherwise the releases report it.
         rows.append(("made for torch", _one(before.built_for), _one(after.built_for)))
     for what, was, is_now in rows:
         gone = tuple(value for value in was if value not in is_now)
@@ -340,7 +340,7 @@ def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 
 
 def _values(made: Provenance, topic: Topic) -> tuple[str, ...]:
-    # A C++ library that is needed by name is told with the needed libraries.
+    # A needed C++ library is reported with the needed libraries.
     values = (
         fact.value
         for fact in made.facts
@@ -350,8 +350,8 @@ def _values(made: Provenance, topic: Topic) -> tuple[str, ...]:
 
 
 def _lasting(value: str, topic: Topic) -> str:
-    """What of a fact no mere rebuild changes: not the number of names, the hash of a vendored library, or the name that
-    a build's directory had."""
+    """The part of a fact that a mere rebuild does not change: without counts, hashes of bundled libraries and build
+    directories."""
     match topic:
         case Topic.BUNDLED_RUNTIME:
             return _soname(value)

@@ -1,4 +1,4 @@
-"""How one installed shared object fares with a torch, and a package by all of its own."""
+"""Outcomes of installed shared objects and packages with a torch."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from abiscan.target.package_builds import covered
 
 
 class FileOutcome(Struct, frozen=True):
-    """What is kept of the report of one file.
+    """The outcome of one file.
 
     Attributes:
-        place: in its package.
-        module: what it is a build of (`without_build`).
-        why: why it does not load, in a sentence; empty where it does, or is decided to.
-        uses_torch: it imports something of torch.
-        for_another: its name or folder says that it is for another torch, CUDA or ROCm than what is installed.
-        without_driver: it does not load here for want of the GPU's driver alone.
-        releases: public version of each known build of torch, and whether the file loads on it.
-        path: of the file; needed: what the search for its libraries found.
+        place: path in its package.
+        module: the module that it is a build of (`without_build`).
+        why: why it does not load, as a sentence; empty if it loads or is undecided.
+        uses_torch: it imports symbols of torch.
+        for_another: its name or folder declares another torch, CUDA or ROCm than the installed one.
+        without_driver: it fails only because the GPU driver is missing.
+        releases: (public version, whether the file loads on it) for each known build of torch.
+        path: of the file. `needed` has the results of the library search.
     """
 
     place: str
@@ -46,11 +46,10 @@ class FileOutcome(Struct, frozen=True):
 
 
 def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome:
-    """What is kept of a report.
+    """The outcome of a report.
 
     Args:
-        installed: the run is about the torch that is installed, so that a file which is judged against another one is
-            for that.
+        installed: the run is about the installed torch; a file that is checked against another torch is for that one.
     """
     of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
     uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
@@ -69,14 +68,11 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
 
 
 def after_upgrade(later: Sequence[FileOutcome], now: Sequence[FileOutcome]) -> list[FileOutcome]:
-    """The outcomes with another torch.
-
-    A release says nothing of this machine: a library that is missing now, and that neither the release nor the package
-    of the file provides, is missing then. A file made for another torch than the installed one, and which does not load
-    on the new one either, counts as made for another torch.
+    """Outcomes with another torch. A library that is missing now, and that neither the release nor the package
+    provides, stays missing. A file for another torch that does not load on the new one stays a file for another torch.
 
     Args:
-        now: the same files with the torch that is installed.
+        now: the same files with the installed torch.
     """
     absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
     driverless = {file.path for file in now if file.without_driver}
@@ -101,7 +97,7 @@ def _why(report: ArtifactReport) -> str:
             return report.causes[0].summary.rstrip(".")
         return report.loader.error or next(iter((*report.failure_reasons, *report.notes)), "undefined symbols")
     if report.loader.torch_fails:
-        return ""  # said once, of torch
+        return ""  # reported once, for torch
     refusal = next((f for f in report.findings if f.rule == "loader-refuses"), None)
     return "" if refusal is None else refusal.message
 
@@ -113,14 +109,14 @@ def _lacks_driver(report: ArtifactReport) -> bool:
 
 
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
-    """How a package fares by its files: torch's and Python's names decide; a file that wants another library which is
-    not here leaves it in part, unless none loads."""
+    """The outcome of a package: symbols of torch and Python decide. If files only lack other libraries, the package
+    loads partly, unless no file loads."""
     judged = [file for file in files if not file.for_another]
     failing = [file for file in judged if file.verdict is ArtifactVerdict.FAILS]
     refused = [file for file in judged if file.why and file.verdict is not ArtifactVerdict.FAILS]
     open_files = [f for f in judged if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
-    # A file whose library lacks one is refused for that, too.
+    # This includes files that fail because a library of theirs lacks one.
     absent = dict.fromkeys(n.soname for f in refused for n in f.needed if n.found is None and not is_driver(n.soname))
     if failing:
         absent = {}
@@ -156,7 +152,7 @@ def _reason_of(file: FileOutcome) -> str:
 
 
 def loads_on(files: Sequence[FileOutcome]) -> str:
-    """The releases on which all files that import torch load; of builds to choose from, one; empty without torch."""
+    """The releases that all files which import torch load on, or one of several builds; empty without torch."""
     known = dict.fromkeys(version for file in files for version, _fits in file.releases)
     if not any(file.uses_torch for file in files):
         return ""

@@ -1,4 +1,4 @@
-"""On which GPUs the device code of several files runs."""
+"""GPUs that the device code of several files supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abiscan.model.device_code import DeviceImages
 from abiscan.model.gpu_architecture import NVIDIA_GPUS, Runs, code_runs, parse_architecture
 from abiscan.model.report import ArtifactReport
 
-# AMD's that ROCm has had libraries for.
+# AMD GPUs with ROCm libraries.
 _AMD = (
     *(
         "gfx900",
@@ -25,17 +25,17 @@ _AMD = (
     ),
     *("gfx1150", "gfx1151", "gfx1200", "gfx1201"),
 )
-# The GPUs that there are.
+# All known GPUs.
 KNOWN = tuple(found for name in (*(f"sm_{n}" for n in NVIDIA_GPUS), *_AMD) if (found := parse_architecture(name)))
 
 
-# Of Tegra: on boards with an Arm processor alone.
+# Tegra: only on boards with an Arm processor.
 _TEGRA = frozenset(("sm_53", "sm_62", "sm_72", "sm_87", "sm_110"))
 
 
 def gpus_of(files: Sequence[ArtifactReport]) -> tuple[str, ...] | None:
-    """The known GPUs on which some device code of the files may run, in the order of `KNOWN`; None where no file has
-    any. A package may bring a file for each architecture, so that not all of it must run."""
+    """Known GPUs that some device code of the files supports, in the order of `KNOWN`; None if no file has device code.
+    A package may ship one file per architecture, so not all files must support a GPU."""
     codes = [(code, file.machine) for file in files if (code := device_code(file)).modules or code.unread]
     if not codes:
         return None

@@ -1,4 +1,4 @@
-"""The packages of an environment, scanned: with the torch that is installed, and with another one."""
+"""Scans the packages of an environment with the installed torch, and with another one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from abiscan.wheel.markers import marker_environment
 
 
 def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvironment:
-    """What `environment_report` is made of.
+    """The facts for `environment_report`.
 
     Args:
         torch: the torch to upgrade to; None for no upgrade.
-        jobs: processes.
+        jobs: number of processes.
 
     Raises:
         UsageError: there is no environment, or no such torch.
@@ -82,7 +82,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         problems=tuple(problems),
         errors=(
             *(f"{error.path}: {error.message}" for error in errors),
-            # Of the others it is an error that was found where their files were looked at.
+            # For other packages, the scan of their files reports the error.
             *(sentence for package in every if package.name not in now for sentence in package.unread),
         ),
         markers=marker_environment(found or FALLBACK_MACHINE, version) if version else {},

@@ -1,4 +1,4 @@
-"""What a wheel or package declares otherwise than before: requirements, Requires-Python, tags."""
+"""Changes in declarations of a wheel or package: requirements, Requires-Python, tags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.wheel.requirement_lines import requirements_by_name
 
 
 def compare_requirements(old: Container | None, new: Container | None) -> Iterator[Change]:
-    """A change for each distribution that is required otherwise, torch first; nothing between files."""
+    """One change per requirement, torch first; none for files."""
     if old is None or new is None:
         return
     if old.requires_python != new.requires_python:
@@ -30,7 +30,7 @@ def _present(text: str | None) -> tuple[str, ...]:
 
 
 def _platforms(container: Container) -> tuple[str, ...]:
-    """The tags, those of one interpreter together as in a file's name (PEP 425, "Compressed Tag Sets")."""
+    """The tags, compressed per interpreter as in a file name (PEP 425, "Compressed Tag Sets")."""
     found: dict[str, list[str]] = {}
     for tag in container.tags or container.metadata_tags:
         interpreter, _, platform = tag.rpartition("-")
@@ -53,5 +53,5 @@ def _change(what: str, old: Sequence[str], new: Sequence[str]) -> Change:
 
 
 def _listed(lines: Sequence[str]) -> str:
-    """Markers have semicolons and `and` of their own."""
+    """A separator that no marker contains: they may have semicolons and `and`."""
     return ", and ".join(lines)

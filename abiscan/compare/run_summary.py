@@ -1,4 +1,4 @@
-"""What one run over several wheels, packages and files says of each of them and of all together."""
+"""Compatibility of each wheel, package and file of a run, and of all together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from abiscan.wheel.requirement_lines import normal_name
 
 
 class _Judged(Struct, frozen=True):
-    """A build that the files of the run were judged on."""
+    """A build that the files of the run were checked against."""
 
     key: str
     torch: str
@@ -26,10 +26,8 @@ class _Judged(Struct, frozen=True):
 
 
 def find_run_compatibility(report: Report) -> CompatReport:
-    """What each wheel, package and file of a run works on, in the order of the report, and what all do.
-
-    The builds of torch are those that the run's files were judged on (`--matrix`); without it none is known.
-    """
+    """Compatibility of each wheel, package and file of a run, in the order of the report, and of all. Torch builds are
+    known only with `--matrix`."""
     known = _builds(report.artifacts)
     return intersect_compatibility(
         tuple(compared(scope, lambda machine: known.get(machine, ())) for scope in _scopes(report))
@@ -37,7 +35,7 @@ def find_run_compatibility(report: Report) -> CompatReport:
 
 
 def summarise_run(report: Report, together: CompatReport, label: str) -> RunSummary:
-    """What is kept of a run to be shown beside later ones."""
+    """The summary of a run for comparison with later runs."""
     containers = {container.path: container for container in report.containers}
     owner = {display: container.path for container in report.containers for display in container.artifacts}
     files: dict[str, list[ArtifactReport]] = {}
@@ -56,7 +54,8 @@ def summarise_run(report: Report, together: CompatReport, label: str) -> RunSumm
 
 
 def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_Judged, ...]]:
-    """Architecture -> its builds, from the first file that was judged: all of an architecture are on the same ones."""
+    """Architecture -> builds, from its first checked file: all files of an architecture are checked against the same
+    builds."""
     found: dict[str, tuple[_Judged, ...]] = {}
     for file in files:
         if file.releases and file.machine is not None and file.machine not in found:
@@ -65,7 +64,7 @@ def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_Judged, ...]]:
 
 
 def _scopes(report: Report) -> list[ComparedScope]:
-    """A wheel or package each with its members, then a file each that is in none."""
+    """Each wheel or package with its members, and each single file."""
     owner = {display: container.path for container in report.containers for display in container.artifacts}
     members: dict[str, list[ArtifactReport]] = {container.path: [] for container in report.containers}
     loose = []

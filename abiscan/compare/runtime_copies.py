@@ -1,4 +1,4 @@
-"""What of an environment clashes in one process: copies of a runtime, libraries that LD_LIBRARY_PATH shadows."""
+"""Library conflicts of an environment: several copies of a runtime, libraries that LD_LIBRARY_PATH shadows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.ownership.vendors import library_stem
 
-# Libraries of which a process should have one copy, by what they are; several OpenMP runtimes are of one kind
+# Libraries that a process should load once, by kind. All OpenMP runtimes are of one kind
 # (https://github.com/joblib/threadpoolctl/blob/master/multiple_openmp.md).
 _RUNTIMES = {
     "cudart": "CUDA runtime",
@@ -25,7 +25,7 @@ _HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so)")
 
 
 def several_runtimes(packages: Iterable[Distribution]) -> Iterator[Problem]:
-    """Each kind of runtime of which the packages bring several copies."""
+    """Kinds of runtime that the packages provide several copies of."""
     found: dict[str, dict[str, list[str]]] = {}
     for package in packages:
         for path in package.shared_objects:
@@ -48,11 +48,11 @@ def _path_in_package(path: str, package: Distribution) -> str:
 def shadowed(
     library_path: str | None, packages: Iterable[Distribution], outcomes: Mapping[str, Sequence[FileOutcome]]
 ) -> Iterator[Problem]:
-    """Libraries that the loader takes from a directory of LD_LIBRARY_PATH although the environment brings them.
+    """Libraries of the environment that the loader takes from LD_LIBRARY_PATH instead.
 
     Args:
         library_path: value of LD_LIBRARY_PATH.
-        outcomes: name of each package -> its files, with what the loader found for each of them.
+        outcomes: package name -> files, with the result of the library search.
     """
     directories = {os.path.realpath(d) for d in re.split("[:;]", library_path or "") if d}
     if not directories:

@@ -1,4 +1,4 @@
-"""What of a report is compared: one file, or one wheel or package with its members."""
+"""The compared part of a report: one file, or one wheel or package with its members."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ComparedScope(Struct, frozen=True):
     """One side of a comparison.
 
     Attributes:
-        path: as the user would write it.
-        container: the wheel or package that the files are members of, if they are.
-        files: its shared objects by their place in the package, which a rebuild does not change; sorted.
-        unread: what could not be read.
+        path: as written by the user.
+        container: the wheel or package of the files, if any.
+        files: shared objects by their place in the package, which a rebuild does not change; sorted.
+        unread: read errors.
     """
 
     path: str
@@ -31,20 +31,20 @@ class ComparedScope(Struct, frozen=True):
 
     @property
     def unread_places(self) -> frozenset[str]:
-        """Where files are that could not be read, as `files` has them."""
+        """Places of files that could not be read, as in `files`."""
         return frozenset(module_key("", error.path.rpartition("!")[2]) for error in self.unread)
 
     @property
     def unread_sentences(self) -> tuple[str, ...]:
-        """What could not be read, for a person."""
+        """Read errors as sentences."""
         return tuple(f"{error.path}: {error.message}" for error in self.unread)
 
 
 def scope_of(target: str, report: Report) -> ComparedScope:
-    """The one thing that a run over `target` looked at.
+    """The only wheel, package or file of a run over `target`.
 
     Raises:
-        UsageError: it holds no shared object, or several wheels.
+        UsageError: it contains no shared object, or several wheels.
     """
     shared = [a for a in report.artifacts if a.kind is ArtifactKind.SHARED_OBJECT]
     containers = report.containers
@@ -57,8 +57,7 @@ def scope_of(target: str, report: Report) -> ComparedScope:
 
 
 def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
-    """The files by module key; of two with one key (`x.cpython-310-...so` and `x.cpython-311-...so`) each by its own
-    name."""
+    """Files by module key. Files with the same key (`x.cpython-310-...so`, `x.cpython-311-...so`) by file name."""
     found: dict[str, list[ArtifactReport]] = {}
     for file in files:
         found.setdefault(module_key(file.path, file.member), []).append(file)
@@ -70,7 +69,7 @@ def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
 
 
 def place_of(file: ArtifactReport) -> str:
-    """The file's place in its package as it stands; its path where it is in none."""
+    """The place of the file in its package, unchanged; its path if it is in none."""
     if file.member is not None:
         return file.member.rsplit("!", 1)[-1]
     return _SITE.split(file.path)[-1]

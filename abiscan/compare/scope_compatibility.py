@@ -1,4 +1,4 @@
-"""What a file, wheel or package works on, by the reports of its shared objects."""
+"""Compatibility of a file, wheel or package, from the reports of its shared objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from abiscan.wheel.tags import (
 
 
 class NamedBuild(Protocol):
-    """A known build of torch, as `releases.Build` has it: its unique key, public version, variant."""
+    """A known build of torch, see `releases.Build`: unique key, public version, variant."""
 
     @property
     def key(self) -> str: ...
@@ -47,14 +47,14 @@ _PARTS = {"GLIBC": "glibc"}
 
 
 def compared(scope: ComparedScope, builds: Builds) -> Compared:
-    """One side of a comparison, with what it works on."""
+    """One side of a comparison, with its compatibility."""
     container = scope.container
     name, version = (None, None) if container is None else (container.name, container.version)
     return Compared(scope.path, name, version, len(scope.files), find_compatibility(scope, builds))
 
 
 def find_compatibility(scope: ComparedScope, builds: Builds) -> Compatibility:
-    """What all of it works on."""
+    """The compatibility of all files."""
     files = tuple(scope.files.values())
     undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if _is_open(f)]
     machines = tuple(sorted({f.machine for f in files if f.machine is not None}))
@@ -82,10 +82,9 @@ def _is_open(file: ArtifactReport) -> bool:
 
 
 def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tuple[BuildOfTorch, ...] | None:
-    """Every known build, with whether all members that import torch load on it and no requirement stands against it.
+    """Every known build, with whether all members that import torch load on it and the requirements allow it.
 
-    A member that no known build loads is of another kind of build; it says nothing of the others.
-    """
+    A member that loads on no known build is ignored: it is made for another kind of build."""
     required = torch_requirements(scope.container.requires_dist if scope.container else ())
     users = [f for f in scope.files.values() if f.releases is not None]
     if not users and all(requirement.optional for requirement in required):
@@ -122,8 +121,7 @@ def _environments(
 
 
 def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
-    """Build -> how the file fares that fares worst: one that lacks names before one whose library does, and those
-    before one that only does not fit."""
+    """Build -> the worst outcome: missing symbols, then a library that does not load, then others."""
     failing = [r for file, _keys in files for r in file.releases or () if not r.fits]
     worst: dict[str, ReleaseVerdict] = {}
     for release in sorted(failing, key=lambda r: (r.state is not ReleaseState.FAILS, not r.missing)):
@@ -132,7 +130,7 @@ def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, 
 
 
 def release_reason(release: ReleaseVerdict) -> str:
-    """Why a build does not take a file, in a word."""
+    """The short reason why a file does not load on a build."""
     return release.reason or ("another layout" if release.state is ReleaseState.OTHER_LAYOUT else "does not load")
 
 
@@ -140,8 +138,8 @@ def release_reason(release: ReleaseVerdict) -> str:
 
 
 def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
-    """The CPythons that import every module: those of the tags, of Requires-Python, and of each module's name and
-    names. Builds of one module for several Pythons serve all of theirs."""
+    """The CPythons that import every module: by tags, Requires-Python, and the names and symbols of modules. Builds of
+    one module for several Pythons count together."""
     modules: dict[str, set[str] | None] = {}
     for key, file in scope.files.items():
         found = module_name(place_of(file).rpartition("/")[2])
@@ -156,7 +154,7 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
         return None
     known = _order(set().union(*limits, wheel or ()))
     if wheel is not None:
-        # A module that is named for one Python in a wheel for many is told by a rule; the others work all the same.
+        # A rule reports a module for one Python in a wheel for several; other modules do not depend on it.
         limits = [found for found in limits if len(wheel) == 1 or len(found) > 1]
         limits.append(set(wheel))
     return tuple(version for version in known if all(version in found for found in limits))
@@ -180,7 +178,7 @@ def _order(versions: Iterable[str]) -> list[str]:
 
 
 Family = list[tuple[str, ArtifactReport]]
-"""The builds of one module with their places: a package chooses the one that fits."""
+"""The builds of one module with their places; a package selects one of them."""
 
 
 def _module(file: ArtifactReport) -> str:
@@ -195,11 +193,11 @@ def _families(scope: ComparedScope) -> list[Family]:
 
 
 def _cuda(family: Family, own: Collection[str]) -> set[str]:
-    """The CUDA that a module needs from elsewhere; nothing for one with builds for several, or with one that needs
+    """The CUDA major release that a module needs from another package. Empty if it has builds for several, or needs
     none.
 
     Args:
-        own: file names of libraries that its package brings itself.
+        own: file names of bundled libraries.
     """
     each = set()
     for _place, file in family:
@@ -213,8 +211,8 @@ def _own_names(scope: ComparedScope) -> frozenset[str]:
 
 
 def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]:
-    """Of the versions that the files ask for, and of the platform tag; the higher one. Of the builds of one module the
-    one that asks for the oldest counts."""
+    """The highest of the minimum versions that the files and the platform tag require. Of several builds of a module,
+    the one with the lowest version counts."""
     own = _own_names(scope)
     found: dict[str, Floor] = {}
     for family in families:
@@ -236,10 +234,10 @@ def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]
 
 
 def _file_floors(place: str, file: ArtifactReport, own: Collection[str]) -> dict[str, Floor]:
-    """The newest version of each part that one file asks for.
+    """The minimum version of each part that one file requires.
 
     Args:
-        own: file names of libraries that its package brings itself, so that the system's are not asked.
+        own: file names of bundled libraries, whose symbol versions are skipped.
     """
     found: dict[str, Floor] = {}
     for bound in file.imports:

@@ -1,4 +1,4 @@
-"""In which order packages are replaced: what others need comes first."""
+"""The order of package upgrades: requirements first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from abiscan.wheel.requirement_lines import normal_name, requirements_by_name
 
 
 def steps(packages: Sequence[Distribution]) -> dict[str, int]:
-    """Name of each package -> its step, from 1 on: one more than the highest step of those among them that it requires
-    without an extra. Packages that require each other have one step."""
+    """Package name -> step, counted from 1: after all packages that it requires without an extra. Packages that require
+    each other have the same step."""
     names = {normal_name(package.name): package for package in packages}
     needs = {
         name: requirements_by_name(package.requires_dist).keys() & names.keys() - {name}
