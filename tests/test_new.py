@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -127,3 +128,22 @@ def test_a_second_time_changes_nothing(copy: Path) -> None:
 
 def test_a_name_is_words_with_hyphens(copy: Path) -> None:
     assert run(copy, "tools/new.py", "rule", "A_Thing")[0] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("abiscan/rules/catalogue/const-data-ptr.toml", "severity"),
+        ("abiscan/diagnosis/catalogue/causes/symbol-hidden.toml", "title"),
+        ("abiscan/diagnosis/catalogue/messages/python.toml", "anchors"),
+        ("abiscan/diagnosis/catalogue/packages.toml", "modules"),
+    ],
+)
+def test_an_unknown_key_of_a_table_is_one_line(copy: Path, table: str, key: str) -> None:
+    path = copy / table
+    path.write_text(re.sub(rf"(?m)^{key} =", f"x{key} =", path.read_text("utf-8"), count=1), encoding="utf-8")
+    status, printed = run(copy, "tools/generate.py")
+    assert status == 2
+    assert printed.count("\n") == 1, printed
+    assert key in printed

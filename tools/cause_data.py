@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
+from abiscan.errors import AbiscanError
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage, Situation
 
 CATALOGUE = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "causes"
 
 
-class InvalidCause(ValueError):  # noqa: N818 - as rules' InvalidRule
+class InvalidCause(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
     """A file is no cause's; the message names the file and what is wrong."""
 
 

@@ -9,9 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from abiscan.model.cause_page import CausePage
 from abiscan.report.cause_text import render_markdown
-from tools.cause_data import causes
+from tools.cause_data import CATALOGUE, causes, read_cause_file
 
 TEXTS = Path(__file__).parents[1] / "tests" / "diagnosis" / "data" / "texts.toml"
 TARGET = Path(__file__).parents[1] / "docs" / "diagnosis.md"
@@ -24,7 +23,7 @@ _EXAMPLES = 3
 
 def pages() -> dict[str, Callable[[str], str]]:
     """File -> what makes its text."""
-    return {f"docs/causes/{page.id}.md": partial(_page, page) for page in causes()}
+    return {f"docs/causes/{path.stem}.md": partial(_page, path) for path in CATALOGUE.glob("*.toml")}
 
 
 @cache
@@ -33,7 +32,8 @@ def _texts() -> list[dict[str, Any]]:
     return found
 
 
-def _page(page: CausePage, _current: str) -> str:
+def _page(path: Path, _current: str) -> str:
+    page = read_cause_file(path)
     title, _, rest = render_markdown(page).partition("\n\n")
     lines = [title, "", _MADE, "", rest, ""]
     examples = [each for each in _texts() if page.id in (each["cause"], each.get("also"))][:_EXAMPLES]

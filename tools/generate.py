@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
@@ -90,10 +93,14 @@ def main() -> int:
     unknown = [name for name in options.files if name not in GENERATED]
     if unknown:
         parser.error(f"not generated: {', '.join(unknown)}")
-    try:
-        stale = [name for name in options.files or GENERATED if not generate(name, ROOT, check=options.check)]
-    except AbiscanError as error:  # a row of a catalogue is wrong
-        parser.exit(2, f"{error}\n")
+    stale = []
+    for name in options.files or GENERATED:
+        try:
+            current = generate(name, ROOT, check=options.check)
+        except (AbiscanError, msgspec.ValidationError, tomllib.TOMLDecodeError) as error:  # a table has an invalid row
+            parser.exit(2, f"cannot generate {name}: {error}\n")
+        if not current:
+            stale.append(name)
     if not options.files:
         stale += gone(ROOT, check=options.check)
     for name in stale:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from abiscan.model.imports import Status
 from abiscan.rules import Rule
@@ -18,16 +19,18 @@ from abiscan.rules.computed import (
     python_source_rules,
     wheel_rules,
 )
+from abiscan.rules.validate import read_rule_file
+from tools.rule_data import CATALOGUE
 from tools.rule_data import rules as rules_of_the_catalogue
 
 
 def pages() -> dict[str, Callable[[str], str]]:
     """File -> function that renders its text."""
-    return {f"docs/rules/{rule.id}.md": partial(_page, rule) for rule in rules_of_the_catalogue()}
+    return {f"docs/rules/{path.stem}.md": partial(_page, path) for path in CATALOGUE.glob("*.toml")}
 
 
-def _page(rule: Rule, _current: str) -> str:
-    return "\n".join(_section(rule)) + "\n"
+def _page(path: Path, _current: str) -> str:
+    return "\n".join(_section(read_rule_file(path))) + "\n"
 
 
 def render(_current: str) -> str:
