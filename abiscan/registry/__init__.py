@@ -1,5 +1,4 @@
-"""The same scan over a whole index: many wheels, each a task of its own; tables instead of one report.
+"""Scans a whole package index: one task per wheel, tables as output.
 
-A unit is one wheel or archive. `run_units.py` is the way through: units -> an engine -> outcomes -> a store. What an
-engine is, who keeps the tables, and what is done already are arguments.
-"""
+A unit is one wheel or archive. Start reading at `run_units.py`: units -> an engine -> outcomes -> a store. The engine,
+the store and the finished units are arguments."""

@@ -1,4 +1,4 @@
-"""What the dashboard shows, asked of the tables by the SQL that users get, too (`dashboard.sql`)."""
+"""The values of the dashboard, from the same SQL views that users get (`dashboard.sql`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.versions import order
 from abiscan.registry.run_folder import check_tables, runs_with_tables
 
-# What the page lists of each kind; the SQL has all of it.
+# Maximum number of rows on the page; the SQL views have all of them.
 _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400
 _FILES_OF_ONE, _FILES, _NAMES_OF_ONE = 6, 3000, 8
 _LISTED, _RUNS = 100, 60
@@ -27,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 
 def sql() -> str:
-    """The views, as DuckDB takes them in the folder of the runs."""
+    """The views, for DuckDB in the directory of the runs."""
     return resources.files("abiscan.registry").joinpath("dashboard.sql").read_text(encoding="utf-8")
 
 
@@ -35,7 +35,7 @@ def dashboard_view(directory: str, run: str | None = None) -> dict[str, Any]:
     """The values of the page.
 
     Args:
-        run: whose details are shown; None for the newest that came to its end, or the newest where none did.
+        run: the run with details; None for the newest finished run, or the newest if none is finished.
 
     Raises:
         UsageError: there is no such run, or none with a table.
@@ -67,7 +67,7 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     chosen = run or ask("FROM shown")[0]["run"]
-    # Each view below asks for these again and again: the newest rows of one run, looked up once.
+    # Each view below uses the newest rows of one run: look them up once.
     connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {_quoted(chosen)} AS run")
     for table in ("readiness", "files", "imports", "findings", "causes", "errors"):
         unbound = " WHERE status IN ('missing', 'unreachable', 'undecided')" if table == "imports" else ""
@@ -75,7 +75,7 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
         connection.execute(f"CREATE OR REPLACE VIEW {table} AS FROM one_{table}")
     trend = ask("FROM trend")
     releases = sorted((row["torch"] for row in ask("SELECT DISTINCT torch FROM heat")), key=lambda v: order(v) or ())
-    # Packages that a release breaks come before those that all or none loads.
+    # Packages that load on some releases only come first.
     packages = [
         row["package"]
         for row in ask(
@@ -119,7 +119,7 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
 
 
 def _notes(about: Mapping[str, Any], trend: Rows) -> list[str]:
-    """What a reader must know of the run that is shown."""
+    """Notes on the displayed run."""
     found = []
     if about["ended"] is None:
         found.append("This run has not come to its end: what it has not looked at yet is not on the page.")
@@ -133,7 +133,8 @@ def _notes(about: Mapping[str, Any], trend: Rows) -> list[str]:
 
 
 def _wheels(connection: Any, ask: Callable[[str], Rows]) -> dict[str, Rows]:
-    """The newest wheels of each listed package, each with the files that lack most and names that these lack."""
+    """The newest wheels of each listed package, each with the files that have most missing symbols, and those
+    symbols."""
     found = ask(
         "SELECT package, path, version, verdict FROM packages SEMI JOIN shown USING (run) "
         "SEMI JOIN listed USING (package)"

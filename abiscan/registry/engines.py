@@ -1,5 +1,5 @@
-"""Who scans the units of a run. An engine is a function from tasks to outcomes, in any order; a task that hangs, takes
-all memory or kills its worker costs itself alone, and what an engine finds does not depend on which it is."""
+"""Engines scan the units of a run. An engine is a function from tasks to outcomes, in any order. A task that hangs,
+uses all memory or kills its worker affects only itself. All engines give the same outcomes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from abiscan.registry.scan_unit import Work, Worker, failed
 from abiscan.registry.threads import interrupts_masked
 from abiscan.registry.unit import Unit
 
-# A worker is replaced after so many units: whatever leaks, leaks so long.
+# A worker is replaced after this many units, which limits leaks.
 _UNITS_A_WORKER = 200
-# How often a unit is tried whose worker dies: it may have been the machine, and not the unit.
+# Attempts for a unit whose worker dies: the machine may be the reason.
 _ATTEMPTS = 2
-# Tasks in flight for each worker: one under way, and as many at hand as it looks at while a part is written.
+# Tasks in flight per worker: one running, the others queued while a part is written.
 _AHEAD = 8
-# Seconds between two looks at a cluster.
+# Seconds between two checks of a cluster.
 _LOOK = 5.0
-# What an engine adds to the limit of `Work.seconds` before it ends a worker that does not end itself.
+# Seconds after the limit of `Work.seconds` before an engine kills a worker.
 _PATIENCE = 60.0
 
 
 class LostCluster(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
-    """The cluster that an engine uses ended before the run; what it finished is kept."""
+    """The cluster of an engine ended before the run. Finished units are kept."""
 
 
 class Task(Struct, frozen=True):
-    """A unit to look at.
+    """A unit to scan.
 
     Attributes:
-        facts: what an earlier run stored of it: it is judged by these and not read.
+        facts: stored facts of an earlier run; the unit is checked with these and not read.
     """
 
     unit: Unit
@@ -50,10 +50,10 @@ Engine = Callable[[Iterable[Task], Work], Iterator[Record]]
 
 
 def engine_of(name: str, jobs: int) -> Engine:
-    """The engine that `--engine NAME[:ADDRESS]` means.
+    """The engine of `--engine NAME[:ADDRESS]`.
 
     Raises:
-        UsageError: there is no such engine, or what it needs is not installed.
+        UsageError: unknown engine, or its package is not installed.
     """
     kind, _, address = name.partition(":")
     if kind == "local" and not address:
@@ -78,7 +78,7 @@ _worker: list[Worker] = []
 def _start(work: Work) -> None:
     import gc
 
-    # Ctrl-C is the parent's to answer, who ends its workers.
+    # The parent handles Ctrl-C and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000)
     _worker[:] = [Worker(work)]
@@ -90,7 +90,7 @@ def _look(task: Task) -> Record:
 
 
 def _look_for(task: Task, work: Work) -> Record:
-    """The same in a worker that nobody started for this run."""
+    """The same in a worker that was not started for this run."""
     if not _worker or _worker[0].work != work:
         _worker[:] = [Worker(work)]
     return _look(task)
@@ -111,7 +111,7 @@ def _in_pool(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
 
     from pebble import ProcessExpired, ProcessPool
 
-    resource_tracker.ensure_running()  # who starts it later takes SIGINT out of its mask
+    resource_tracker.ensure_running()  # starting it later would unblock SIGINT
     # No fork: the pool has threads, and a child must not inherit a lock that one of them holds.
     pool = ProcessPool(
         jobs,
@@ -125,7 +125,7 @@ def _in_pool(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
     under_way: dict[Future[Record], tuple[Task, int]] = {}
 
     def send(task: Task, attempt: int) -> None:
-        # The pool's threads begin here: Ctrl-C must not come to a worker either that has not come to `_start` yet.
+        # The pool starts its threads here. A worker must not get Ctrl-C before `_start` runs.
         with interrupts_masked():
             under_way[pool.schedule(_look, args=(task,), timeout=limit)] = task, attempt
 
@@ -199,11 +199,11 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
     lost = False
     try:
         while True:
-            # Ray itself ends this process a minute after its cluster is gone, with a dump of its stack.
+            # Ray ends this process with a stack dump a minute after its cluster is gone.
             lost = not _answers(head)
             if lost:
                 raise LostCluster(f"--engine ray: the cluster at {head} is gone")
-            # Asked each time: a cluster grows and shrinks.
+            # Read each time: the size of a cluster changes.
             room = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
             while len(under_way) < room and (task := next(waiting, None)) is not None:
                 under_way[look.remote(task, asked)] = task
@@ -233,7 +233,7 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
 
 
 def _answers(address: str) -> bool:
-    """Whether something listens at `HOST:PORT`, asked a few times."""
+    """Whether a server listens at `HOST:PORT`, with retries."""
     import socket
 
     host, _, port = address.rpartition(":")

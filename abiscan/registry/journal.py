@@ -1,5 +1,5 @@
-"""The journal of a registry run: what is through and in no part yet. Each record is its length, its CRC-32 and the
-outcome in MessagePack, so that one which the process died in is told."""
+"""The journal of a registry run: finished units that are in no part yet. A record has its length, its CRC-32 and the
+outcome in MessagePack; a truncated record is detected."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from msgspec import Struct
 from abiscan.registry.scan_unit import Outcome
 from abiscan.registry.table_rows import COLUMNS, Row
 
-# Length and CRC-32 of what follows.
+# Length and CRC-32 of the record.
 _HEAD = 8
 
 
 class Head(Struct, frozen=True, array_like=True):
-    """What must be known of an outcome before its rows are wanted."""
+    """The fields of an outcome that are needed without its rows."""
 
     path: str
     identity: str | None
 
 
 class Columns(Struct, frozen=True, array_like=True):
-    """An outcome as it is written: begins as `Head` does.
+    """A stored outcome. Begins with the fields of `Head`.
 
     Attributes:
-        tables: table -> its columns, in the order of `COLUMNS`; a table without a row is left out.
+        tables: table -> columns, in the order of `COLUMNS`; without empty tables.
     """
 
     path: str
@@ -37,8 +37,7 @@ class Columns(Struct, frozen=True, array_like=True):
 
 
 class Record(Struct, frozen=True):
-    """An outcome as a worker hands it on: written by the worker, so that the one process that keeps them all does not
-    take each apart.
+    """A serialized outcome. The worker serializes it, so that the collecting process need not parse it.
 
     Attributes:
         wheel: its row of `wheels`.
@@ -52,12 +51,12 @@ class Record(Struct, frozen=True):
 
     @property
     def columns(self) -> Columns:
-        """All of its rows."""
+        """All rows."""
         return msgspec.msgpack.decode(self.raw, type=Columns)
 
 
 def record_of(outcome: Outcome) -> Record:
-    """An outcome, written."""
+    """Serialize an outcome."""
     tables = {
         table: [[row.get(column) for row in rows] for column in COLUMNS[table]]
         for table, rows in outcome.rows.items()
@@ -68,13 +67,13 @@ def record_of(outcome: Outcome) -> Record:
 
 
 def framed(record: Record) -> bytes:
-    """A record as it stands in a journal."""
+    """A record in the form of a journal."""
     raw = record.raw
     return len(raw).to_bytes(4, "little") + zlib.crc32(raw).to_bytes(4, "little") + raw
 
 
 def newest(path: str) -> Iterator[Columns]:
-    """The outcomes of a journal; of a unit that is in it twice, which was scanned twice, the last one."""
+    """The outcomes of a journal. If a unit was scanned twice, the last one."""
     last = {head.path: end for head, end in records(path, Head)}
     for outcome, end in records(path, Columns):
         if last[outcome.path] == end:
@@ -85,8 +84,7 @@ _Form = TypeVar("_Form")
 
 
 def records(path: str, form: type[_Form]) -> Iterator[tuple[_Form, int]]:
-    """The whole records of a journal, each with where it ends, up to the first that is not whole: the process died
-    while it wrote that."""
+    """The complete records of a journal, each with its end offset, up to the first incomplete one."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:

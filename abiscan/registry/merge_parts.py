@@ -1,8 +1,8 @@
-"""Small parts of a registry run to larger ones: a run over a million wheels would have 70,000 files.
+"""Merges small parts of a registry run: a run over a million wheels would have 70,000 files.
 
-Sixteen parts of one level become one of the next. A merged part is named for the numbers that it stands for, and is
-written beside and renamed before they are removed: a reader takes the larger one (`run_folder.parts_of`).
-"""
+Sixteen parts of one level become one of the next. A merged part is named after the part numbers that it contains. It is
+written under a temporary name and renamed before those are removed; readers use the larger part
+(`run_folder.parts_of`)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from abiscan.registry.run_folder import every_part, is_merged, part_numbers, parts_of
 from abiscan.registry.table_files import copy_rows, rows_of, sync
 
-# Parts that become one, and the bytes that they may have together.
+# Number of parts to merge, and their maximum total size in bytes.
 _PARTS, _BYTES = 16, 1 << 30
 _LEVELS = 4
 
 
 def merge_parts(run_directory: str) -> None:
-    """Merge every group of parts that is complete.
+    """Merge every complete group of parts.
 
     Raises:
-        OSError: there is no room; the parts stay as they are.
+        OSError: the disk is full; the parts stay unchanged.
     """
     for group in _groups(run_directory):
         first, last = part_numbers(group[0])[0], part_numbers(group[-1])[1]
@@ -41,7 +41,7 @@ def merge_parts(run_directory: str) -> None:
 
 
 def remove_merged(run_directory: str) -> None:
-    """Remove the parts whose rows are in a larger one."""
+    """Remove parts that were merged into a larger one."""
     parts = every_part(run_directory)
     for part in parts:
         if is_merged(part, parts):
@@ -49,7 +49,7 @@ def remove_merged(run_directory: str) -> None:
 
 
 def _groups(run_directory: str) -> Iterator[list[str]]:
-    """Complete groups, the smallest level first."""
+    """Complete groups, lowest level first."""
     for level in range(_LEVELS):
         while True:
             parts = [part for part in parts_of(run_directory) if _width(part) == _PARTS**level][:_PARTS]

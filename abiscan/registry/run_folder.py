@@ -1,4 +1,4 @@
-"""The folder of registry runs, as it is read: its runs, what was asked of each, and of which units it has rows."""
+"""Reads the directory of registry runs: its runs, their options and their units."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
 
 class Asked(Struct, frozen=True):
-    """What decides the rows of a unit beside its contents: a run with other ones is another run.
+    """Everything besides its contents that determines the rows of a unit. A change starts a new run.
 
     Attributes:
-        abiscan: version of the tool.
-        index: hash over the release index and the layouts, the user's own included.
-        torch: `--torch`; None for what each wheel declares.
-        options: everything else that the command line or the configuration says, as text.
+        abiscan: version.
+        index: hash of release index and layouts, including those of the user.
+        torch: `--torch`; None for the declaration of each wheel.
+        options: all other options and configuration, as text.
     """
 
     abiscan: str
@@ -35,9 +35,9 @@ class RunInfo(Struct, frozen=True):
     """The file run.json.
 
     Attributes:
-        began, ended: UTC, ISO 8601; `ended` None where it was broken off or is under way.
-        units: how many it has rows of, where it ended.
-        number: of the runs in its folder, from 1 on; says which is newer, as clocks jump.
+        began, ended: UTC, ISO 8601; `ended` is None if the run was interrupted or is active.
+        units: number of units with rows, at the end.
+        number: counted from 1 in its directory. Orders runs, as clocks may jump.
     """
 
     id: str
@@ -49,7 +49,7 @@ class RunInfo(Struct, frozen=True):
 
 
 def wheels_of(run_directory: str) -> dict[str, dict[str, Any]]:
-    """Path -> a few columns of its row in `wheels`, the newest of each."""
+    """Path -> some columns of its newest row in `wheels`."""
     found = {}
     for part in parts_of(run_directory):
         for row in rows_of(os.path.join(part, "wheels.parquet"), "path", "identity", "verdict", "gate"):
@@ -58,7 +58,7 @@ def wheels_of(run_directory: str) -> dict[str, dict[str, Any]]:
 
 
 def all_wheels(directory: str) -> list[str]:
-    """The paths of every unit that some run in a folder looked at, sorted."""
+    """The paths of all units of all runs in a directory, sorted."""
     found = set[str]()
     for run in runs_of(directory):
         found.update(wheels_of(os.path.join(directory, f"run={run.id}")))
@@ -66,10 +66,10 @@ def all_wheels(directory: str) -> list[str]:
 
 
 def runs_of(directory: str) -> list[RunInfo]:
-    """The runs that are kept in a folder, oldest first.
+    """The runs in a directory, oldest first.
 
     Raises:
-        UsageError: it is a file, or a run of a later abiscan is in it.
+        UsageError: it is a file, or contains a run of a later abiscan.
     """
     try:
         names = sorted(os.listdir(directory))
@@ -96,7 +96,7 @@ def runs_of(directory: str) -> list[RunInfo]:
 
 
 def runs_with_tables(directory: str) -> list[RunInfo]:
-    """The runs in a folder of which something can be asked, oldest first.
+    """The runs in a directory that have tables, oldest first.
 
     Raises:
         UsageError: there is none.
@@ -121,7 +121,7 @@ def parts_of(run_directory: str) -> list[str]:
 
 
 def every_part(run_directory: str) -> list[str]:
-    """The parts of a run, oldest first, those too that were merged into another and not yet removed."""
+    """The parts of a run, oldest first, including merged ones that are not removed yet."""
     try:
         names = sorted(name for name in os.listdir(run_directory) if name.startswith("part="))
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def every_part(run_directory: str) -> list[str]:
 
 
 def part_numbers(part: str) -> tuple[int, int]:
-    """The first and last number that a part stands for: `part=000001-000016` for those that were merged into it."""
+    """The first and last number of a part: `part=000001-000016` for a merged one."""
     first, _, last = part.rpartition("=")[2].partition("-")
     return int(first), int(last or first)
 
@@ -143,10 +143,10 @@ def is_merged(part: str, parts: Iterable[str]) -> bool:
 
 
 def check_tables(run_directory: str) -> None:
-    """Look at every table of a run for damage that its end shows.
+    """Check the end of every table of a run for damage.
 
     Raises:
-        UnreadableFile: one is damaged.
+        UnreadableFile: a table is damaged.
     """
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""The runs in a folder: a list of them, the removal of old ones, and what changed between two."""
+"""Lists, removes and compares the runs of a directory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from abiscan.errors import UsageError
 from abiscan.registry.run_folder import RunInfo, runs_of, wheels_of
 from abiscan.registry.store import lock_run
 
-# From the best to the worst; another verdict is no better or worse.
+# From best to worst. Other verdicts are not compared.
 _RANKS = {"loads": 0, "undecided": 1, "fails": 2}
 
 
 class ListedRun(Struct, frozen=True):
-    """A run with what its tables hold.
+    """A run with a summary of its tables.
 
     Attributes:
-        verdicts: how many wheels have each; size: bytes on the disk.
+        verdicts: verdict -> number of wheels. `size` is in bytes on disk.
     """
 
     info: RunInfo
@@ -30,11 +30,11 @@ class ListedRun(Struct, frozen=True):
 
 
 class RunChanges(Struct, frozen=True):
-    """What changed from one run to another.
+    """Changes between two runs.
 
     Attributes:
-        worse, better: (path, verdict before, verdict now) of wheels in both; only_old, only_new: paths in one.
-        unread: paths in both of which one run has no verdict.
+        worse, better: (path, old verdict, new verdict) of wheels in both. `only_old`, `only_new`: paths in one.
+        unread: paths in both, one without a verdict.
     """
 
     worse: tuple[tuple[str, str, str], ...]
@@ -45,7 +45,7 @@ class RunChanges(Struct, frozen=True):
 
 
 def listed_runs(directory: str) -> list[ListedRun]:
-    """The runs in a folder, oldest first."""
+    """The runs of a directory, oldest first."""
     return [_listed(directory, info) for info in runs_of(directory)]
 
 
@@ -60,13 +60,13 @@ def remove_runs(directory: str, keep: int) -> list[RunInfo]:
     """Remove all but the newest runs.
 
     Args:
-        keep: how many stay.
+        keep: number of runs to keep.
 
     Returns:
-        The runs that were removed, oldest first.
+        The removed runs, oldest first.
 
     Raises:
-        UsageError: a process is writing one of them.
+        UsageError: a process is writing to one of them.
     """
     removed = runs_of(directory)[:-keep]
     locks = [lock_run(_place(directory, info)) for info in removed]
@@ -78,7 +78,7 @@ def remove_runs(directory: str, keep: int) -> list[RunInfo]:
 
 
 def compare_runs(directory: str, old: str, new: str) -> RunChanges:
-    """What changed between two runs of a folder, by the paths of wheels.
+    """Compare two runs of a directory by the paths of wheels.
 
     Raises:
         UsageError: there is no such run.

@@ -1,4 +1,4 @@
-"""A registry run: units -> an engine -> outcomes -> a store. Read this first."""
+"""A registry run: units -> an engine -> outcomes -> a store. Start reading here."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from abiscan.registry.store import Run
 from abiscan.registry.threads import read_ahead
 from abiscan.registry.unit import Unit
 
-# Wheels of which it is said why they could not be read; the tables have all.
+# Number of unreadable wheels in the summary; the tables have all.
 _TOLD = 5
-# Units that are listed before a worker wants them: what a server takes to list them, nobody waits for.
+# Number of units to list ahead, so that workers need not wait for the listing of a server.
 _LISTED_AHEAD = 1024
 
 
 class RunProgress(Struct):
-    """How a run stands.
+    """Progress of a run.
 
     Attributes:
-        skipped: units whose rows were there.
-        bytes_read, bytes_stored: of the units that were looked at.
-        unread: of the first wheels that could not be read: what of it, and why.
-        paths: of the units that this process was asked for.
+        skipped: units that already have rows.
+        bytes_read, bytes_stored: of the scanned units.
+        unread: (what, why) of the first unreadable wheels.
+        paths: the units requested from this process.
     """
 
     done: int = 0
@@ -55,14 +55,14 @@ def run_units(
     facts_of: Callable[[Unit], bytes | None] = lambda _unit: None,
     show: Callable[[RunProgress], None] = lambda _progress: None,
 ) -> RunProgress:
-    """Look at every unit whose rows are not there yet.
+    """Scan every unit that has no rows yet.
 
     Args:
-        facts_of: what an earlier run stored of a unit with these contents.
+        facts_of: stored facts of a unit with the same contents.
         show: called after each unit.
 
     Raises:
-        OSError: the store cannot be written; what was through before is kept.
+        OSError: the store cannot be written; finished units are kept.
     """
     progress = RunProgress()
 
@@ -98,7 +98,8 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
 
 
 def asked_of(work: Work) -> Asked:
-    """What makes a run this one and no other: what decides its verdicts. Limits do not: a unit over one is retried."""
+    """The options that identify a run: those that determine its verdicts. Limits do not, since a unit over one is
+    retried."""
     options = work.options
     said = {
         "gpus": [each.value for each in options.gpus],
@@ -110,7 +111,7 @@ def asked_of(work: Work) -> Asked:
 
 
 def index_revision(user_index: str | None) -> str:
-    """A hash over all release indexes and layouts: with other ones, verdicts may be others."""
+    """A hash of all release indexes and layouts: a change may change verdicts."""
     found = sha256()
     files = sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(data_file("releases.idx"))), "*.idx")))
     if user_index is not None:

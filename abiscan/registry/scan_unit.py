@@ -1,4 +1,4 @@
-"""One unit -> its rows and its facts. Nothing that is wrong with a unit leaves this as an exception: it is a row."""
+"""Scans one unit into its rows and facts. An error in a unit becomes a row, never an exception."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from abiscan.model.report import ArtifactVerdict, InputError, Report
 from abiscan.registry.table_rows import Row, rows_of, wheel_row
 from abiscan.registry.unit import Unit
 
-# Of what `StoredFacts` is written as.
+# Format version of `StoredFacts`.
 FACTS_FORMAT = 1
 
 
 class Work(Struct, frozen=True):
-    """What every unit of a run is asked.
+    """The task for every unit of a run.
 
     Attributes:
-        today: decides which of the policy's ignores have expired.
-        seconds: that one unit may take; memory: bytes that it may take beyond what its worker has.
+        today: decides which ignores of the policy have expired.
+        seconds: time limit of a unit. `memory`: limit in bytes beyond what its worker has.
     """
 
     options: ScanOptions
@@ -58,7 +58,7 @@ class Work(Struct, frozen=True):
 
 
 class StoredFacts(Struct, frozen=True):
-    """What is kept of a unit: its containers, and what could not be read or is to be noted of it."""
+    """Stored facts of a unit: containers, read errors and notes."""
 
     containers: tuple[StoredContainer, ...]
     errors: tuple[InputError, ...]
@@ -67,10 +67,10 @@ class StoredFacts(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a unit.
+    """The result of a unit.
 
     Attributes:
-        rows: by table, `wheels` and `facts` included.
+        rows: by table, including `wheels` and `facts`.
     """
 
     path: str
@@ -79,22 +79,22 @@ class Outcome(Struct, frozen=True):
 
 
 class Worker:
-    """Scans unit after unit; what the units ask of the index and the demanglers is looked up once."""
+    """Scans units. Index and demangler results are cached between them."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self._context = AnalysisContext(work.options)
 
     def scan(self, unit: Unit) -> Outcome:
-        """One unit, within the limits of the work."""
+        """Scan one unit within the limits."""
         return self._scan_within_limits(unit, lambda meter: self._read(unit, meter))
 
     def judge(self, unit: Unit, facts: bytes) -> Outcome:
-        """One unit by its stored facts, without reading it."""
+        """Check one unit by its stored facts, without reading it."""
         try:
             stored = msgspec.msgpack.decode(facts, type=StoredFacts)
         except msgspec.MsgspecError:
-            return self.scan(unit)  # of another abiscan, or damaged
+            return self.scan(unit)  # of another abiscan version, or damaged
         return self._scan_within_limits(unit, lambda _meter: self._judge(unit, stored))
 
     def _scan_within_limits(self, unit: Unit, look: Any) -> Outcome:
@@ -103,7 +103,7 @@ class Worker:
             with time_limit(self.work.seconds), memory_limit(self.work.memory), transient_failures() as failures:
                 outcome: Outcome = look(meter)
             if failures and outcome.rows["errors"]:
-                # What was read of it is no verdict: a later run reads it again.
+                # A read error is no verdict: a later run reads the unit again.
                 outcome = failed(unit, f"{failures[0].path}: {failures[0].reason}".removeprefix(f"{unit.display}: "))
         except TimeUp:
             outcome = failed(unit, f"took longer than {self.work.seconds:g} s: given up")
@@ -117,7 +117,7 @@ class Worker:
             outcome = failed(unit, error.reason)
         except (AbiscanError, OSError) as error:
             outcome = failed(unit, " ".join(str(error).split()))
-        except Exception as error:  # a mistake of ours costs one unit, too
+        except Exception as error:  # a defect of abiscan affects one unit only
             outcome = failed(unit, f"abiscan itself failed: {type(error).__name__}: {' '.join(str(error).split())}")
         (row,) = outcome.rows["wheels"]
         row |= meter.row()
@@ -152,7 +152,7 @@ class Worker:
         try:
             blob = msgspec.msgpack.encode(StoredFacts(tuple(keeper.containers()), errors, notes, size))
         except (UnicodeEncodeError, UnreadableFile):
-            return  # a name that is no text: this one is read again
+            return  # the name is not valid text: the unit is read again
         if outcome.identity is None:
             return
         kept = {"path": outcome.path, "identity": outcome.identity, "format": FACTS_FORMAT, "facts": blob}
@@ -176,14 +176,14 @@ class Worker:
     def _outcome(self, unit: Unit, report: Report, source: str) -> Outcome:
         rows = rows_of(unit.display, report, self._context.index.builds)
         row = wheel_row(unit.display, report)
-        # What could not be read is tried again by the next run: a server may have been down.
+        # The next run retries unreadable units: a server may have been down.
         identity = None if row["verdict"] == ArtifactVerdict.UNREADABLE.value else unit.identity
         rows["wheels"].append({**row, "identity": identity, "source": source})
         return Outcome(unit.display, identity, rows)
 
 
 def failed(unit: Unit, message: str) -> Outcome:
-    """The outcome of a unit of which nothing is known but why."""
+    """The outcome of a unit with only an error message."""
     report = Report(__version__, None, (), (InputError(unit.display, message),), ())
     rows = rows_of(unit.display, report, lambda _machine: ())
     row: Row = {**wheel_row(unit.display, report), "identity": None, "source": "read", "gate": "incomplete"}
@@ -200,22 +200,22 @@ def _noted(
         yield item
 
 
-# --- what it costs ----------------------------------------------------------------------------------------------
+# --- cost -------------------------------------------------------------------------------------------------------
 
 
 class _Meter:
-    """What one unit took."""
+    """The resources that one unit used."""
 
     def __init__(self) -> None:
         self._began, self._cpu = time.monotonic(), time.process_time()
         self.taken = 0
         self.size: int | None = None
-        # Where what was read starts and where it ends, in order: pieces that neither overlap nor touch.
+        # Starts and ends of the read ranges, sorted, without overlaps.
         self._starts: list[int] = []
         self._ends: list[int] = []
 
     def read(self, start: int, end: int) -> None:
-        """Count what was read, each byte once."""
+        """Count read bytes, each once."""
         first, after = bisect_left(self._ends, start), bisect_right(self._starts, end)
         if first < after:
             start, end = min(start, self._starts[first]), max(end, self._ends[after - 1])
@@ -223,7 +223,7 @@ class _Meter:
 
     @property
     def distinct(self) -> int:
-        """In bytes."""
+        """Number of bytes."""
         return sum(self._ends) - sum(self._starts)
 
     def row(self) -> Row:
@@ -237,8 +237,8 @@ class _Meter:
 
 
 def _peak() -> int:
-    """The largest resident size of this process, in bytes; what getrusage says of a process that was spawned counts
-    what its parent had."""
+    """The maximum resident size of this process, in bytes. getrusage includes the memory of the parent for a spawned
+    process."""
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status", "rb") as file:
         for line in file:
             if line.startswith(b"VmHWM:"):
@@ -247,7 +247,7 @@ def _peak() -> int:
 
 
 class _Metered:
-    """A source whose bytes are counted."""
+    """A source that counts the bytes read."""
 
     def __init__(self, source: Any, meter: _Meter) -> None:
         self._source, self._meter = source, meter
@@ -271,18 +271,18 @@ class _Metered:
 
 
 class TimeUp(BaseException):
-    """A unit has had its time. No `Exception`, so that nothing on its way takes it for one of its own."""
+    """The time of a unit is over. Not an `Exception`, so that no handler catches it."""
 
 
-# What hangs where Python does not come through takes its worker with it, after so much more.
+# Seconds until a hanging worker is ended, if Python cannot raise the exception.
 _GRACE = 1.5, 5.0
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUp after so many seconds; end the process where that does not come through."""
+    """Raise TimeUp after this many seconds. End the process if that has no effect."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals come to the main thread alone; the engine's own limit holds
+        yield  # signals reach only the main thread; the limit of the engine applies
         return
 
     def stop(_number: int, _frame: object) -> None:
@@ -302,7 +302,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory_limit(more: int) -> Iterator[None]:
-    """Let the process take no more than so many bytes of address space beyond what it has."""
+    """Limit the address space of the process to this many bytes beyond its present size."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = _address_space() + more
     if hard != resource.RLIM_INFINITY:
@@ -323,8 +323,8 @@ def _address_space() -> int:
 
 
 def of_a_registry(options: ScanOptions) -> ScanOptions:
-    """The options of a run over a registry: every known build is judged, and nothing of this machine counts, so that
-    each worker of a cluster finds the same."""
+    """Options of a registry run: every known build is checked, and nothing depends on this machine, so that all workers
+    of a cluster give the same results."""
     torch = options.torch if options.torch is not None else "declared"
     settings = LoaderSettings(cwd="/")
     return replace(options, torch=torch, environment=None, settings=settings, matrix=True, progress=None, cache=None)

@@ -1,12 +1,11 @@
-"""Where a registry run keeps what it found.
+"""Stores the results of a registry run.
 
-    DIR/run=ID/run.json            what was asked, of what; written when the run begins and when it is through
-    DIR/run=ID/part=N/TABLE.parquet  some hundred units each; a part is there whole or not at all
-    DIR/run=ID/journal-N           what is through and in no part yet: it becomes part N; only the next run reads it
+- DIR/run=ID/run.json: options of the run; written at its beginning and end.
+- DIR/run=ID/part=N/TABLE.parquet: some hundred units each; a part is complete or does not exist.
+- DIR/run=ID/journal-N: finished units that are in no part yet; it becomes part N. Only the next run reads it.
 
-A unit is in the journal as soon as it is through, so that a killed run loses what was under way and nothing else. A
-part is written beside and renamed, all of its tables at once.
-"""
+A unit is in the journal as soon as it is finished, so a killed run loses only active units. All tables of a part are
+written under a temporary name and renamed together."""
 
 from __future__ import annotations
 
@@ -25,12 +24,12 @@ from abiscan.registry.merge_parts import merge_parts, remove_merged
 from abiscan.registry.run_folder import Asked, RunInfo, part_numbers, parts_of, runs_of
 from abiscan.registry.table_files import rows_of, sync, write_tables
 
-# A part has at most so many units, and their outcomes at most so many bytes in the journal.
+# Maximum units of a part, and bytes of their outcomes in the journal.
 _UNITS, _BYTES = 256, 48 << 20
 
 
 class Run:
-    """One run's folder, open for adding."""
+    """The directory of one run, opened for writing."""
 
     def __init__(self, directory: str, info: RunInfo) -> None:
         self.info = info
@@ -52,11 +51,11 @@ class Run:
         self._write_info(info)
 
     def has(self, path: str, identity: str | None) -> bool:
-        """Whether the rows of a unit with these contents are there."""
+        """Whether a unit with these contents has rows."""
         return identity is not None and self.done.get(path, "") == identity
 
     def forget_errors(self) -> frozenset[str]:
-        """Take every wheel with errors as not done; their paths."""
+        """Mark every wheel with errors as not done. Return their paths."""
         with_errors = {
             row["path"]: bool(row["errors"])
             for part in parts_of(self.directory)
@@ -67,10 +66,10 @@ class Run:
         return found
 
     def add(self, record: Record) -> None:
-        """Keep what was found of a unit.
+        """Store the outcome of a unit.
 
         Raises:
-            OSError: the disk is full, say; what was added before stays.
+            OSError: such as a full disk; earlier outcomes are kept.
         """
         written = framed(record)
         start = self._journal.tell()
@@ -88,10 +87,10 @@ class Run:
             self.write_part()
 
     def write_part(self) -> None:
-        """Make a part of what the journal has.
+        """Write the journal as a part.
 
         Raises:
-            OSError: it cannot be written; nothing of it is left then, and the journal stays.
+            OSError: it cannot be written; the incomplete part is removed, the journal is kept.
         """
         if not self._waiting:
             return
@@ -106,7 +105,7 @@ class Run:
             shutil.rmtree(beside, ignore_errors=True)
             raise
         sync(self.directory)
-        # A process that dies here leaves the journal of a part that is there: the next run removes it.
+        # If the process dies here, the journal of a finished part stays: the next run removes it.
         self._journal.close()
         os.unlink(self._journal_path())
         self._number += 1
@@ -115,7 +114,7 @@ class Run:
         merge_parts(self.directory)
 
     def finish(self, ended: str) -> None:
-        """All units are through.
+        """Finish the run.
 
         Raises:
             OSError: the last part cannot be written.
@@ -127,12 +126,12 @@ class Run:
         os.unlink(self._journal_path())
 
     def close(self) -> None:
-        """Give the folder back; what is in the journal stays there for the next run."""
+        """Close the directory. The journal is kept for the next run."""
         self._journal.close()
         self._lock.close()
 
     def discard(self) -> None:
-        """Nothing came of it: leave nothing that was not there before."""
+        """Remove everything that the run created."""
         self.close()
         if self.directory in self._made and not self.done:
             shutil.rmtree(self.directory, ignore_errors=True)
@@ -146,7 +145,7 @@ class Run:
         path = self._journal_path()
         for name in os.listdir(self.directory):
             if name.startswith("journal") and name != os.path.basename(path):
-                os.unlink(os.path.join(self.directory, name))  # of a part that is there
+                os.unlink(os.path.join(self.directory, name))  # its part exists
         good = 0
         for head, end in records(path, Head):
             good = end
@@ -166,10 +165,10 @@ class Run:
 
 
 def lock_run(directory: str) -> IO[str]:
-    """The lock of a run's folder, held until it is closed.
+    """The lock of a run directory, held until it is closed.
 
     Raises:
-        UsageError: another process writes there.
+        UsageError: another process is writing there.
     """
     lock = open(os.path.join(directory, "lock"), "w")  # noqa: SIM115 - held by the caller
     try:
@@ -181,13 +180,13 @@ def lock_run(directory: str) -> IO[str]:
 
 
 def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> Run:
-    """The run to add to: the newest with the same question, else a new one.
+    """The run to add to: the newest with the same options, else a new one.
 
     Args:
         now: UTC, `2026-01-31T12:34:56.789Z`.
 
     Raises:
-        UsageError: the folder holds something else, or another process writes there.
+        UsageError: the directory contains other files, or another process is writing there.
     """
     same = [run for run in runs_of(directory) if run.asked == asked] if not fresh else []
     if same:

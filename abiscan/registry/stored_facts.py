@@ -1,4 +1,4 @@
-"""What registry runs stored of each unit, so that it is judged again without being read."""
+"""Stored facts of units, used to check them again without reading them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from abiscan.registry.run_folder import parts_of, runs_of
 from abiscan.registry.scan_unit import FACTS_FORMAT
 from abiscan.registry.table_files import FACTS_GROUP, rows_of, whole
 
-# So many groups of rows are kept for those whose turn is later.
+# Number of cached row groups.
 _GROUPS_KEPT = 8
 
 
 class FactsOf:
-    """What the runs in a folder stored of each unit, the newest of each; the facts themselves stay on the disk."""
+    """The newest facts of each unit in the runs of a directory. The facts stay on disk."""
 
     def __init__(self, directory: str) -> None:
         self._newest: dict[str, tuple[str | None, str, int]] = {}
@@ -33,12 +33,12 @@ class FactsOf:
         return len(self._newest)
 
     def paths(self) -> Iterator[tuple[str, str | None]]:
-        """(path, identity) of every unit, in the order in which its facts lie on the disk."""
+        """(path, identity) of every unit, in the order of the facts on disk."""
         for path, (identity, _file, _row) in sorted(self._newest.items(), key=lambda item: item[1][1:]):
             yield path, identity
 
     def of(self, path: str, identity: str | None) -> bytes | None:
-        """The facts of a unit with these contents; None where there are none."""
+        """The facts of a unit with these contents; None if there are none."""
         known = self._newest.get(path)
         if known is None or identity is None or known[0] != identity:
             return None

@@ -11,14 +11,14 @@ from abiscan.errors import UnreadableFile
 from abiscan.registry.journal import Columns
 from abiscan.registry.table_rows import COLUMNS, SCHEMA_VERSION, TABLES, Row
 
-# Facts are read so many rows at a time.
+# Number of facts to read at a time.
 FACTS_GROUP = 16
-# Rows that are written at a time, at least: those of one unit stay together.
+# Minimum number of rows to write at a time. The rows of a unit stay together.
 _GROUPS = {table.name: FACTS_GROUP if table.name == "facts" else 10_000 for table in TABLES}
 
 
 def schemas() -> dict[str, Any]:
-    """Table -> its schema, as pyarrow has it."""
+    """Table -> pyarrow schema."""
     import pyarrow as pa
 
     types = {
@@ -37,10 +37,10 @@ def schemas() -> dict[str, Any]:
 
 
 def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
-    """The tables of what was found of some units, group of rows by group of rows: no more is held.
+    """Write the tables of some units, one row group at a time to limit memory.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: a table cannot be written.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -75,13 +75,13 @@ def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
 
 
 def copy_rows(directory: str, parts: Sequence[str], newest: Mapping[str, str]) -> None:
-    """The tables of several parts as one.
+    """Merge the tables of several parts.
 
     Args:
-        newest: path of a unit -> the part whose rows of it are kept.
+        newest: path of a unit -> the part whose rows are kept.
 
     Raises:
-        OSError: one cannot be written. UnreadableFile: one is damaged.
+        OSError: a table cannot be written. `UnreadableFile`: a table is damaged.
     """
     import pyarrow as pa
     from pyarrow import compute, parquet
@@ -105,7 +105,7 @@ def copy_rows(directory: str, parts: Sequence[str], newest: Mapping[str, str]) -
 
 
 def _write_groups(writer: Any, waiting: list[Any], size: int) -> list[Any]:
-    """Write whole groups of `size` rows; what is left over."""
+    """Write whole groups of `size` rows. Return the rest."""
     import pyarrow as pa
 
     rows = pa.concat_tables(waiting)
@@ -129,10 +129,10 @@ def rows_of(file: str, *columns: str) -> list[Row]:
 
 @contextlib.contextmanager
 def whole(file: str) -> Iterator[None]:
-    """Whatever pyarrow says of a table that is not what was written is an error in a line.
+    """Convert all pyarrow errors of a damaged table into one line.
 
     Raises:
-        UnreadableFile: it is damaged, or gone.
+        UnreadableFile: it is damaged or missing.
     """
     from pyarrow import ArrowException
 
@@ -148,7 +148,7 @@ def whole(file: str) -> Iterator[None]:
 
 
 def sync(path: str) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Flush a file, or the entries of a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

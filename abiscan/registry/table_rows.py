@@ -1,8 +1,7 @@
-"""The tables of a registry run: every column with its type and meaning, and the rows of one unit.
+"""The tables of a registry run: type and meaning of every column, and the rows of one unit.
 
-This is a contract with users' queries, as `report/json_report.py` is: columns may be added, never renamed or retyped.
-docs/reference/tables.md is made of it.
-"""
+This is a contract with users' queries, like `report/json_report.py`: columns may be added, never renamed or retyped.
+docs/reference/tables.md is generated from it."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ class Column(Struct, frozen=True):
     """A column.
 
     Attributes:
-        type: `text`, `texts` (a list), `integer`, `real`, `truth` or `bytes`; any may be null.
+        type: `text`, `texts` (a list), `integer`, `real`, `truth` or `bytes`; all may be null.
         of: its meaning.
     """
 
@@ -37,7 +36,7 @@ class Column(Struct, frozen=True):
 
 
 class RegistryTable(Struct, frozen=True):
-    """A table: a file of its name in each part of a run."""
+    """A table: a file of this name in each part of a run."""
 
     name: str
     of: str
@@ -193,18 +192,18 @@ TABLES = (
 )
 COLUMNS = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
 
-# Most rows are of these, and what in them is a file's own text was made valid where it was put in.
+# Most rows are in these tables. Their texts from files are already valid Unicode.
 _OF_THE_INDEX = frozenset({"compatibility", "readiness"})
 
 _UNBOUND = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
 
 
 def rows_of(path: str, report: Report, builds: Builds) -> dict[str, list[Row]]:
-    """The rows of one unit, but for its own in `wheels` and `facts`.
+    """The rows of one unit, except those in `wheels` and `facts`.
 
     Args:
-        path: the unit's display.
-        report: of this unit alone, the policy applied.
+        path: the unit's display name.
+        report: of this unit only, after the policy was applied.
         builds: architecture -> known builds, oldest first.
     """
     found: dict[str, list[Row]] = {table.name: [] for table in TABLES}
@@ -218,7 +217,7 @@ def rows_of(path: str, report: Report, builds: Builds) -> dict[str, list[Row]]:
 
 
 def wheel_row(path: str, report: Report) -> Row:
-    """What a report says of its one unit as a whole."""
+    """The row of a unit in `wheels`."""
     container = next((each for each in report.containers if each.path == path), None)
     files = [each for each in report.artifacts if each.kind is ArtifactKind.SHARED_OBJECT]
     torches = {
@@ -248,7 +247,7 @@ def _verdict(container: Container | None, report: Report) -> ArtifactVerdict:
     from abiscan.analysis.containers import rolled_up
 
     verdict = container.verdict if container is not None else rolled_up(report.artifacts)
-    # What could not be read may hold anything.
+    # An unread part may contain anything.
     sure = verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE) or not report.errors
     return verdict if sure else ArtifactVerdict.UNREADABLE
 
@@ -326,7 +325,7 @@ def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
 
 
 def _clean(row: Row) -> Row:
-    """Texts as valid Unicode: a name in a binary is bytes."""
+    """Make texts valid Unicode: names in binaries are bytes."""
     return {name: value if value is None or type(value) is int else _text(value) for name, value in row.items()}
 
 

@@ -1,4 +1,4 @@
-"""Threads beside the one that Ctrl-C is for."""
+"""Threads that do not receive Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _Item = TypeVar("_Item")
 
 @contextlib.contextmanager
 def interrupts_masked() -> Iterator[None]:
-    """What is started within, threads and their processes, never has a SIGINT sent to it: it stays the main thread's,
-    which would wait on where another thread took it."""
+    """Block SIGINT in threads and processes that are started within. It must reach the main thread, which would wait
+    on."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -24,8 +24,7 @@ def interrupts_masked() -> Iterator[None]:
 
 
 def read_ahead(items: Iterable[_Item], most: int) -> Iterator[_Item]:
-    """The same items, taken by a thread of its own, at most so many before they are wanted; what that raises is raised
-    where the item was due."""
+    """The same items, read by another thread, up to `most` items ahead. Its exceptions are raised at their place."""
     waiting = queue.Queue[tuple[_Item, ...] | BaseException](most)
     stopped = threading.Event()
 
@@ -50,5 +49,5 @@ def read_ahead(items: Iterable[_Item], most: int) -> Iterator[_Item]:
     finally:
         stopped.set()
         with contextlib.suppress(queue.Empty):
-            while True:  # so that the thread comes through
+            while True:  # lets the thread finish
                 waiting.get_nowait()

@@ -1,4 +1,4 @@
-"""One wheel or archive of a registry, and how the targets of a run become units."""
+"""One wheel or archive of a registry, and the units of a run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Unit(Struct, frozen=True):
     """One wheel or archive.
 
     Attributes:
-        display: how it is called, as valid Unicode; one unit of a run has each.
-        identity: what tells its contents from others without reading them: `sha256:...` of an index, `etag:...` or
-            `modified:...` of a server, `file:SIZE:MTIME` of a file here; None where nobody says.
-        path: absolute, of a file here.
-        remote: of one on a server.
+        display: its name as valid Unicode, unique in a run.
+        identity: identifies its contents without reading them: `sha256:...` of an index, `etag:...` or `modified:...`
+            of a server, `file:SIZE:MTIME` of a local file; None if unknown.
+        path: absolute path of a local file.
+        remote: set if the file is on a server.
     """
 
     display: str
@@ -34,10 +34,10 @@ class Unit(Struct, frozen=True):
     remote: RemoteFile | None = None
 
     def open(self, *, whole: bool = False) -> FileBytes | RangedBytes | WholeFile:
-        """Its bytes.
+        """Open its contents.
 
         Raises:
-            UnreadableFile, UsageError: as `targets.remote.open_remote`.
+            UnreadableFile, UsageError: see `inputs.remote.open_remote`.
         """
         if self.remote is not None:
             return open_remote(self.remote, whole=whole)
@@ -49,15 +49,15 @@ class Unit(Struct, frozen=True):
 def units_of(
     targets: Sequence[str], cwd: str, listed: Sequence[str] = (), latest: int | None = None
 ) -> Iterator[Unit | InputError]:
-    """The units behind the targets, each once, as they are listed: archives that are named or lie in a directory, and
-    what servers list. What cannot be looked into is an error among them.
+    """The units of the targets, without duplicates, as they are listed: archives, archives in directories, and files on
+    servers. A directory or server that cannot be listed gives an error in the result.
 
     Args:
-        listed: targets of lists (`-r`), of which one that does not exist is an error among the units, too.
-        latest: as in `remote_files`.
+        listed: targets from lists (`-r`); if one does not exist, the result has an error.
+        latest: see `remote_files`.
 
     Raises:
-        UsageError: at once: a target does not exist, or holds no archive.
+        UsageError: immediately, if a target does not exist or contains no archive.
     """
     found = [target if is_remote(target) else _here(target, cwd) for target in targets]
     return _units(found, listed, cwd, latest)
@@ -100,10 +100,10 @@ def _behind(target: str | Archives, cwd: str, latest: int | None) -> Iterator[Un
 
 
 def _identified(file: RemoteFile) -> RemoteFile:
-    """A file with what its server tells of it, where no index has a hash."""
+    """A file with the identity from its server, if the index has no hash."""
     if file.identity is not None or not file.url.startswith(("http://", "https://")):
         return file
-    from abiscan.inputs.http_bytes import with_validators  # needs packages that local runs do without
+    from abiscan.inputs.http_bytes import with_validators  # imports packages that local runs do not need
 
     return with_validators(file)
 
@@ -117,10 +117,10 @@ def _new(found: Iterator[Unit | InputError], seen: set[str]) -> Iterator[Unit | 
 
 
 def local_unit(display: str, cwd: str) -> Unit:
-    """The unit of a file here."""
+    """The unit of a local file."""
     path = os.path.join(cwd, display)
     try:
         status = os.stat(path)
     except OSError:
-        return Unit(text(display), None, path)  # gone since it was listed: its scan says so
+        return Unit(text(display), None, path)  # deleted since it was listed: its scan reports that
     return Unit(text(display), f"file:{status.st_size}:{status.st_mtime_ns}", path)
