@@ -1,7 +1,6 @@
-"""One TOML file a rule, and the small engine that matches them.
+"""The rules, one TOML file each, and the engine that matches them.
 
-`load_rules()` and `run(rules, subject)` are the way in; `attach_locations` adds where the binary calls what was found.
-"""
+`load_rules()` and `run(rules, subject)` are the interface. `attach_locations` adds the call sites in the binary."""
 
 from __future__ import annotations
 

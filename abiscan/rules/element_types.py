@@ -1,4 +1,4 @@
-"""Element types of tensors (`data_ptr<int64_t>`): mangled, as a demangler writes them, and as people do."""
+"""Element types of tensors (`data_ptr<int64_t>`): mangled, as printed by demanglers, and as written in sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BUILTIN_CODES = {
     "float": "f",
     "double": "d",
 }
-# The same in Microsoft's mangling.
+# The same in Microsoft mangling.
 _MICROSOFT_CODES = {
     "void": "X",
     "bool": "_N",
@@ -45,7 +45,7 @@ _MICROSOFT_CODES = {
     "float": "M",
     "double": "N",
 }
-# How people write these types; the same on every platform of torch's Linux wheels (LP64).
+# As written in sources for LP64, which all Linux wheels of torch use.
 _WRITTEN = {
     "long": "int64_t",
     "unsigned long": "uint64_t",
@@ -55,13 +55,13 @@ _WRITTEN = {
     "unsigned char": "uint8_t",
     "unsigned int": "uint32_t",
 }
-# On Windows and macOS, whose headers define int64_t as `long long`.
+# On Windows and macOS, where int64_t is `long long`.
 _WRITTEN_ELSEWHERE = {
     **{each: text for each, text in _WRITTEN.items() if "long" not in each},
     "long long": "int64_t",
     "unsigned long long": "uint64_t",
 }
-# Types that are the same wherever they are written.
+# Types with the same meaning in every scope.
 _FUNDAMENTAL = frozenset({*_WRITTEN.values(), "float", "double", "bool", "int", "int32_t", "Half", "BFloat16"})
 
 
@@ -82,7 +82,7 @@ def type_code(written: str, file_format: FileFormat = FileFormat.ELF) -> str | N
 
 
 def element_type(name: CxxName | None) -> str | None:
-    """The first template argument, without const, as the demangler writes it; None where there is none."""
+    """The first template argument, without const, as printed by the demangler; None if there is none."""
     args = name.template_args if name is not None else None
     if not args:
         return None
@@ -90,12 +90,12 @@ def element_type(name: CxxName | None) -> str | None:
 
 
 def written_type(text: str, file_format: FileFormat = FileFormat.ELF) -> str:
-    """A type as people write it."""
+    """A type as written in sources."""
     return (_WRITTEN if file_format is FileFormat.ELF else _WRITTEN_ELSEWHERE).get(text, text)
 
 
 def fundamental_type(written: str) -> str | None:
-    """An element type without what its spelling leaves open; None for a name that only a compiler can resolve."""
+    """An element type without ambiguous spelling; None for a name that only a compiler can resolve."""
     text = written_type(written.removeprefix("const ").removesuffix(" const")).rpartition("::")[2]
     text = {"int32_t": "int", "long long": "int64_t", "half": "Half"}.get(text, text)
     return text if text in _FUNDAMENTAL else None

@@ -1,4 +1,4 @@
-"""Rules x one file -> findings. Every rule is tried on every file; a rule is data, so this is all the code there is."""
+"""Matches rules with one file. Rules are data; all of them are tried on every file."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ from abiscan.rules.texts import (
 
 
 def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
-    """What the rules say of one file, gravest first, then by rule and symbol. Computed rules have their own modules."""
+    """Findings of the rules in one file, highest severity first, then by rule and symbol. Computed rules are in modules
+    of their own."""
     imports = Imports(subject.imports)
     findings = [finding for rule in rules if not rule.computed for finding in _run_one(rule, imports, subject)]
     return tuple(sorted(findings, key=_order))
 
 
 def hits_of(rule: Rule, subject: RuleSubject) -> tuple[CheckedImport, ...]:
-    """The imports that a rule means, whatever it would make of them."""
+    """The imports that a rule matches, whatever their severity."""
     return tuple(imported for imported, _pattern in _hits(rule, Imports(subject.imports), subject))
 
 
@@ -69,7 +70,7 @@ def _any_matches(patterns: tuple[ImportPattern, ...], imports: Imports, subject:
 
 
 def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[CheckedImport, ImportPattern]]:
-    """Each import once, with the first pattern that means it, in the file's order."""
+    """Each import once, with the first pattern that matches it, in the order of the file."""
     hits: dict[int, tuple[CheckedImport, ImportPattern]] = {}
     for pattern in rule.imports:
         for imported in imports.candidates(pattern):
@@ -82,7 +83,7 @@ def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[Chec
 
 
 def _matches(pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> bool:
-    """Whether every field that is set holds; the cheap ones are asked first."""
+    """Whether every field that is set matches. Cheap fields are checked first."""
     name = imported.symbol.name
     return (
         (not pattern.owner or imported.owner in pattern.owner)
@@ -150,9 +151,8 @@ def _export_state(imported: CheckedImport, subject: RuleSubject) -> ExportState 
 
 
 def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Severity:
-    """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
-    source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
-    import is missing is said by the rules about missing imports."""
+    """The severity of a hit. If the release of the target exports the symbol but this build does not (a CPU or source
+    build), the rule's base severity applies: rules about missing imports report the missing symbol."""
     if (
         imported.status.is_unresolved
         and rule.severity_when
@@ -163,7 +163,7 @@ def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subje
     severity = rule.severity_for(imported.status, pattern)
     if severity is Severity.WARNING and rule.severity_when and not imported.status.is_unresolved and subject.declared:
         ranges = known_ranges(imported, subject)
-        # No release that breaks it can be installed beside it.
+        # No release that breaks it is allowed by the requirements.
         if ranges is not None and all(covers(ranges, release) for release in subject.declared):
             return Severity.NOTE
     return severity
@@ -187,7 +187,7 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport,
 
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:
-    """Whether the target's release exports a name in some build."""
+    """Whether a build of the target's release exports a name."""
     return subject.target is not None and covers(subject.exported_in(symbol) or ReleaseRanges(), subject.target.version)
 
 
@@ -230,7 +230,7 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     hits: list[tuple[NeededLibrary, LibraryPattern]] = []
     for library in subject.needed:
         if subject.target is None and is_torch_library(library.soname):
-            continue  # which torch would have it, nobody knows
+            continue  # no torch is known to provide it
         for pattern in rule.libraries:
             if (
                 (pattern.found is None or pattern.found == (library.found is not None))
@@ -255,8 +255,8 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
 
 
 def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[CheckedImport]]:
-    """Which unresolved imports each missing library would have to serve: those that ask a version of it, those that the
-    releases export from it, and, where one library alone is missing, all."""
+    """Missing library -> unresolved imports that it may export: those with a symbol version of it, those that releases
+    export from it, and all of them if only one library is missing."""
     under: dict[str, list[CheckedImport]] = {soname: [] for soname in sonames}
     unresolved = (Status.UNDECIDED, Status.MISSING)
     for imported in subject.imports:

@@ -1,7 +1,5 @@
-"""The rules of this release, from `abiscan/data/rules.json`, which `tools/generate.py` makes of the TOML files.
-
-Reading 33 TOML files takes longer than scanning one shared object, and every scan loads all rules.
-"""
+"""The rules of this version, from `abiscan/data/rules.json`, which `tools/generate.py` generates from the TOML files.
+Reading 33 TOML files takes longer than scanning one shared object, and every scan loads all rules."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ def load_rules() -> tuple[Rule, ...]:
 
 @cache
 def rule_infos() -> tuple[RuleInfo, ...]:
-    """What reports describe rules by, sorted by id."""
+    """Descriptions of rules for reports, sorted by id."""
     return tuple(RuleInfo(*(getattr(rule, name) for name in RuleInfo.__struct_fields__)) for rule in load_rules())
 
 
@@ -32,7 +30,7 @@ def rule(identifier: str) -> Rule:
     """One rule.
 
     Raises:
-        AbiscanError: there is none of this id; the message lists those that are known.
+        AbiscanError: unknown id; the message lists the known ones.
     """
     for each in load_rules():
         if each.id == identifier:

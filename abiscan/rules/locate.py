@@ -1,4 +1,4 @@
-"""Findings and places, brought together."""
+"""Adds locations to findings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from msgspec.structs import replace
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.rules.rule import Rule
 
-# Places listed for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
+# Maximum number of locations in one finding. A file with many templates calls `data_ptr<float>()` hundreds of times.
 MAX_LOCATIONS = 20
 
 
 def symbols_to_locate(rules: Iterable[Rule], findings: Iterable[Finding]) -> frozenset[str]:
-    """The imports whose call sites a reader of these findings wants.
-
-    Notes are left out: a healthy file has some, and searching its code takes longer than all the rest of its scan.
-    """
+    """The imports of findings that need call sites. Notes need none: good files have some, and searching their code
+    takes longer than the rest of the scan."""
     located = {rule.id for rule in rules if rule.locate}
     return frozenset(
         symbol
@@ -28,10 +26,10 @@ def symbols_to_locate(rules: Iterable[Rule], findings: Iterable[Finding]) -> fro
 
 
 def attach_locations(findings: Iterable[Finding], places: Mapping[str, tuple[Location, ...]]) -> tuple[Finding, ...]:
-    """The findings with the places of their symbols.
+    """The findings with the locations of their symbols.
 
     Args:
-        places: of `Binary.call_sites` or of the sources, by mangled name; each in a stable order.
+        places: mangled name -> locations, from `Binary.call_sites` or from sources, in a stable order.
     """
     result = []
     for finding in findings:

@@ -1,4 +1,4 @@
-"""A hit of a rule to a finding: its templates filled in, its severity and its fingerprint."""
+"""Makes a finding from a hit of a rule: fills in templates, severity and fingerprint."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def make_finding(
     symbols: tuple[str, ...] = (),
     locations: tuple[Location, ...] = (),
 ) -> Finding:
-    """The finding of one hit.
+    """Make the finding of one hit.
 
     Args:
-        fields: what the templates may name.
-        identity: the module, and what tells this finding from the rule's others in it (`model.fingerprint`).
-        pattern: the one that was hit, whose texts and severity come before the rule's.
-        severity, confidence: where they are not those of the pattern and the rule.
-        fix_fields: other fields for the fix.
+        fields: values of template fields.
+        identity: the module, and what distinguishes this finding from others of the rule in it (`model.fingerprint`).
+        pattern: the matching pattern; its texts and severity override those of the rule.
+        severity, confidence: override those of the pattern and the rule.
+        fix_fields: template fields for the fix, if different.
     """
     message, fix = rule.texts_for(pattern)
     return Finding(

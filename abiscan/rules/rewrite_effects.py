@@ -1,4 +1,4 @@
-"""The releases that a file would load on if the calls that a rule advises against were rewritten."""
+"""Predicts the releases that a file would load on after rewriting the calls that rules flag."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ def predict_rewrites(
     torch_names: Iterable[str],
     releases_exporting: Callable[[Iterable[str]], ReleaseRanges],
 ) -> tuple[WhatIf, ...]:
-    """For each rule whose rewrite lets a file load on more releases, those releases; then all of them together.
-
-    A rule's first rewrite counts. Which names the rewritten call imports stands in the rule, checked by compiling it
-    with the headers of torch 2.6 and 2.13.
+    """The releases gained by each rule's rewrite, then by all of them together. Only the first rewrite of a rule is
+    used. The rule lists the symbols that it imports, checked by compiling it with the headers of torch 2.6 and 2.13.
 
     Args:
         torch_names: every name that only torch can provide.
@@ -68,8 +66,8 @@ def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> f
 
 
 def _assumes(rule: Rule, now: ReleaseRanges) -> str:
-    """What the releases assume. The other imports are kept: some may come from an inline function that the rewrite
-    removes, so the true range may be wider, never narrower."""
+    """The assumption: other imports stay. Some may come from an inline function that the rewrite removes, so the true
+    range may be wider, never narrower."""
     write = rule.rewrites[0].write.split("<")[0]
     headers = f"the headers of torch {now.text(last=', ')}, as now" if now else "the headers it was compiled with"
     return f"every such call rewritten as {write}<T>(), compiled with {headers}, all other imports kept"

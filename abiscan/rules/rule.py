@@ -1,7 +1,7 @@
-"""What a rule is, as values: the fields here are the keys of a rule's TOML file, and their types are what it may say.
+"""Rules as values. The fields are the keys of a rule's TOML file, with their types.
 
-`validate.py` reads the files by these types; `load.py` reads `abiscan/data/rules.json`, the same rules as one file.
-"""
+`validate.py` reads the files with these types. `load.py` reads `abiscan/data/rules.json`, the same rules as one
+file."""
 
 import enum
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ class Per(enum.StrEnum):
 
 
 class ExportState(enum.StrEnum):
-    """How the releases go on exporting a name. CLOSED: some release did, the newest doesn't. OPEN: the newest does.
-    NEVER: none ever did. Where nobody has looked, none matches."""
+    """In which releases a symbol is exported. CLOSED: in some, but not in the newest. OPEN: in the newest. NEVER: in
+    none. Unknown states match none of these."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -30,7 +30,7 @@ class ExportState(enum.StrEnum):
 
 
 class Language(enum.StrEnum):
-    """What a source file is written in, by its extension."""
+    """The language of a source file, by its extension."""
 
     CPP = "c++"
     CUDA = "cuda"
@@ -38,8 +38,8 @@ class Language(enum.StrEnum):
 
 
 class NameForm(enum.StrEnum):
-    """What a source names. NAME, HEADER: earlier releases declare it, the target's headers do not. LATER: only later
-    releases declare it. DEPRECATED: every declaration of the name is deprecated."""
+    """Names in sources. NAME, HEADER: earlier releases declare it, the target's headers do not. LATER: only later
+    releases declare it. DEPRECATED: every declaration of it is deprecated."""
 
     NAME = "name"
     HEADER = "header"
@@ -48,7 +48,7 @@ class NameForm(enum.StrEnum):
 
 
 class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What all patterns have: how grave a hit is and what it says, where a pattern says more than its rule.
+    """Fields of all patterns: severity and texts that override those of the rule.
 
     Attributes:
         message, fix: templates, both or neither.
@@ -60,11 +60,11 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
 
 class ConditionalFix(Struct, frozen=True, forbid_unknown_fields=True):
-    """What helps too, but only on releases that export a name.
+    """Another fix, for releases that export a symbol.
 
     Attributes:
-        fix: put behind the fix, as it stands.
-        symbol: the mangled name, a template.
+        fix: appended to the fix unchanged.
+        symbol: template of the mangled name.
     """
 
     fix: str
@@ -72,20 +72,20 @@ class ConditionalFix(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ImportPattern(Pattern, frozen=True):
-    """A set of imports. All non-empty fields must match; of several values of a field, one must match.
+    """A set of imports. All fields that are set must match. If a field has several values, one must match.
 
     Attributes:
-        scope: namespaces and classes around the name, outermost first, complete: ["at", "native"].
-        scope_starts: the same, but further ones may follow.
-        scope_argument: the first template argument of the innermost scope, as the demangler writes it.
+        scope: all namespaces and classes around the name, outermost first: ["at", "native"].
+        scope_starts: the same; further scopes may follow.
+        scope_argument: the first template argument of the innermost scope, as printed by the demangler.
         base: the unqualified name without template arguments.
-        name, name_starts: whole C names, or how they begin. Never applied to mangled C++ names.
-        declares_parameter: whether a template argument carries the declaration of its parameter (`Tn...`).
-        cxx: True for what begins as a mangled C++ name, False for anything else.
-        gnu_rejects: GNU's demangler refuses the name (and was there to be asked).
-        provider_starts: how the provider's file name begins; where the import has none, the library that the
-            releases export it from.
-        file_ends: how the file's own name ends.
+        name, name_starts: C names or their prefixes. Never applied to mangled C++ names.
+        declares_parameter: whether a template argument contains the declaration of its parameter (`Tn...`).
+        cxx: True for mangled C++ names, False for others.
+        gnu_rejects: GNU's demangler is available and rejects the name.
+        provider_starts: prefix of the provider's file name. Without a provider, the library that exports the symbol in
+            releases.
+        file_ends: suffix of the file's own name.
         outside_limited_api: a CPython name that is not part of the stable ABI.
         export_state: see `ExportState`.
         also: see `ConditionalFix`.
@@ -111,7 +111,7 @@ class ImportPattern(Pattern, frozen=True):
 
     @property
     def reads_name(self) -> bool:
-        """Whether the parsed name is needed to decide."""
+        """Whether matching needs the parsed name."""
         return bool(self.scope or self.scope_starts or self.base or self.declares_parameter is not None)
 
 
@@ -119,9 +119,9 @@ class LibraryPattern(Pattern, frozen=True):
     """A set of needed libraries.
 
     Attributes:
-        found: whether the search found a file for it.
-        owner: whose it is, by its name.
-        soname_starts: how its soname begins.
+        found: whether the library was found.
+        owner: detected from its name.
+        soname_starts: prefix of its soname.
     """
 
     found: bool | None = None
@@ -133,18 +133,18 @@ class SourcePattern(Pattern, frozen=True):
     """A set of places in C++, CUDA or HIP sources; tokens outside of comments and strings.
 
     Attributes:
-        member: a member that is named after `.` or `->`.
-        called: whether `(` follows (after the template arguments, if there are any).
+        member: name of a member after `.` or `->`.
+        called: whether `(` follows, after template arguments if there are any.
         templated: whether `<` follows.
-        followed_by: what follows behind the call, one of these.
-        identifier, identifier_starts: names anywhere, macros included; not those behind another scope or an object.
-        qualified: `a::b`; also where `::` stands before, never where another scope does.
-        include_starts: how the path of an `#include` begins.
-        inside: macros or functions in whose first argument the place stands, by how their names begin.
-        file_has: identifiers of which the file must have one.
-        file_lacks: identifiers of which the file must have none.
+        followed_by: one of these follows the call.
+        identifier, identifier_starts: names anywhere, including macros; not after another scope or an object.
+        qualified: `a::b`; also after a leading `::`, but not after another scope.
+        include_starts: prefix of the path of an `#include`.
+        inside: prefixes of macros or functions; the place is in their first argument.
+        file_has: identifiers; the file must contain one of them.
+        file_lacks: identifiers; the file must contain none of them.
         languages: of the file; empty for all.
-        headers: a name of torch, by what the headers of the target release declare; stands alone in a pattern.
+        headers: state of a torch name in the headers of the target release; the only field of its pattern.
     """
 
     member: tuple[str, ...] = ()
@@ -163,12 +163,12 @@ class SourcePattern(Pattern, frozen=True):
 
 
 class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to write instead of a flagged call, and which names that imports.
+    """A replacement of a flagged call, and the symbols that it imports.
 
     Attributes:
-        write: as in source, a template.
-        symbols: mangled names, templates: those that the rewritten call imports, whichever headers it is compiled with.
-        windows_symbols: the same in Microsoft's mangling.
+        write: template, as in source.
+        symbols: templates of the mangled names that the rewritten call imports, with the headers of any release.
+        windows_symbols: the same in Microsoft mangling.
     """
 
     write: str
@@ -177,32 +177,32 @@ class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index.
+    """A fact that the texts of the rule rely on, for x86_64 builds. A test compares it with the release index.
 
     Attributes:
-        exported_in: the first and last release of each range that exports the symbol; empty where none does.
+        exported_in: first and last release of each range that exports the symbol; empty if none does.
     """
 
     symbol: str
     exported_in: tuple[tuple[str, str], ...]
 
 
-# TOML repeats the name of a table for each entry: `[[import]]` reads as one pattern, where `imports` holds them all.
+# TOML repeats the table name for each entry: `[[import]]` is one pattern, `imports` is the list.
 _KEYS = {"imports": "import", "libraries": "library", "sources": "source", "rewrites": "rewrite", "facts": "fact"}
 
 
 class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename=_KEYS):
-    """One rule: what reports describe it by, and what it looks for.
+    """One rule: its description in reports, and its patterns.
 
     Attributes:
-        message, fix: templates for a hit, for patterns without texts of their own (`texts.py` lists the fields).
+        message, fix: templates for patterns without texts of their own (`texts.py` lists the fields).
         per: what one finding covers.
-        locate: whether a reader wants to know where the binary calls what was found.
-        severity_when: other severities for imports of some status.
-        imports, libraries, sources: what it matches; one match is enough.
-        requires: the file must have an import of one of these as well.
-        unless: the file must have no import of any of these.
-        bound_functions: `names` in its texts are the functions that pybind11 binds, where the code shows them.
+        locate: whether to find the call sites in the binary.
+        severity_when: severities by status of the import.
+        imports, libraries, sources: patterns; one match is sufficient.
+        requires: the file must also have an import that matches one of these.
+        unless: the file must have no import that matches one of these.
+        bound_functions: `names` in its texts are the functions that pybind11 binds, if the code shows them.
         computed: its findings are computed by code (`abiscan/rules/computed`).
     """
 
@@ -222,11 +222,11 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     computed: bool = False
 
     def severity_for(self, status: Status, pattern: Pattern) -> Severity:
-        """How grave a hit of a pattern on an import of this status is."""
+        """The severity of a match of a pattern with an import of this status."""
         return pattern.severity or self.severity_when.get(status, self.severity)
 
     def texts_for(self, pattern: Pattern | None) -> tuple[str, str]:
-        """The templates of a hit: what it says, and what to do about it."""
+        """The templates of a hit: message and fix."""
         if pattern is None or pattern.message is None or pattern.fix is None:
             return self.message, self.fix
         return pattern.message, pattern.fix

@@ -1,4 +1,4 @@
-"""What the rules look at: one file's facts, with the questions that earlier stages can answer about its names."""
+"""The subject of rules: the facts of one file, and lookups of its symbols."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def _unknown(_name: str) -> None:
 
 
 class RuleSubject(Struct, frozen=True):
-    """One shared object, bound.
+    """One shared object with resolved imports.
 
     Attributes:
         facts: of the file.
         imports: every import with its status and provider.
         needed: every needed library and whether it was found.
-        module: the file's identity over rebuilds (`abiscan.model.fingerprint.module_key`).
-        parse: the parts of a mangled name; None where it is no C++ name.
-        target: what the imports were bound against.
-        exported_in: the releases that export a name: () for none of them, None where nobody can say.
-        libraries: the torch libraries that export a name in some release; None where nobody can say.
-        span: the oldest and the newest release that `exported_in` covers.
-        declared: the known releases that the file's package admits; none where it declares nothing.
-        bound_functions: names the functions on tensors that pybind11 binds.
-        gnu_available: whether GNU's demangler was there to be asked.
+        module: the module key of the file (`abiscan.model.fingerprint.module_key`).
+        parse: parts of a mangled name; None if it is not a C++ name.
+        target: what the imports were resolved against.
+        exported_in: releases that export a name: () for none, None if unknown.
+        libraries: torch libraries that export a name in some release; None if unknown.
+        span: the oldest and the newest release of `exported_in`.
+        declared: known releases that the package allows; empty without a declaration.
+        bound_functions: names of the functions on tensors that pybind11 binds.
+        gnu_available: whether GNU's demangler is available.
     """
 
     facts: SharedObject

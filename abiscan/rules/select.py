@@ -1,9 +1,8 @@
-"""Which imports a pattern could mean, found by text search, so that only few names are parsed.
+"""Finds candidate imports of a pattern by text search, so that few names are parsed.
 
-A file has thousands of imports and parsing one takes a tenth of a millisecond. Every mangled name of `a::b` has `1b` in
-it (<source-name> ::= <length> <identifier>), or in Microsoft's mangling `b@`, so a search for that text in all names at
-once leaves nothing out; the parsed name then decides.
-"""
+A file has thousands of imports, and parsing one takes a tenth of a millisecond. Every mangled name of `a::b` contains
+`1b` (<source-name> ::= <length> <identifier>), or in Microsoft mangling `b@`, so a search for that text in all names
+misses none. The parsed name then decides."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ def source_name(identifier: str) -> str:
 
 
 class Imports:
-    """The imports of one file, with the indices that patterns search by."""
+    """The imports of one file, with indices for the search."""
 
     def __init__(self, imports: tuple[CheckedImport, ...]) -> None:
         self.all = imports
 
     @cached_property
     def _text(self) -> str:
-        # No name holds a NUL: it ends the string in the file.
+        # No name contains NUL, which ends a string in the file.
         return "\0" + "\0".join(imported.symbol.name for imported in self.all) + "\0"
 
     @cached_property
@@ -56,10 +55,10 @@ class Imports:
         for needle in needles:
             at = text.find(needle)
             while at >= 0:
-                # A needle with a NUL before it belongs to the name behind that.
+                # A match that begins with NUL belongs to the next name.
                 index = bisect_right(starts, at + (needle[0] == "\0")) - 1
                 found.add(index)
-                # On behind this name: one hit is enough.
+                # Continue after this name: one match is sufficient.
                 at = text.find(needle, starts[index + 1] - 1)
         return [self.all[index] for index in sorted(found)]
 
@@ -70,7 +69,7 @@ class Imports:
         return self._search(needles)
 
     def candidates(self, pattern: ImportPattern) -> Iterable[CheckedImport]:
-        """A superset of what the pattern matches, in the file's order."""
+        """A superset of the matches of a pattern, in the order of the file."""
         if pattern.name or pattern.name_starts:
             return self._search(
                 [*(f"\0{name}\0" for name in pattern.name), *(f"\0{name}" for name in pattern.name_starts)]

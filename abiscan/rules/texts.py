@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
 _PLAIN = r"[A-Za-z0-9_$.@]+"
-# Names in one sentence before "and N more".
+# Maximum number of names in one sentence before "and N more".
 SHOWN = 4
 
 

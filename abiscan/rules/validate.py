@@ -1,7 +1,6 @@
-"""A rule's TOML file, read and checked: types and keys by `rule.py`, and here what types do not say.
+"""Reads and checks the TOML file of a rule: keys and types by `rule.py`, other conditions here.
 
-Only the tool that makes `abiscan/data/rules.json` and the tests read the files; a scan reads what they were made into.
-"""
+Only the tests and the tool that generates `abiscan/data/rules.json` read the files; a scan reads the generated file."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.rules.rule import ImportPattern, Pattern, Per, Rule
 
-# Fields that a template may name, by what the finding speaks for; `texts.py`, `engine.py` and `source` fill them.
+# Template fields, by scope of the finding. `texts.py`, `engine.py` and `source` fill them.
 SYMBOL_FIELDS = frozenset(
     (
         "symbol",
@@ -43,14 +42,14 @@ COMPUTED_FIELDS = frozenset(("name", "detail", "target"))
 
 
 class InvalidRule(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
-    """What a rule file says is no rule; the message names the file and the key."""
+    """A rule file is invalid. The message names the file and the key."""
 
 
 def read_rule_file(path: Path) -> Rule:
-    """The rule that one TOML file describes; the file's name is its id.
+    """Read the rule in a TOML file, named after its id.
 
     Raises:
-        InvalidRule: the first thing that is wrong.
+        InvalidRule: the first problem.
     """
     import tomllib
 
@@ -66,7 +65,7 @@ def read_rule_file(path: Path) -> Rule:
 
 
 def _stripped(value: Any, key: str) -> Any:
-    """TOML data without white space around texts; nothing but a list of releases may be empty."""
+    """TOML data with stripped texts. Only a list of releases may be empty."""
     if isinstance(value, dict):
         return {name: _stripped(each, name) for name, each in value.items()}
     if isinstance(value, str):
@@ -79,7 +78,7 @@ def _stripped(value: Any, key: str) -> Any:
 
 
 def _problems(rule: Rule, name: str) -> Iterator[str]:
-    """What types do not say."""
+    """Conditions beyond types."""
     if rule.id != name:
         yield "unknown key 'id': the file's name is the id"
     if not all(part.isalnum() and part == part.lower() for part in rule.id.split("-")):
@@ -112,7 +111,7 @@ def _problems(rule: Rule, name: str) -> Iterator[str]:
 
 
 def _template_fields(rule: Rule) -> frozenset[str]:
-    """The fields that the rule's own message and fix may name."""
+    """The fields of the rule's own message and fix."""
     if rule.computed:
         return COMPUTED_FIELDS
     if rule.libraries:

@@ -1,8 +1,7 @@
-"""The rules whose findings code computes: each rule's id beside its function, in one table for each thing looked at.
+"""Rules with findings that are computed by code: tables of rule id -> function, by kind of subject.
 
-Their texts and severities stand in `catalogue` like those of all rules, with `computed = true`; a test holds these
-tables against that. A function is imported when its table is asked for, since a plain scan needs none of them.
-"""
+Their texts and severities are in `catalogue`, with `computed = true`; a test compares both. Functions are imported when
+their table is read, since a plain scan needs none of them."""
 
 from __future__ import annotations
 
@@ -21,35 +20,35 @@ if TYPE_CHECKING:
 
 
 def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Finding]]]:
-    """Over the classes of a shared object that derive from torch's."""
+    """Over the classes of a shared object that derive from classes of torch."""
     from abiscan.rules.computed.vtable_drift import find_drift
 
     return {"vtable-drift": find_drift}
 
 
 def loader_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
-    """Over what the loader of this machine would do with a shared object."""
+    """Over the loader prediction of a shared object."""
     from abiscan.rules.computed.loader_refuses import find_refusal
 
     return {"loader-refuses": find_refusal}
 
 
 def gpu_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
-    """Over the device code of a shared object and the GPUs that a run names."""
+    """Over the device code of a shared object and the GPUs of `--gpu`."""
     from abiscan.rules.computed.no_kernel_image import find_no_image
 
     return {"no-kernel-image": find_no_image}
 
 
 def driver_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
-    """The same, where a run names NVIDIA's driver beside them."""
+    """The same, with the NVIDIA driver of `--driver`."""
     from abiscan.rules.computed.older_driver import find_newer_cuda, find_newer_ptx
 
     return {"ptx-newer-than-driver": find_newer_ptx, "cuda-newer-than-driver": find_newer_cuda}
 
 
 def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact], str], Iterator[Finding]]]:
-    """Over what a shared object tells of its making: the facts, and its identity over rebuilds."""
+    """Over the provenance of a shared object: its facts and its module key."""
     from abiscan.rules.computed import build_provenance_rules as provenance
 
     return {
@@ -62,28 +61,28 @@ def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact],
 
 
 def label_rules() -> Mapping[str, Callable[[Rule, LabelSubject], Iterator[Finding]]]:
-    """Over what a shared object is called, and what it tells itself."""
+    """Over the labels of a shared object and the facts that contradict them."""
     from abiscan.rules.computed.contradicted_labels import find_contradictions
 
     return {"label-contradicted": find_contradictions}
 
 
 def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:
-    """Over the records of torch that a shared object shares with it."""
+    """Over the torch classes that a shared object shares."""
     from abiscan.rules.computed.layout_drift import find_layout_drift
 
     return {"layout-drift": find_layout_drift}
 
 
 def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterable[Finding]]]:
-    """Over the text of a Python module: the text, its path, and what fingerprints call it."""
+    """Over the text of a Python module: text, path and name in fingerprints."""
     from abiscan.rules.computed.generated_kernel import match_kernels
 
     return {"generated-kernel": match_kernels}
 
 
 def wheel_rules() -> Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]]:
-    """Over a wheel and the reports of its members, in the order in which reports list their findings."""
+    """Over a wheel and the reports of its members, in the order of the findings in reports."""
     from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
 
     return WHEEL_RULES

@@ -1,4 +1,4 @@
-"""Rules about how a file was made: each fires on facts of one topic."""
+"""Rules about the build of a file, each from facts of one topic."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from abiscan.model.provenance import ProvenanceFact, Topic
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
-# Directories of a build: of a user, of CI's runners and images, of an environment's own packages. What else is in /opt
-# may be where a vendor's library is installed (Filesystem Hierarchy Standard 3.0, 3.13).
+# Directories of a build: of users, CI runners, CI images, environments. Others in /opt may be the installation of a
+# vendor (Filesystem Hierarchy Standard 3.0, 3.13).
 _OF_A_BUILD = (
     r"/(?:home|root|tmp|var/tmp|dev/shm|__w|github|project|work|workspace|build|builds|io|src|Users)/.*"
     r"|/opt/(?:hostedtoolcache|_internal)/.*|.*/(?:site-packages|envs)/.*"
 )
-# Where any user of a system may make a directory (the same, 3.18 and 5.15).
+# World-writable directories (Filesystem Hierarchy Standard 3.0, 3.18 and 5.15).
 _ANYBODYS = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 
 def find_build_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
-    """One finding for the directories of the machine that built the file in its run path."""
+    """One finding for the directories of a build machine in the run path."""
     found = [f.value for f in facts if f.topic is Topic.RUN_PATH and re.fullmatch(_OF_A_BUILD, f"{f.value}/")]
     if found:
         graver = Severity.WARNING if any(f"{each}/".startswith(_ANYBODYS) for each in found) else None
@@ -29,28 +29,28 @@ def find_build_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str
 
 
 def find_relative_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
-    """One finding for the directories in its run path that lie below whichever directory a process works in."""
+    """One finding for directories in the run path that are relative to the working directory."""
     found = [f.value for f in facts if f.topic is Topic.RUN_PATH and not f.value.startswith("/")]
     if found:
         yield make_finding(rule, {"detail": ", ".join(found)}, (module,))
 
 
 def find_mixed_strings(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
-    """One finding where imports spell both kinds of std::string."""
+    """One finding if imports use both std::string ABIs."""
     for fact in facts:
         if fact.topic is Topic.STRING_ABI and fact.value == "mixed":
             yield make_finding(rule, {}, (module,), symbols=tuple(fact.source.split(" and ")))
 
 
 def find_executable_stack(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
-    """One finding where the file asks for an executable stack."""
+    """One finding if the file requests an executable stack."""
     if any(fact.topic is Topic.EXECUTABLE_STACK for fact in facts):
         yield make_finding(rule, {}, (module,))
 
 
 def find_bundled_runtimes(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
-    """A finding for each runtime that a file of a wheel has to itself."""
+    """One finding for each runtime that is bundled in a file of a wheel."""
     for fact in facts:
         if fact.topic is Topic.BUNDLED_RUNTIME:
-            # The hash of its name changes with every build.
+            # The hash in its name changes with every build.
             yield make_finding(rule, {"detail": fact.value}, (module, fact.value.partition("-")[0].partition(".")[0]))

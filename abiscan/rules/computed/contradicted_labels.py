@@ -1,4 +1,4 @@
-"""Labels that a file contradicts: what it is called is not what it was built with."""
+"""Labels that contradict the contents of a file."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.target.declared import DeclaredGpu
 
-# `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn); labels are compared in lower case (PEP 440).
+# `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn). Labels are case-insensitive (PEP 440).
 _STRING = re.compile(r"cxx11abi(true|false)", re.IGNORECASE)
 
 
 class LabelSubject(Struct, frozen=True):
-    """What a file is called, and what it tells itself.
+    """The labels of a file, and facts from its contents.
 
     Attributes:
-        module: its identity over rebuilds.
-        gpu: what its path, version or package says of CUDA or ROCm.
+        module: its module key.
+        gpu: CUDA or ROCm according to path, version or package.
         version: of its distribution, with the label.
-        toolkit: by the libraries that it needs.
-        cxx11_abi: whether torch's functions are called with the new std::string; None where nothing tells.
+        toolkit: detected from its needed libraries.
+        cxx11_abi: whether it calls torch functions with the C++11 std::string; None if unknown.
     """
 
     module: str
@@ -36,7 +36,7 @@ class LabelSubject(Struct, frozen=True):
 
 
 def find_contradictions(rule: Rule, subject: LabelSubject) -> Iterator[Finding]:
-    """A finding for each label that is not true of the file."""
+    """One finding for each label that the file contradicts."""
     gpu, toolkit = subject.gpu, subject.toolkit
     if gpu is not None and toolkit is not None:
         versions = {toolkit.kind: toolkit.version}

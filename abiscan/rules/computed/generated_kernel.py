@@ -1,9 +1,8 @@
-"""Modules that torch.compile generates: names that nothing in them defines. Compiled to symbol tables, never run.
+"""Undefined names in modules that torch.compile generated. The modules are compiled to symbol tables and never run.
 
-TorchInductor writes one Python module for a graph; a kernel stands in it as a string that is compiled later
-(`async_compile.triton(name, '''...''')`), or as a module of its own in the compile cache. Which names are global and
-which are mangled for being private to a class is the compiler's word (the standard library's symtable).
-"""
+TorchInductor writes one Python module per graph. A kernel is a string in it that is compiled later
+(`async_compile.triton(name, '''...''')`), or a module in the compile cache. Python's compiler (symtable) decides which
+names are global, and which are private to a class and mangled."""
 
 from __future__ import annotations
 
@@ -22,19 +21,19 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
 META = "triton_meta"
-# What stands in a generated module, and in the text of a kernel in one.
+# Texts in a generated module, and in a kernel in one.
 _MODULE_MARKS = (META, "torch._inductor")
 _KERNEL_MARKS = (META, "@triton.jit")
-# Comments, strings, words and marks.
+# Comments, strings, words and punctuation.
 _TOKEN = re.compile(
     r"""\#[^\n]*
     |(?P<prefix>\b[a-zA-Z]{1,2})?(?:'''.*?(?:'''|\Z)|\"{3}.*?(?:\"{3}|\Z)|'(?:[^'\\\n]|\\.)*+|"(?:[^"\\\n]|\\.)*+)
     |\w+|[^\w\s]""",
     re.VERBOSE | re.DOTALL,
 )
-# Kernels as strings in strings.
+# Depth of kernels as strings in strings.
 _MAX_DEPTH = 3
-# Of every module, beside the builtins (The Python Language Reference, 3.2 and 5.4).
+# Names of every module, besides the builtins (The Python Language Reference, 3.2 and 5.4).
 _OF_MODULES = frozenset({"__file__", "__builtins__", "__annotations__", "__path__", "__cached__", "__class__"})
 _BUILTINS = frozenset(dir(builtins)) | _OF_MODULES
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -46,17 +45,17 @@ _PRIVATE = (
 
 
 class _Use(Struct, frozen=True, order=True):
-    """Where a name is used: the line, and the part of the module as the middle of a sentence."""
+    """Use of a name: line, and part of the module as the middle of a sentence."""
 
     line: int
     where: str
 
 
 class _Undefined(Struct, frozen=True, order=True):
-    """A name that nothing defines.
+    """An undefined name.
 
     Attributes:
-        name: as Python looks it up; written: as it stands.
+        name: after private name mangling. `written`: as in the source.
     """
 
     name: str
@@ -67,13 +66,13 @@ _Found = dict[_Undefined, set[_Use]]
 
 
 def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Finding, ...]:
-    """A finding for each undefined name, with the lines it is used in; none where the text is no generated Python.
+    """One finding for each undefined name, with its lines; none if the text is not generated Python.
 
     Args:
         rule: `generated-kernel`.
         text: of a Python module.
-        path: as reports should name it.
-        module: what fingerprints call the file.
+        path: in reports.
+        module: name of the file in fingerprints.
 
     Raises:
         UnreadableFile: it has more than `MAX_KERNEL_TOKENS`.
@@ -97,7 +96,7 @@ def _finding(rule: Rule, path: str, module: str, undefined: _Undefined, uses: li
 
 
 def _tokens(text: str) -> int:
-    """About as many tokens as a module has; a formatted string counts as the most that it may hold."""
+    """Approximate number of tokens of a module; for a formatted string, the maximum that it can contain."""
     return sum(len(match[0]) if "f" in (match["prefix"] or "").lower() else 1 for match in _TOKEN.finditer(text))
 
 
@@ -137,7 +136,7 @@ def _kernel_texts(tree: ast.Module) -> Iterator[_Text]:
 
 
 def _is_generated(tree: ast.Module) -> bool:
-    """Whether torch.compile wrote it, or a part of it: it has a `triton_meta`, or a function of @triton.jit beside an
+    """Whether torch.compile generated it or a part of it: it has a `triton_meta`, or a function with @triton.jit and an
     import of torch._inductor."""
     inductor = jit = False
     for node in ast.walk(tree):
@@ -155,7 +154,7 @@ def _is_generated(tree: ast.Module) -> bool:
 
 
 def _imports_everything(tree: ast.Module) -> bool:
-    """Whether `from x import *` may define anything."""
+    """Whether it has `from x import *`, which may define any name."""
     return any(
         isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names) for node in ast.walk(tree)
     )
@@ -166,8 +165,8 @@ _Scope = tuple[str, int]
 
 
 def _undefined(module: symtable.SymbolTable) -> dict[_Scope, set[str]]:
-    """The names that each scope looks up among the module's, where nothing binds them. What comprehensions and lambdas
-    look up counts for the function around."""
+    """The global names of each scope that are not bound anywhere. Those of comprehensions and lambdas count for the
+    enclosing function."""
     tables = list(_tables(module))
     bound = {symbol.get_name() for symbol in module.get_symbols() if _binds(symbol)}
     for table, _scope in tables:
@@ -202,7 +201,7 @@ _UNNAMED = frozenset({"lambda", "listcomp", "setcomp", "dictcomp", "genexpr", "t
 
 
 def _uses(tree: ast.Module) -> Iterator[tuple[_Undefined, _Use, _Scope]]:
-    """Every name that is read: as Python looks it up, where, and in which scope."""
+    """Every read of a name, after private name mangling, with its place and scope."""
     pending: list[tuple[ast.AST, _Context]] = [(tree, _Context(("", 0), None, "the module"))]
     while pending:
         node, context = pending.pop()
@@ -218,12 +217,12 @@ def _uses(tree: ast.Module) -> Iterator[tuple[_Undefined, _Use, _Scope]]:
         inner = _inside(node, context)
         outside = _outside(node)
         for child in ast.iter_child_nodes(node):
-            # Decorators, defaults and bases belong to the scope around.
+            # Decorators, defaults and bases belong to the enclosing scope.
             pending.append((child, context if id(child) in outside else inner))
 
 
 class _Context(Struct, frozen=True):
-    """What is around a node: its scope, the class whose private names it uses, and how a sentence calls it."""
+    """The context of a node: scope, class of private names, and name in sentences."""
 
     scope: _Scope
     owner: str | None
@@ -256,7 +255,7 @@ def _inside(node: ast.AST, context: _Context) -> _Context:
 
 
 def _mangled(name: str, owner: str | None) -> str:
-    """A name as Python looks it up inside a class (The Python Language Reference, 6.2.1, private name mangling)."""
+    """A name after private name mangling in a class (The Python Language Reference, 6.2.1)."""
     stripped = (owner or "").lstrip("_")
     if not stripped or not name.startswith("__") or name.endswith("__"):
         return name

@@ -1,18 +1,17 @@
 """`layout-drift`: a class shared with torch has another layout in the target (docs/explanation/layouts.md).
 
-What a file shares is told by its imports alone (`shared_records`):
+The shared classes are detected from imports (`shared_records`):
 
-- a constructor, a destructor or the vtable of a record: code of the file makes or destroys one, in room of its own;
-- a function that takes a record by value, as an rvalue, or as an element: the file makes what it hands over;
-- a function that returns a record by value: the file makes the room for it;
-- the type information of a class that the file derives from: each object of its own holds one;
-- a function that only inline functions of torch's headers call: one of them was compiled into the file, and with it the
-  places of the fields that it reads;
-- in debug information a class of its own holds one by value, or derives from it;
-- a function that registers a kernel: under a dispatch key, of which the file has the number.
+- a constructor, a destructor or the vtable of a class: the file creates or destroys objects in its own memory;
+- a function with a parameter by value, by rvalue reference or as an element: the file creates the argument;
+- a function that returns a class by value: the file allocates the result;
+- the type information of a base class: each derived object contains one;
+- a function that only inline functions of torch headers call: one of them was compiled into the file, with the offsets
+  of the fields that it reads;
+- debug information: a class of the file contains a shared class by value, or derives from it;
+- a function that registers a kernel: the file contains the number of the dispatch key.
 
-A record that torch makes and hands out by reference matters through the last alone.
-"""
+Classes that torch creates and returns by reference count only for inline functions."""
 
 from __future__ import annotations
 
@@ -34,19 +33,18 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
 _LENGTH = r"\d+"
-# What refers to a class's vtable: code of the file that sets it in an object, a constructor or destructor.
-# Members of torch::Library (torch/library.h) that register a kernel under the key of its TORCH_LIBRARY_IMPL, or of
-# `torch::dispatch(key, f)`; and the keys that extensions have kernels for.
+# References to a vtable: code that creates or destroys objects. Members of torch::Library (torch/library.h) that
+# register a kernel for the key of TORCH_LIBRARY_IMPL or `torch::dispatch(key, f)`, and the keys that extensions use.
 _REGISTERING = ("_ZNR5torch7Library5_impl", "_ZNR5torch7Library9_fallback")
 KEY, _KEYS = "c10::DispatchKey", ("CPU", "CUDA")
 _TABLES = frozenset({SpecialKind.VTABLE, SpecialKind.VTT, SpecialKind.CONSTRUCTION_VTABLE})
 
 
 class Numbers(Struct, frozen=True):
-    """Enumerators that code hands over, as the numbers that were compiled into it.
+    """Enumerators that code passes, as the numbers that were compiled into it.
 
     Attributes:
-        complete: whether there are no others.
+        complete: whether all of them are known.
     """
 
     known: tuple[int, ...]
@@ -54,19 +52,19 @@ class Numbers(Struct, frozen=True):
 
 
 def unread() -> Numbers:
-    """Where the code is not asked."""
+    """The result if the code is not read."""
     return Numbers((), complete=False)
 
 
 class Use(Struct, frozen=True):
-    """How a file shares a record with torch.
+    """How a file shares a class with torch.
 
     Attributes:
-        via: the mangled name that tells; empty where debug information does.
-        how: for a person, a clause about `via`.
-        fields: those that the file reads of a record that is torch's; None where the file makes room for a whole one.
-        certain: whether the import leaves no other reading.
-        numbers: of an enumeration, what the file's code hands over; read where it matters, since it takes milliseconds.
+        via: mangled name of the evidence; empty for debug information.
+        how: a clause about `via`.
+        fields: fields that the file reads of an object of torch; None if the file allocates objects.
+        certain: whether the import has no other explanation.
+        numbers: for an enumeration, the enumerators in the code. Read only when needed, as this takes milliseconds.
     """
 
     record: str
@@ -78,11 +76,11 @@ class Use(Struct, frozen=True):
 
 
 class CompiledAgainst(Struct, frozen=True):
-    """What is known of the headers that a file was compiled with.
+    """What is known about the headers that a file was compiled with.
 
     Attributes:
-        releases: those that it can be, oldest first; none where nothing is known.
-        because: who says so, for a person.
+        releases: possible releases, oldest first; empty if unknown.
+        because: source of this, as text.
     """
 
     releases: tuple[str, ...]
@@ -90,13 +88,13 @@ class CompiledAgainst(Struct, frozen=True):
 
 
 class LayoutSubject(Struct, frozen=True):
-    """What the comparison needs of a file.
+    """The facts about a file for the comparison.
 
     Attributes:
-        module: as in `RuleSubject`.
-        target: the release that it is judged against.
-        uses: of `shared_records`.
-        readable: mangled name -> text.
+        module: see `RuleSubject`.
+        target: the release that it is checked against.
+        uses: result of `shared_records`.
+        readable: demangles a name.
     """
 
     module: str
@@ -110,12 +108,12 @@ class LayoutSubject(Struct, frozen=True):
 def shared_records(
     names: Iterable[str], bases: Iterable[str], table: LayoutTable, keys: Callable[[], Numbers] = unread
 ) -> tuple[Use, ...]:
-    """The records with more than one layout that a file shares with torch, each by its strongest evidence, sorted.
+    """Find the classes with several layouts that a file shares with torch, each with its strongest evidence, sorted.
 
     Args:
         names: mangled names of its torch imports.
-        bases: type information (`_ZTI...`) of the torch classes that it derives from.
-        keys: the dispatch keys under which its code registers kernels.
+        bases: type information (`_ZTI...`) of its torch base classes.
+        keys: dispatch keys for which its code registers kernels.
     """
     found: dict[str, Use] = {}
     derived = frozenset(bases)
@@ -131,14 +129,14 @@ def shared_records(
 
 
 def with_held(uses: Sequence[Use], held: Mapping[str, str]) -> tuple[Use, ...]:
-    """With the records that classes of the file hold by value, sorted by record.
+    """Add the classes that classes of the file contain by value; sorted by class.
 
     Args:
-        held: record -> class, of `Binary.record_holders`.
+        held: torch class -> containing class, from `Binary.record_holders`.
     """
     found = {use.record: use for use in uses}
     for record, holder in held.items():
-        # Of an enumeration a class holds any number.
+        # A member of an enumeration type may have any number.
         if record != KEY and (record not in found or found[record].fields is not None):
             how = f"the file's class `{holder}` contains one (source: debug information)"
             found[record] = Use(record, "", how, None)
@@ -165,7 +163,7 @@ def _uses(
         if parsed is None:
             continue
         for record in records:
-            # A function may be given the key that torch handed to its caller.
+            # A function may pass on the key that it got from torch.
             if record == KEY:
                 continue
             how = _how(parsed, record, derived=name in bases)
@@ -174,7 +172,8 @@ def _uses(
 
 
 def _named_in(name: str, table: LayoutTable) -> list[str]:
-    """The changing records whose unqualified name stands in a mangled one, as <source-name> (Itanium ABI, 5.1.3)."""
+    """The classes with several layouts whose unqualified name is in a mangled name, as <source-name> (Itanium ABI,
+    5.1.3)."""
     records: list[str] = []
     for length in re.finditer(_LENGTH, name):
         at = length.end()
@@ -184,14 +183,14 @@ def _named_in(name: str, table: LayoutTable) -> list[str]:
 
 
 def _how(name: CxxName, record: str, *, derived: bool) -> str:
-    """A clause on how the import of `name` shares the record; empty where it only refers to one."""
+    """A clause on how the import of `name` shares the class; empty if it only refers to one."""
     if name.kind is SpecialKind.TYPEINFO:
         return "the base of a class in the file" if derived and name.qualified == record else ""
     if name.kind in _TABLES:
         return "which the file sets in an object that it constructs or destroys" if name.qualified == record else ""
     if name.kind is not SpecialKind.FUNCTION:
         return ""
-    # D0 frees an object through its vtable, wherever it was made.
+    # D0 frees an object through its vtable, wherever it was created.
     if "::".join(name.scope) == record and name.variant[:1] in ("C", "D") and name.variant != "D0":
         return "which the file calls on memory that it allocates"
     if any(record in made_for(parameter) for parameter in name.parameters or ()):
@@ -203,7 +202,7 @@ def _how(name: CxxName, record: str, *, derived: bool) -> str:
 
 
 def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
-    """Whether code that was compiled against one release reads or makes this record otherwise than another has it."""
+    """Whether code compiled against one release uses another layout of this class than a second release."""
     one, other = table.number(use.record, built), table.number(use.record, target)
     if not one or not other or one == other:
         return False
@@ -211,7 +210,7 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
         return not use.numbers().complete or bool(_moved(use, built, target, table))
     if use.fields is None:
         return True
-    # Releases of one number are alike in every byte.
+    # All builds of one release have the same layouts.
     key = (use.record, use.fields, one, other)
     known = table.compared.get(key)
     if known is None:
@@ -221,7 +220,7 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
 
 
 def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> dict[str, tuple[str, ...]]:
-    """Record -> the releases among those that the file may be compiled against which lay it out otherwise."""
+    """Class -> the possible releases of the file's headers with another layout than the target."""
     found = {}
     if target in table.read_from:
         for use in uses:
@@ -232,8 +231,8 @@ def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: Layo
 
 
 def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> tuple[str, ...]:
-    """The records that the file makes room for and that lie otherwise whichever of the possible releases it was made
-    with. Of one that is torch's the file has the code that reads it, and nothing says that it comes to run."""
+    """Classes that the file allocates and whose layout differs from the target in every possible release of its
+    headers. For objects of torch, the file contains code that reads them, but this code may never run."""
     found = drifted([use for use in uses if use.fields is None], side, target, table)
     by_record = {use.record: use for use in uses}
     return tuple(
@@ -244,8 +243,8 @@ def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, t
 
 
 def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) -> bool:
-    """Whether the file's use comes to what changed: of an enumeration, whether from each of the releases an enumerator
-    moved that it hands over, or that it is taken to hand over where its code does not tell all of them."""
+    """Whether a change affects the use. For an enumeration: whether in each release an enumerator moved that the file
+    passes, or may pass if its code is not fully known."""
     return use.numbers is None or all(
         _moved(use, release, target, table)
         or is_moved(use.record, _KEYS, _layouts(table, release), _layouts(table, target))
@@ -254,12 +253,12 @@ def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) 
 
 
 def _moved(use: Use, built: str, target: str, table: LayoutTable) -> tuple[str, ...]:
-    """The enumerators whose numbers are read in the file's code, as one release has them, that have other numbers in
-    another one or are gone."""
+    """The enumerators in the file's code, by their names in one release, that have other numbers in another release or
+    are gone."""
     layout = table.layout(use.record, built)
     if use.numbers is None or layout is None:
         return ()
-    # What is declared later with the same number is another name of it, or marks the end of a group.
+    # A later enumerator with the same number is an alias or marks the end of a group.
     names = {field.offset: field.name for field in reversed(layout.fields)}
     handed = [names[number] for number in use.numbers().known if number in names]
     return tuple(
@@ -272,19 +271,19 @@ def _layouts(table: LayoutTable, release: str) -> Layouts:
 
 
 def not_compared(side: CompiledAgainst, target: str, table: LayoutTable) -> tuple[str, ...]:
-    """The releases whose layouts would have to be known, and are not; none where the file is known to be made for the
-    target's own minor release."""
+    """The releases with unknown layouts that are needed; none if the file is known to be made for the minor release of
+    the target."""
     unknown = tuple(each for each in dict.fromkeys((*side.releases, target)) if not table.read_from.get(each))
     minor = versions.minor(target)
     return unknown if any(versions.minor(release) != minor for release in side.releases) else ()
 
 
-# --- the finding ------------------------------------------------------------------------------------------------
+# --- finding ----------------------------------------------------------------------------------------------------
 
 
 def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]:
-    """One finding for each shared record that lies otherwise in the target, sorted by record; where the layouts of a
-    release are not known, one that says so."""
+    """One finding for each shared class with another layout in the target, sorted by class; one that states that the
+    layouts of a release are unknown."""
     found = drifted(subject.uses, subject.side, subject.target, subject.table)
     findings = []
     for use in subject.uses:
@@ -306,7 +305,7 @@ def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Fin
     named = ReleaseRanges.of_known(known, releases.__contains__).text(last=", ")
     shared = f"and {len(others)} more class{'es' if len(others) > 1 else ''} are shared" if others else "is shared"
     were = "were" if others else "was"
-    # A file that may have been compiled for the target itself is, mostly.
+    # A file that may be compiled for the target usually is.
     possible = subject.target in subject.side.releases
     detail = f"{shared} with torch and {were} not checked: the layouts of torch {named} are unknown"
     found = make_finding(
@@ -318,7 +317,7 @@ def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Fin
         symbols=tuple(dict.fromkeys(use.via for use in subject.uses if use.via)),
     )
     fix = f"Test the extension on torch {subject.target}: a changed layout causes no undefined symbol"
-    if subject.table.headers is subject.table:  # No other architecture's are read.
+    if subject.table.headers is subject.table:  # layouts of other architectures are unknown
         fix += ". To add the layouts of a release, run `abiscan releases add` (needs Clang 16 or later)"
     return replace(found, fix=fix)
 
@@ -328,7 +327,7 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     makes = use.fields is None and _is_met(use, releases, subject.target, subject.table)
     moved = _moved(use, releases[-1], subject.target, subject.table)
     others = ReleaseRanges([(releases[0], releases[-1])]).text()
-    # A file that may have been compiled for the target itself is, mostly.
+    # A file that may be compiled for the target usually is.
     possible = subject.target in subject.side.releases
     name = _short(subject.readable(use.via))
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
@@ -353,8 +352,8 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
 
 
 def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) -> str:
-    """What the enumerators that are known to be handed over mean in the other release; where there are none, what one
-    is in both: of those that extensions hand over, if it moved, else of any."""
+    """The meaning in the other release of the enumerators that the file passes. If none is known: one that extensions
+    pass and that moved, else any."""
     places, later = change.old_places, change.new_places
     if handed:
         means = {number: name for name, number in reversed(later.items())}
@@ -379,7 +378,7 @@ def _sizes(change: LayoutChange, old: str, new: str) -> str:
 
 
 def _change(change: LayoutChange) -> str:
-    """What moved first, and the record inside that made it move."""
+    """The first change, and the nested class that caused it."""
     text = ""
     if change.moved is not None:
         place = change.new_places.get(change.moved)

@@ -46,14 +46,14 @@ def find_refusal(
     beside: Collection[str] = (),
     torch: str = "torch",
 ) -> Iterator[Finding]:
-    """One finding where the loader refuses the file for anything but an absent GPU driver.
+    """One finding if the loader rejects the file, unless only a GPU driver is missing.
 
     Args:
         absent: sonames of all libraries that were not found, including those after the first error.
-        module: the file's identity over rebuilds.
-        path: of the file, as passed to dlopen.
+        module: the module key of the file.
+        path: as passed to dlopen.
         alone: whether the file itself is an input, not a wheel or package that contains it.
-        beside: the needed libraries in the directory of the file.
+        beside: needed libraries in the directory of the file.
         torch: the installed one as a requirement (`torch==2.8.0`).
     """
     stop = prediction.stop

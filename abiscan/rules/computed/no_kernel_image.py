@@ -1,4 +1,4 @@
-"""`no-kernel-image`: a GPU on which no image of a file's device code runs."""
+"""`no-kernel-image`: a GPU that no device code of a file supports."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from abiscan.rules.rule import Rule
 
 
 def find_no_image(rule: Rule, code: DeviceImages, gpus: Iterable[GpuArchitecture], module: str) -> Iterator[Finding]:
-    """One finding for each GPU that nothing serves.
+    """One finding for each such GPU.
 
     Args:
-        module: the file's identity over rebuilds.
+        module: the module key of the file.
     """
     for gpu in gpus:
         if not code.images or code_runs(code, gpu) is not Runs.NO:

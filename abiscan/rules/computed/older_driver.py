@@ -1,4 +1,4 @@
-"""`ptx-newer-than-driver` and `cuda-newer-than-driver`: what NVIDIA's driver of a version does not take."""
+"""`ptx-newer-than-driver` and `cuda-newer-than-driver`: what an NVIDIA driver version does not support."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from abiscan.rules.rule import Rule
 def find_newer_ptx(
     rule: Rule, code: DeviceImages, gpus: Iterable[GpuArchitecture], module: str, driver: int
 ) -> Iterator[Finding]:
-    """One finding for each GPU on which the file runs as PTX alone, none of which the driver compiles.
+    """One finding for each GPU that the file supports only with PTX that is too new for the driver.
 
     Args:
-        module: the file's identity over rebuilds; driver: its branch.
+        module: the module key of the file.
+        driver: branch of the driver.
     """
     for gpu in gpus:
         if code_runs(code, gpu) is not Runs.YES or code_runs(code, gpu, driver) is not Runs.NO:
@@ -39,7 +40,7 @@ def find_newer_ptx(
 
 
 def find_newer_cuda(rule: Rule, sonames: Iterable[str], module: str, driver: int) -> Iterator[Finding]:
-    """A finding where the file needs a runtime of a major release that the driver does not serve.
+    """One finding if the file needs a CUDA runtime of a major release that the driver does not support.
 
     Args:
         module, driver: as above.

@@ -37,23 +37,23 @@ _REBUILD = "Rebuild it with the headers and the CUDA version of a torch release 
 
 
 class _Loading(Struct, frozen=True):
-    """A member that imports names of torch, with the releases that it loads on."""
+    """A member that imports symbols of torch, with the releases that it loads on."""
 
     member: ArtifactReport
     releases: frozenset[str]
 
 
 class _TorchUse(Struct, frozen=True):
-    """What the members of a wheel need of torch, against what the wheel requires.
+    """What the members of a wheel need of torch, and what the wheel requires.
 
     Attributes:
-        users: the members that import names of torch.
-        known: the releases that an installer could put beside the wheel, oldest first.
-        covered, choice: as `package_builds.covered` has them.
-        telling: of the members that some known release serves, the one with the fewest.
-        verified: the releases that an advice may name (`verified_releases`).
-        asked: the requirements on torch that hold on a Python of the wheel; allowed: the known releases that they
-            allow, None where there is none.
+        users: members that import symbols of torch.
+        known: releases that an installer can install with the wheel, oldest first.
+        covered, choice: results of `package_builds.covered`.
+        telling: the member that loads on the fewest releases, but at least one.
+        verified: releases that advice may name (`verified_releases`).
+        asked: torch requirements that apply to a Python of the wheel. `allowed`: the known releases that they allow, or
+            None without a requirement.
     """
 
     users: tuple[ArtifactReport, ...]
@@ -67,18 +67,18 @@ class _TorchUse(Struct, frozen=True):
 
     @property
     def required(self) -> str:
-        """What the wheel requires, for a place between backticks."""
+        """The requirement of the wheel, for use between backticks."""
         return "` and `".join(requirement.text for requirement in self.asked)
 
 
 def _torch_use(wheel: Wheel) -> _TorchUse | None:
-    """None where no member imports names of torch."""
+    """None if no member imports symbols of torch."""
     users = tuple(m for m in wheel.members if m.provenance.torch_releases is not None and m.machine is not None)
     if not users:
         return None
     every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
     known = _installable(every, wheel.declared)
-    # A member that no known release serves is of another kind of build; the range can say nothing of it.
+    # A member that loads on no known release is made for another kind of build; no range can fix that.
     loading = [
         _Loading(m, releases)
         for m in users
@@ -100,7 +100,7 @@ def _module(member: ArtifactReport) -> str:
 
 
 def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`torch-requirement-missing`: members import names of torch, and the wheel requires none."""
+    """`torch-requirement-missing`: members import symbols of torch, and the wheel does not require torch."""
     use = _torch_use(wheel)
     if use is None or use.allowed is not None:
         return
@@ -120,13 +120,13 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         detail += f"; {_loading_words(covered, use)}"
         advice = _advice([v for v in known if v in covered], use)
         target = f"Declare {advice}" if advice else target
-    # Whoever meets the failure is told first that the wheel may be for another torch.
+    # For a failing file, the main result is that the wheel may be for another torch.
     severity = None if tried is None else Severity.WARNING
     yield first, wheel_finding(rule, wheel, detail=detail, target=target, severity=severity)
 
 
 def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
-    """How the torch of a target environment was chosen, in parentheses."""
+    """How the torch of a target environment was selected, in parentheses."""
     tried = setting.torch_build
     match setting.torch.source if setting.torch is not None else None:
         case TargetSource.ENVIRONMENT:
@@ -140,15 +140,15 @@ def _chosen_words(setting: TargetEnvironment, newest: str) -> str:
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or loads and has
-    another layout there."""
+    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or has another
+    layout."""
     use = _torch_use(wheel)
     if use is None or use.allowed is None or use.telling is None:
         return
     known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
     wrong = [v for v in allowed if v not in covered]
     if wrong and use.verified == frozenset() and not _drifting(use, Severity.ERROR):
-        return  # a member loads on no release: no range is right
+        return  # a member loads on no release: no range fits
     if not wrong:
         yield from _only_drifting(rule, wheel, use, allowed)
         return
@@ -166,16 +166,16 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             name=use.required,
             detail=detail,
             target=f"Declare {advice}" if advice else _REBUILD,
-            # Code that chooses among builds may do without any where none fits.
+            # Code that selects one of several builds may work without any.
             severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
     )
 
 
 def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[str]) -> Iterator[WheelFinding]:
-    """The same of a wheel that loads on all that it allows. What is known of a release counts before what may be."""
+    """The same for a wheel that loads on all releases that it allows. Errors come before warnings."""
     if use.choice:
-        return  # which of its builds meets which release is for its code to say
+        return  # the wheel's code selects the build
     certain, possible = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
     bad = [release for release in allowed if release in certain]
     doubtful = [release for release in allowed if release in possible]
@@ -201,7 +201,7 @@ def _drifts_on_target(member: ArtifactReport) -> bool:
 
 
 def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport]:
-    """Release -> the first member of which `layout-drift` tells there, as gravely as this."""
+    """Release -> the first member with `layout-drift` of one of these severities."""
     found: dict[str, ArtifactReport] = {}
     for member in use.users:
         for release, severity in member.drifting:
@@ -220,7 +220,7 @@ def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
 
 
 def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
-    """On which of these releases, which export all symbols, the members load with the libraries of a known build."""
+    """The releases, of those that export all symbols, on which the members load with the libraries of a known build."""
     drifting = _drifting(use, Severity.ERROR)
     loading = [r for r in use.known if r in releases and (use.verified is None or r in use.verified or r in drifting)]
     if not loading:
@@ -243,7 +243,7 @@ def _advice(releases: Sequence[str], use: _TorchUse) -> str:
 
 
 def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:
-    """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
+    """The releases with wheels for the Pythons of the tags; all if a tag is for several Pythons."""
     found: set[str] = set()
     for python, abi in declared.interpreters:
         version = cpython_of_tag(python)

@@ -1,12 +1,11 @@
 """`vtable-drift`: a class of the file derives from a torch class whose vtable differs in the target.
 
-Three questions are asked, from the stronger evidence down (docs/explanation/silent-drift.md):
+Three checks, strongest evidence first (docs/explanation/silent-drift.md):
 
-- Do functions of the base that the derived class inherits stand in other slots of the file's own table than in the
-  target's? Then the file was compiled with another declaration: no build needs to be known.
-- Is the derived class's own vtable smaller than the base's in the target? It has at least its base's slots.
-- Do the vtables of the base differ between the build that the file was made for, where that is known, and the target?
-"""
+- Inherited functions are in other slots of the file's vtable than in the target's. Then the file was compiled with
+  another declaration, whatever build it was made for.
+- The derived vtable is smaller than that of the base in the target. It has at least the slots of its base.
+- The vtables of the base differ between the target and the build that the file was made for, if that is known."""
 
 from __future__ import annotations
 
@@ -21,23 +20,23 @@ from abiscan.model.finding import Finding
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
-# A word of a vtable, as `abiscan.releases` has it.
+# One word of a vtable, see `abiscan.releases`.
 Words = Sequence[str | int | None]
 _WORD = 8
-# What stands in the slot of a function without a body (Itanium C++ ABI, section 3.2.6).
+# The slot of a pure virtual function (Itanium C++ ABI, section 3.2.6).
 _PURE = "__cxa_pure_virtual"
 # Words before the first function: offset to top and type information (Itanium C++ ABI, section 2.5.2).
 _PREFIX = 2
-# Functions named in a message, of those that came and of those that went.
+# Maximum number of new and of removed functions in a message.
 _SHOWN = 4
 
 
 class VtableChange(Struct, frozen=True):
-    """How a base's vtable differs.
+    """Differences between two vtables of a base.
 
     Attributes:
-        came, went: mangled names of virtual functions that only the target, only the other build has.
-        reordered: the same functions, in other slots.
+        came, went: mangled names of virtual functions that only the target, or only the other build has.
+        reordered: the same functions are in other slots.
     """
 
     old_size: int
@@ -48,11 +47,8 @@ class VtableChange(Struct, frozen=True):
 
 
 def compare(old: Words, new: Words) -> VtableChange | None:
-    """What changed between two vtables of one class; None where each slot is the same function.
-
-    A function that only has another std::string in its name is the same. A slot whose function is not known (no symbol,
-    or never emitted) is taken as unchanged.
-    """
+    """Compare two vtables of one class; None if all slots have the same functions. Functions that differ only in the
+    std::string ABI are the same. A slot with an unknown function (no symbol, or not emitted) counts as unchanged."""
     before, after = _entities(old), _entities(new)
     slots = zip(before[_PREFIX:], after[_PREFIX:], strict=False)
     if len(old) == len(new) and all(a == b for a, b in slots if a is not None and b is not None):
@@ -83,16 +79,16 @@ def _only(words: Words, entities: list[str | None], other: list[str | None]) -> 
 
 
 class DriftSubject(Struct, frozen=True):
-    """What the comparison needs of a file and its target.
+    """The facts about a file and its target for the comparison.
 
     Attributes:
-        derived: of `Binary.derived_classes`.
-        module: as in `RuleSubject`.
-        target: the target torch, as a person would write it (`torch 2.13.0`).
-        in_target: class (`N5torch8autograd4NodeE`) -> words of its vtable; None where nobody can say.
-        built_for: the release that the file was made for, if it is known; `in_built_for`: vtables there.
+        derived: from `Binary.derived_classes`.
+        module: see `RuleSubject`.
+        target: the target torch, as text (`torch 2.13.0`).
+        in_target: class (`N5torch8autograd4NodeE`) -> words of its vtable; None if unknown.
+        built_for: the release that the file was made for, if known. `in_built_for`: vtables there.
         releases: class -> (release, words of its vtable) of every release that exports it, oldest first.
-        readable: mangled name -> text, as short as it says what is meant.
+        readable: mangled name -> short text.
     """
 
     derived: tuple[DerivedClass, ...]
@@ -106,7 +102,7 @@ class DriftSubject(Struct, frozen=True):
 
 
 def find_drift(rule: Rule, subject: DriftSubject) -> tuple[Finding, ...]:
-    """One finding for each base class that drifted, sorted."""
+    """One finding for each changed base class, sorted."""
     bases: dict[str, list[DerivedClass]] = {}
     for derived in subject.derived:
         bases.setdefault(derived.base, []).append(derived)
@@ -125,7 +121,7 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
     moved = any(not is_laid_out_as(table, new, own_functions) for table in own_tables)
     old_name, old = subject.built_for, subject.in_built_for(code) if subject.built_for is not None else None
     if old is None and moved:
-        # Its own tables say which releases had the layout that it was compiled with.
+        # The file's vtables show which releases had the layout that it was compiled with.
         same = [each for each in releases if all(is_laid_out_as(t, each[1], own_functions) for t in own_tables)]
         newest = [each for each in same if len(each[1]) == max(len(words) for _release, words in same)]
         if newest:
@@ -134,7 +130,7 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
     change = compare(old, new) if old is not None else None
     own = min((each.vtable_size for each in classes if each.vtable_size is not None), default=None)
     too_small = own is not None and own < len(new) * _WORD
-    # A table that only seems too short, read through relocations alone, is no evidence: where it ends is not recorded.
+    # A vtable that is read from relocations only has no known end, so that it looks too short is no evidence.
     proved = any(first_moved(table, new, own_functions) is not None for table in own_tables)
     if change is None and not too_small and not proved:
         return None
@@ -165,25 +161,25 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
 
 
 def functions_of(tables: Iterable[Words]) -> frozenset[str]:
-    """The virtual functions, as entities, that a base had in any release."""
-    distinct = dict.fromkeys(map(tuple, tables))  # most releases have the table of the one before
+    """The virtual functions, as entities, of a base in any release."""
+    distinct = dict.fromkeys(map(tuple, tables))  # most releases have the same table as the one before
     names = {entity for words in distinct for entity in _entities(words)[_PREFIX:] if entity is not None}
     return frozenset(names - {_PURE})
 
 
 def is_laid_out_as(table: Words, base: Words, functions: frozenset[str]) -> bool:
-    """Whether a derived class's table may begin with this table of its base.
+    """Whether the vtable of a derived class may begin with this vtable of its base.
 
     Args:
-        table: of the derived class, possibly with too many words at its end.
-        functions: of the base (`functions_of`), the only words that tell: what a derived class overrides, or what
-            has no symbol, may stand anywhere.
+        table: of the derived class; may have too many words at its end.
+        functions: of the base (`functions_of`); only these are compared. Overrides and functions without a symbol may
+            be in any slot.
     """
     return len(table) >= len(base) and first_moved(table, base, functions) is None
 
 
 def first_moved(table: Words, base: Words, functions: frozenset[str]) -> int | None:
-    """The first slot with an inherited function that the base has elsewhere, or no more."""
+    """The first slot with an inherited function that the base has in another slot, or no longer has."""
     entities, expected = _entities(table), _entities(base)
     for at in range(_PREFIX, len(table)):
         entity = entities[at]
@@ -195,7 +191,7 @@ def first_moved(table: Words, base: Words, functions: frozenset[str]) -> int | N
 
 
 def _moved(at: int, table: Words, new: Words, subject: DriftSubject) -> str:
-    """Where a function stands in both tables: torch's code calls by the number of the slot."""
+    """The slots of a function in both vtables: code of torch calls by slot number."""
     name = str(table[at])
     expected = _entities(new)
     entity = _entities((name,))[0]
@@ -209,7 +205,7 @@ def _short(name: str, subject: DriftSubject) -> str:
 
 
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
-    """Which virtual functions came and went."""
+    """The new and the removed virtual functions."""
     changes = []
     for names, verb in ((change.came, "added"), (change.went, "removed")):
         if names:

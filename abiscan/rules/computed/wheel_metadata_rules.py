@@ -18,7 +18,7 @@ from abiscan.rules.computed.wheel_tag_rules import (
 from abiscan.rules.rule import Rule
 from abiscan.wheel.tags import read_declared_tags
 
-# In the order in which reports list their findings.
+# In the order of the findings in reports.
 WHEEL_RULES: Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]] = {
     "wheel-tag-too-old": tag_too_old,
     "wheel-tag-other-machine": tag_of_other_machine,
@@ -33,7 +33,7 @@ WHEEL_RULES: Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]] = {
 def findings_of_wheel(
     container: Container, members: Sequence[ArtifactReport], versions: Versions
 ) -> Iterator[WheelFinding]:
-    """What a wheel declares that its members don't keep, each with the member that it stands at."""
+    """Declarations of a wheel that its members contradict, each with the member that the finding is attached to."""
     shared = sorted((m for m in members if m.kind is ArtifactKind.SHARED_OBJECT), key=lambda m: m.display)
     if not shared:
         return

@@ -1,8 +1,7 @@
-"""A wheel with the reports of its members, as rules over wheel metadata check it, and the finding that they make.
+"""A wheel with the reports of its members, as the subject of rules over wheel metadata, and their findings.
 
-One finding is about a whole wheel and is attached to the member that shows it best, so that forty members of one build
-do not repeat it. It uses the values of the report alone, once all members are known.
-"""
+A finding is about a whole wheel. It is attached to one member, so that it is reported once. It is computed from reports
+alone, once all members are known."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ class Wheel(Struct, frozen=True):
     versions: Versions
 
 
-# The member that a finding of the wheel stands at, and the finding.
+# The member that a finding of the wheel is attached to, and the finding.
 WheelFinding = tuple[ArtifactReport, Finding]
 
 
@@ -51,7 +50,7 @@ def wheel_finding(
     severity: Severity | None = None,
     symbols: tuple[str, ...] = (),
 ) -> Finding:
-    # The fingerprint is the wheel's, not the member's: which member shows it best may change with a rebuild.
+    # The fingerprint is that of the wheel: the member with the finding may change with a rebuild.
     key = container_key(wheel.container.path.rsplit("!", 1)[-1])
     fields = {"name": name, "detail": detail, "target": target}
     return make_finding(rule, fields, (key,), severity=severity, symbols=symbols)
@@ -62,6 +61,6 @@ def member_name(member: ArtifactReport) -> str:
 
 
 def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:
-    """The members beside the first one, as the end of a sentence."""
+    """The members after the first one, as the end of a sentence."""
     names = [member_name(member) for member in members[1:]]
     return f"; {lead} {shortened(names)}" if names else ""

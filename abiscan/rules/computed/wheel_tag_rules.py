@@ -66,7 +66,7 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
 
 
 def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
-    """The newest glibc that is asked for, then how many versions are."""
+    """The newest required glibc, then the number of versions."""
     glibc = [e.version.removeprefix("GLIBC_").split(".") for e in exceeded if e.version.startswith("GLIBC_")]
     return max((tuple(map(int, parts)) for parts in glibc), default=()), len(exceeded)
 
@@ -76,11 +76,11 @@ def _base(member: ArtifactReport) -> str:
 
 
 def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`wheel-tag-other-machine`: members are for another machine than the tags say."""
+    """`wheel-tag-other-machine`: members are for another machine than the tags."""
     other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.declared, m.machine)]
     if not other:
         return
-    # One stray file may be data; where no member fits, nobody can use the wheel.
+    # A single such file may be data. If no member fits, the wheel is unusable.
     anywhere = any(platform.machine is None for platform in wheel.declared.platforms)
     severity = Severity.ERROR if len(other) == len(wheel.members) and not anywhere else None
     first = other[0]
@@ -99,14 +99,14 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
 
 
 def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`wheel-tag-other-python`: no Python of the tags imports a module of this name."""
+    """`wheel-tag-other-python`: no Python of the tags imports a module with this name."""
     builds: dict[str, list[tuple[ArtifactReport, ModuleName]]] = {}
     for member in wheel.members:
         module = module_name(_base(member))
         if module is not None and not module.plain:
             folder = member_name(member).rpartition("/")[0]
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
-    # Several builds of one module serve several Pythons.
+    # Several builds of one module are for several Pythons.
     alone = [found[0] for found in builds.values() if len(found) == 1]
     misfits = [(member, module) for member, module in alone if not module_fits(wheel.declared, module)]
     if not misfits:
@@ -135,7 +135,7 @@ def _interpreters(declared: DeclaredTags) -> str:
 
 
 def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`wheel-tag-beyond-stable-abi`: an abi3 tag, and imports that its oldest Python does not keep."""
+    """`wheel-tag-beyond-stable-abi`: abi3 tag, but imports that are not in the stable ABI of its oldest Python."""
     stable = stable_abi()
     rows = []
     for member in wheel.members:
@@ -143,7 +143,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         module = module_name(_base(member))
         beyond = beyond_stable_abi(wheel.declared, module, names, stable)
         if module is not None and module.abi3:
-            # The rule outside-limited-api speaks of names that no version has in its stable ABI.
+            # The rule outside-limited-api reports names that are in no stable ABI.
             beyond = tuple(name for name in beyond if name in stable)
         if beyond:
             rows.append((member, beyond))
@@ -170,7 +170,7 @@ def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     if differing:
         of_name = set(wheel.container.tags)
         origins = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
-        # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI changes the guarantee.
+        # A linux_x86_64 tag renamed to manylinux is harmless; another Python or ABI changes the guarantee.
         every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
         same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
         severity = Severity.NOTE if same_python else None
@@ -178,7 +178,7 @@ def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
 
 
 def _expanded(tags: Iterable[str]) -> list[str]:
-    """Tags of one interpreter each: `py2.py3-none-any` is two."""
+    """Tags of one interpreter each: `py2.py3-none-any` becomes two."""
     return [
         f"{python}-{rest}"
         for tag in tags
