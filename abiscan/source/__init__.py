@@ -1,4 +1,4 @@
-"""The rules over C++, CUDA and HIP sources and over generated kernels."""
+"""Rules for C++, CUDA and HIP sources and for generated kernels."""
 
 from __future__ import annotations
 

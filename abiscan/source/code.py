@@ -1,4 +1,4 @@
-"""One C++, CUDA or HIP file taken apart: directives aside, brackets matched, what HIP leaves out left out."""
+"""One C++, CUDA or HIP file as tokens: without directives and branches that HIP skips, with matched brackets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BRACKETS = frozenset("()[]{}")
 _BRACE = ord("}")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DIRECTIVE = re.compile(rb"[#i]")
-# Paths that one file includes; none that is known has a thousand.
+# Maximum number of included paths of one file; known files have less than a thousand.
 _MAX_INCLUDES = 10_000
-# Tokens of some 120 bytes each that are made at once.
+# Maximum number of tokens, of some 120 bytes each, that are created at once.
 _MAX_LISTED = 200_000
-# Names that a text is searched for; for more of them its tokens are taken apart.
+# Maximum number of names to search in the text; for more names, the text is tokenized.
 _MAX_SEARCHES = 32
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef"})
 
@@ -35,7 +35,7 @@ class Macro(Struct, frozen=True):
     """A `#define`.
 
     Attributes:
-        parameters: None for one without a parameter list.
+        parameters: None without a parameter list.
         body: may be empty.
     """
 
@@ -45,8 +45,7 @@ class Macro(Struct, frozen=True):
 
 
 def included_by(text: str) -> list[str]:
-    """Paths of a text's `#include`s as written, in order, each once; of every branch, and at no more than the price of
-    a search."""
+    """Paths of a text's `#include`s as written, in order, without duplicates, from all branches. Takes one search."""
     written = re.finditer(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", text, re.MULTILINE)
     found: dict[str, None] = {}
     for match in written:
@@ -57,7 +56,7 @@ def included_by(text: str) -> list[str]:
 
 
 class Steps:
-    """The steps that the check of one file may still take, in the file itself and in those that it includes.
+    """Budget of steps for one file and the files that it includes.
 
     Args:
         path: of the file, for the message.
@@ -69,17 +68,17 @@ class Steps:
         self.left = MIN_SOURCE_STEPS
 
     def admit(self, code: Code) -> None:
-        """Let the check read a file, which each lengthens once."""
+        """Add the steps of an included file, once."""
         if code.path not in self._admitted:
             self._admitted.add(code.path)
             self.left += len(code.text) // SOURCE_CHARACTERS_PER_STEP
         code.steps = self
 
     def spend(self, steps: int) -> None:
-        """Take steps.
+        """Use steps.
 
         Raises:
-            UnreadableFile: there are not that many left.
+            UnreadableFile: the budget is exceeded.
         """
         self.left -= steps
         if self.left < 0:
@@ -87,15 +86,15 @@ class Steps:
 
 
 class Code:
-    """The text of a file, and views of it that are made when they are asked for.
+    """The text of a file, and views of it that are computed on demand.
 
     Attributes:
-        path: as the tree that it comes from names it.
-        steps: what questions about it are taken from; an included file's are those of the file that is checked.
-        nearest: for `declarations`, what it found of names so far.
+        path: as named by its source tree.
+        steps: the budget; an included file uses that of the checked file.
+        nearest: cache of `declarations`.
 
     Args:
-        many: much will be asked of its tokens: those of a file of usual size are all made at once.
+        many: create all tokens at once, unless there are too many, for many lookups.
     """
 
     def __init__(self, path: str, text: str, *, many: bool = False) -> None:
@@ -123,8 +122,8 @@ class Code:
 
     @cached_property
     def tokens(self) -> Tokens | TokenList:
-        """The tokens outside of directives, with string literals. Of `#if` and its `#else` one branch stands, so that
-        brackets match: the first that a compilation by HIP may see.
+        """The tokens outside of directives, with string literals. Only one branch of an `#if` is included, so that
+        brackets match: the first one that HIP may compile.
 
         Raises:
             UnreadableFile: the file has more than `MAX_SOURCE_TOKENS`.
@@ -132,7 +131,7 @@ class Code:
         return listed(self._parts[0]) if self._many else self._parts[0]
 
     def macro(self, name: str) -> Macro | None:
-        """What the file defines by this name: the last definition that HIP may see, else the first of all."""
+        """The definition of a macro: the last one that HIP may compile, else the first."""
         first: int | None = None
         chosen: int | None = None
         for number in self._parts[1].may_be(name):
@@ -149,7 +148,7 @@ class Code:
         return included_by(self.text)
 
     def has_name(self, meant: re.Pattern[str]) -> bool:
-        """Whether an identifier in the file, those in directives and macros too, is meant.
+        """Whether an identifier in the file matches, including those in directives and macros.
 
         Args:
             meant: matches whole identifiers.
@@ -161,12 +160,12 @@ class Code:
 
     @cached_property
     def partner(self) -> array[int]:
-        """For each bracket of `tokens` the index of the one that it belongs to; -1 for anything else."""
+        """For each bracket of `tokens` the index of its counterpart; -1 for other tokens."""
         return match_brackets(self.tokens)
 
     @cached_property
     def _places(self) -> WordIndex:
-        # Offsets, also of words in comments and strings: to ask which are tokens takes longer than to keep them all.
+        # Offsets, including words in comments and strings: keeping them takes less time than to check which are tokens.
         return WordIndex((match[0], match.start()) for match in _IDENTIFIER.finditer(self.text))
 
     def places_of(self, name: str) -> Iterator[int]:
@@ -180,30 +179,31 @@ class Code:
                 yield at
 
     def _may_have(self, name: str) -> bool:
-        """Whether the text may have a name: most files are asked for few, and need no tokens for that."""
+        """Whether the text may contain a name: few names of most files are needed, and this needs no tokens."""
         self._searches += 1
         return "_places" in self.__dict__ or self._searches > _MAX_SEARCHES or name in self.text
 
     def index_at(self, offset: int) -> int | None:
-        """The index in `tokens` of the token at a character offset; None where a directive or no branch has it."""
+        """The index in `tokens` of the token at a character offset; None if it is in a directive or a skipped
+        branch."""
         return self.tokens.index_at(offset)
 
     def is_in_directive(self, offset: int) -> bool:
-        """Whether the character at an offset belongs to a directive, `#include` aside."""
+        """Whether the character at an offset is in a directive other than `#include`."""
         return bisect_right(self._parts[2], offset) % 2 == 1
 
     def spend(self, steps: int) -> None:
-        """As `Steps.spend`."""
+        """See `Steps.spend`."""
         self.steps.spend(steps)
 
 
 def listed(found: Tokens) -> Tokens | TokenList:
-    """The tokens in the form that is asked fastest, where they are not so many that it takes too much memory."""
+    """The tokens in the fastest form, unless it takes too much memory."""
     return TokenList(found) if len(found) <= _MAX_LISTED else found
 
 
 def match_brackets(found: Sequence[Token]) -> array[int]:
-    """For each `(`, `[`, `{` and its counterpart the index of the other; -1 for anything else and for what is alone."""
+    """For each `(`, `[`, `{` and its counterpart the index of the other; -1 for other tokens and unmatched brackets."""
     if isinstance(found, Tokens | TokenList):
         kinds: bytes | bytearray = found.kinds
     else:
@@ -216,7 +216,7 @@ def match_brackets(found: Sequence[Token]) -> array[int]:
         if wanted is None:
             opened.append(at)
             continue
-        # A brace closes whatever stayed open inside of it; a parenthesis never closes a brace.
+        # A brace closes brackets that are open inside of it; a parenthesis never closes a brace.
         if kinds[at] == _BRACE:
             while opened and kinds[opened[-1]] != wanted:
                 opened.pop()
@@ -226,18 +226,18 @@ def match_brackets(found: Sequence[Token]) -> array[int]:
     return partner
 
 
-# Of an open `#if`, as bits of one byte: its present branch stands, one of its branches stood; one is known to hold, of
-# one it is not known.
+# State of an open `#if`, as bits of one byte: its current branch is kept, one of its branches was kept, one is true,
+# one is unknown.
 _STANDS, _TAKEN, _HOLDS, _UNKNOWN = 1, 2, 4, 8
 
 
 def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
-    """The tokens that stand; of each `#define` of a name its offset, twice, and 1 added where it stands; and the
-    offsets at which each directive begins and ends."""
+    """The kept tokens; the offset of each `#define` by name, twice, plus 1 if it is kept; and the start and end of each
+    directive."""
     kept = Tokens(text, array("I"), bytearray())
     defined, directives = array("I"), array("I")
     branches = bytearray()
-    left_out = 0  # branches that do not stand
+    left_out = 0  # skipped branches
     at = 0
     while at < len(every):
         directive = _DIRECTIVE.search(every.kinds, at)
@@ -262,7 +262,7 @@ def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
             elif line:
                 left_out += _follow(branches, line)
         else:
-            # Nothing further on this line is a directive either.
+            # There is no further directive on this line.
             end = text.find("\n", offset)
             stop = bisect_left(every.starts, end if end >= 0 else len(text), at + 1)
             if not left_out:
@@ -272,7 +272,7 @@ def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
 
 
 def _follow(branches: bytearray, line: Sequence[Token]) -> int:
-    """Take note of a condition's directive; by how many more branches do not stand."""
+    """Process a conditional directive. Return the change in the number of skipped branches."""
     keyword = line[0].text
     if keyword in _CONDITIONS:
         known = holds(keyword, line[1:])
@@ -280,7 +280,7 @@ def _follow(branches: bytearray, line: Sequence[Token]) -> int:
         return int(known is False)
     if keyword in ("elif", "else") and branches:
         branch = branches[-1]
-        # What follows a branch that holds is left out; `#else` holds where none before it does.
+        # Branches after a true one are skipped. `#else` is true if no branch before it is.
         if branch & _HOLDS:
             known = False
         elif keyword == "elif":
@@ -300,7 +300,7 @@ def _known(known: bool | None) -> int:
 
 
 def _macro(text: str, at: int, name: str) -> Macro:
-    """The macro whose name stands at an offset in its `#define`."""
+    """The macro whose name is at an offset in its `#define`."""
     rest = tokens(text[at + len(name) : _line_end(text, at)], strings=True)
     # A parameter list follows the name without a space (ISO C++20, 15.6 [cpp.replace]).
     if not rest or rest.word(0) != "(" or rest.starts[0] != 0:
@@ -311,14 +311,14 @@ def _macro(text: str, at: int, name: str) -> Macro:
 
 
 def _starts_line(text: str, at: int) -> bool:
-    # No directive is indented further, and a file of one line must not be searched from every `#` on.
+    # No directive is indented further. Limits the search in a file with one long line.
     lowest = max(0, at - 200)
     start = text.rfind("\n", lowest, at)
     return (start >= 0 or lowest == 0) and not text[start + 1 if start >= 0 else 0 : at].strip()
 
 
 def _line_end(text: str, at: int) -> int:
-    """The offset behind a directive: its line with all that a backslash at the end continues."""
+    """The offset after a directive, with its continuation lines."""
     while True:
         end = text.find("\n", at)
         if end < 0:

@@ -1,10 +1,7 @@
-"""Preprocessor conditions, evaluated for a compilation by HIP, or with the headers of a torch release: true, false, or
-unknown.
+"""Evaluates preprocessor conditions for HIP, or with the headers of a torch release: true, false or unknown.
 
-Which macros HIP defines: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
-(`__HIP_PLATFORM_AMD__`, `__HIPCC__`, no `__CUDA_ARCH__`, no `__NVCC__`); torch adds USE_ROCM
-(torch/utils/cpp_extension.py).
-"""
+Macros of HIP: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html (`__HIP_PLATFORM_AMD__`,
+`__HIPCC__`, no `__CUDA_ARCH__`, no `__NVCC__`). torch adds USE_ROCM (torch/utils/cpp_extension.py)."""
 
 from __future__ import annotations
 
@@ -17,17 +14,17 @@ from abiscan.source.lexer import Token
 
 _DEFINED = frozenset({"USE_ROCM", "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "__HIP_PLATFORM_HCC__"})
 _UNDEFINED = frozenset({"__CUDA_ARCH__", "__NVCC__", "CUDA_VERSION", "CUDART_VERSION"})
-# Parentheses and operators in one another that are followed.
+# Maximum nesting of parentheses and operators.
 _MAX_DEPTH = 32
-# Tokens of a condition that is read; longer ones are not known.
+# Maximum number of tokens of a condition; longer ones are unknown.
 _MAX_TOKENS = 256
 
 
 class MacroFacts(Struct, frozen=True):
-    """What is known of macros.
+    """Known macros.
 
     Attributes:
-        is_defined: of a name; None where it is unknown.
+        is_defined: of a name; None if unknown.
         values: of macros that are numbers.
     """
 
@@ -53,7 +50,7 @@ _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def holds(keyword: str, condition: Sequence[Token], facts: MacroFacts = _HIP) -> bool | None:
-    """Whether `#if condition`, `#ifdef`, `#ifndef` or `#elif` holds; None where that is unknown."""
+    """Whether `#if condition`, `#ifdef`, `#ifndef` or `#elif` is true; None if unknown."""
     if len(condition) > _MAX_TOKENS:
         return None
     if keyword in ("ifdef", "ifndef"):
@@ -78,7 +75,7 @@ def _value(words: list[str], facts: MacroFacts, depth: int) -> bool | None:
         return facts.is_defined(names[0]) if len(names) == 1 else None
     if words[0] == "(" and words[-1] == ")":
         return _value(words[1:-1], facts, depth + 1)
-    # A macro that nobody defines counts as 0; one that is defined may be 0 too (ISO C++20, 15.2 [cpp.cond]).
+    # An undefined macro counts as 0, and a defined one may be 0 too (ISO C++20, 15.2 [cpp.cond]).
     if len(words) == 1:
         undefined = facts.is_defined(words[0]) is False
         return {"0": False, "1": True}.get(words[0], False if undefined else None)
@@ -89,7 +86,7 @@ def _value(words: list[str], facts: MacroFacts, depth: int) -> bool | None:
 
 
 def _compared(words: list[str], facts: MacroFacts) -> bool | None:
-    """`A >= 2` with a number or a macro of known value on both sides."""
+    """`A >= 2`, with numbers or macros of known value."""
     for at, word in enumerate(words):
         if word in "<>=!":
             double = words[at + 1 : at + 2] == ["="]

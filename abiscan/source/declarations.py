@@ -1,8 +1,7 @@
-"""What a name was declared as, read off the tokens around its use: as far as that goes without a compiler.
+"""Finds declarations of names from tokens, as far as possible without a compiler.
 
-Scopes are those of blocks, parameter lists and template headers, walked outward and upward from the use. Where an
-answer would need overload resolution, `auto` of a call, or headers that are not at hand, there is none.
-"""
+Scopes are those of blocks, parameter lists and template headers, searched outward and upward from the use. The result
+is unknown if it would need overload resolution, `auto` from a call, or missing headers."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from abiscan.source.code import Code
 from abiscan.source.lexer import NAME, NUMBER, SCOPE, STRING, Token
 from abiscan.source.nearest_place import find_nearest
 
-# Tokens between a declared name and the beginning of its declaration.
+# Maximum number of tokens between a declared name and the start of its declaration.
 _MAX_TYPE = 64
-# Aliases and initializers that lead to one another.
+# Maximum length of a chain of aliases and initializers.
 _MAX_STEPS = 8
 _CV = frozenset(
     {"const", "volatile", "constexpr", "static", "extern", "inline", "register", "mutable", "typename", "struct"}
@@ -42,20 +41,17 @@ _NO_TYPE = frozenset(
 _BUILTIN = frozenset(
     {"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "wchar_t", "size_t"}
 )
-# What may stand right before a declaration.
+# Tokens that may precede a declaration.
 _BEFORE_TYPE = frozenset({*b";{}(),=:[]?", STRING, NUMBER})
-# What a type, or a declarator behind its comma, begins with.
+# First tokens of a type, or of a further declarator.
 _IN_TYPE = frozenset({NAME, SCOPE, *b"*&<"})
 _ANGLE_OPEN, _ANGLE_CLOSE, _OPEN_BRACKET = map(ord, "<>[")
 _SEMICOLON = ord(";")
 
 
 class DeclaredIn(enum.Enum):
-    """How a type's name came to be.
-
-    PARAMETER: of a template, so that each instantiation has its own. NAMED: it is what it says. UNKNOWN: another header
-    or the compiler knows.
-    """
+    """The origin of a type's name. PARAMETER: template parameter, different in each instantiation. NAMED: a named type.
+    UNKNOWN: another header or the compiler decides."""
 
     PARAMETER = enum.auto()
     NAMED = enum.auto()
@@ -63,10 +59,10 @@ class DeclaredIn(enum.Enum):
 
 
 class Pointee(Struct, frozen=True):
-    """What an expression of pointer type points to.
+    """The target type of a pointer expression.
 
     Attributes:
-        name: of the type, without const and namespaces (`Half`, `int64_t`, `scalar_t`); empty where it is not told.
+        name: of the type, without const and namespaces (`Half`, `int64_t`, `scalar_t`); empty if unknown.
     """
 
     name: str
@@ -77,7 +73,7 @@ _UNKNOWN = Pointee("", DeclaredIn.UNKNOWN)
 
 
 class DeclaredType(Struct, frozen=True):
-    """A type as declared: the parts of its name, its first template argument, and its pointer depth; arrays count."""
+    """A declared type: parts of its name, first template argument, and pointer depth (including arrays)."""
 
     name: tuple[str, ...]
     argument: tuple[Token, ...]
@@ -85,8 +81,8 @@ class DeclaredType(Struct, frozen=True):
 
 
 def pointee(code: Code, first: int, last: int) -> Pointee:
-    """What the expression in `code.tokens[first:last]` points to: a sum of a pointer and offsets, `&array[i]`, a cast,
-    a member of an accessor."""
+    """The target type of the expression in `code.tokens[first:last]`: a sum of a pointer and offsets, `&array[i]`, a
+    cast, a member of an accessor."""
     return _pointee(code, first, last, _MAX_STEPS)
 
 
@@ -106,7 +102,7 @@ def _pointee(code: Code, first: int, last: int, steps: int) -> Pointee:
 
 
 def _cast(code: Code, first: int, last: int) -> DeclaredType | None:
-    """The type of `reinterpret_cast<T*>(...)` and its kin, and of `(T*)...`, at the beginning of an expression."""
+    """The type of a cast (`reinterpret_cast<T*>(...)`, `(T*)...`) at the start of an expression."""
     found = code.tokens
     if found[first].text in ("reinterpret_cast", "static_cast", "const_cast"):
         end = angle_end(found, first + 1, last)
@@ -119,7 +115,7 @@ def _cast(code: Code, first: int, last: int) -> DeclaredType | None:
 
 
 def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The operands of `+` and `-` outside of brackets; those of a condition after its `?`."""
+    """The operands of `+` and `-` outside of brackets; for a conditional expression, those after `?`."""
     found = code.tokens
     at = start = first
     while at < last:
@@ -137,7 +133,7 @@ def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
-    """What one operand points to; None for what is no pointer."""
+    """The target type of one operand; None if it is no pointer."""
     found = code.tokens
     address = found[first].text == "&"
     first += address
@@ -161,7 +157,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
         member = _accessor(code, first, last)
         if member is not None:
             return member
-        # A member of a class with the element type as its first argument: TensorInfo<int64_t, int>::data.
+        # A member of a class whose first argument is the element type: TensorInfo<int64_t, int>::data.
         if kind.argument:
             argument = type_of(kind.argument)
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
@@ -192,7 +188,7 @@ def _has_product(code: Code, first: int, last: int) -> bool:
 
 
 def _accessor(code: Code, first: int, last: int) -> Pointee | None:
-    """The type in `x.data_ptr<T>()` and its kin, at the end of an expression."""
+    """The type in `x.data_ptr<T>()` or a similar accessor at the end of an expression."""
     found = code.tokens
     code.spend(max(last - first, 0))
     for at in range(first, last - 1):
@@ -205,7 +201,7 @@ def _accessor(code: Code, first: int, last: int) -> Pointee | None:
 
 
 def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
-    """A type's name followed through aliases, as seen from the token at `at`."""
+    """Resolve the aliases of a type's name at the token `at`."""
     if not kind.name:
         return _UNKNOWN
     name = kind.name[-1]
@@ -221,7 +217,7 @@ def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
 
 
 def _introduces(code: Code, index: int) -> DeclaredIn | DeclaredType | None:
-    """How the name at `index` is made that of a type there; for an alias what it stands for."""
+    """Whether the name at `index` is declared as a type there; for an alias, its target."""
     if index < 1:
         return None
     found = code.tokens
@@ -235,7 +231,7 @@ def _introduces(code: Code, index: int) -> DeclaredIn | DeclaredType | None:
 
 
 def alias_at(code: Code, index: int) -> DeclaredType | None:
-    """What `using NAME = type;` or `typedef type NAME;` with the name at `index` stands for."""
+    """The target of `using NAME = type;` or `typedef type NAME;` with the name at `index`."""
     found = code.tokens
     if found[index - 1].text == "using" and found[index + 1 : index + 2] and found[index + 1].text == "=":
         return type_of(found[index + 2 : statement_end(code, index + 2)]) or DeclaredType((), (), 0)
@@ -249,7 +245,7 @@ def alias_at(code: Code, index: int) -> DeclaredType | None:
 
 
 def origin_of(code: Code, offset: int, name: str) -> DeclaredIn:
-    """How a type's name came to be, as seen from a character offset."""
+    """The origin of a type's name, seen from a character offset."""
     at = code.index_at(offset)
     if at is None or not name.isidentifier():
         return DeclaredIn.UNKNOWN
@@ -257,7 +253,7 @@ def origin_of(code: Code, offset: int, name: str) -> DeclaredIn:
 
 
 def alias_target(code: Code, name: str) -> str | None:
-    """The last name of what `using name = type` or a typedef anywhere in a file stands for; None without one."""
+    """The last name of the target of `using name = type` or a typedef anywhere in a file; None if there is none."""
     for index in code.places_of(name):
         code.spend(10)
         alias = alias_at(code, index) if index else None
@@ -267,13 +263,13 @@ def alias_target(code: Code, name: str) -> str | None:
 
 
 def declared_type(code: Code, at: int, name: str) -> tuple[DeclaredType, int] | None:
-    """The type that the nearest declaration of a name before `at` gives it, and where the name stands in it."""
+    """The type in the nearest declaration of a name before `at`, and the index of the name there."""
     nearest = find_nearest(code, at, name, _declares)
     return None if nearest is None else (nearest[1], nearest[0])
 
 
 def _declares(code: Code, index: int) -> DeclaredType | None:
-    """The type in front of the name at `index`, if what stands there declares it."""
+    """The type before the name at `index`, if this is a declaration."""
     found = code.tokens
     kinds = found.kinds
     after = kinds[index + 1] if index + 1 < len(kinds) else _SEMICOLON
@@ -308,10 +304,11 @@ def _declares(code: Code, index: int) -> DeclaredType | None:
 
 
 def _type_of_list(code: Code, start: int, index: int) -> DeclaredType | None:
-    """The type of a declarator behind the first one: of `b` in `T a = f(x), *b`.
+    """The type of a further declarator, such as `b` in `T a = f(x), *b`.
 
     Args:
-        start: the index behind the comma before it; index: of the name.
+        start: index after the comma before it.
+        index: of the name.
     """
     found, partner = code.tokens, code.partner
     if start < 1 or found[start - 1].text != "," or any(token.text not in ("*", "&") for token in found[start:index]):
@@ -342,7 +339,7 @@ def _type_of_list(code: Code, start: int, index: int) -> DeclaredType | None:
 
 
 def type_of(written: Sequence[Token]) -> DeclaredType | None:
-    """The type that some tokens are, all of them; None where they are none."""
+    """Parse tokens as a type; None if they are not one."""
     at = 0
     words: list[str] = []
     while at < len(written) and (written[at].kind == "name" or written[at].text == "::"):
@@ -373,7 +370,7 @@ def type_of(written: Sequence[Token]) -> DeclaredType | None:
             return None
     if len(words) > 1 and depth == 0 and words[-1] in _RESTRICT:
         words.pop()
-    # `unsigned long long`; of other names in a row the last is the type, those before are macros and attributes.
+    # `unsigned long long`. In a sequence of other names, the last is the type, the others are macros and attributes.
     return DeclaredType(tuple(words[-1].split("::")), argument, depth)
 
 
@@ -387,7 +384,7 @@ def _first_argument(written: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def angle_end(found: Sequence[Token], at: int, last: int) -> int | None:
-    """The index behind the template arguments that open at `at`."""
+    """The index after the template arguments that start at `at`."""
     if at >= last or found[at].text != "<":
         return None
     level = 0
@@ -402,7 +399,7 @@ def angle_end(found: Sequence[Token], at: int, last: int) -> int | None:
 
 
 def statement_end(code: Code, at: int) -> int:
-    """The index of the `;` or `,` that ends what begins at `at`."""
+    """The index of the `;` or `,` that ends the statement at `at`."""
     kinds, partner = code.tokens.kinds, code.partner
     while at < len(kinds) and kinds[at] not in b";,)}":
         code.spend(1)

@@ -1,4 +1,4 @@
-"""A place that a rule's pattern means, and what a closer look made of it."""
+"""A place that matches a rule's pattern, and the results of refinements."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from abiscan.rules.rule import Rule, SourcePattern
 
 
 class FlaggedPlace(Struct, frozen=True):
-    """Where a pattern holds in a file.
+    """A place in a file that matches a pattern.
 
     Attributes:
-        text: how the place is written, in few words: what findings of a file are grouped and identified by.
-        element: the template argument as written, where the place has one.
-        inside: the macro or function in whose first argument it stands, where the pattern asks for one.
+        text: the code at the place, shortened; groups and identifies the findings of a file.
+        element: the template argument as written, if any.
+        inside: the macro or function whose first argument contains the place, if the pattern requires one.
         at: character offset.
-        confidence: where it is not the rule's; fields: more that the templates may name.
-        variant: tells findings of places that are written alike and are not the same, in the file and in later runs.
+        confidence: overrides that of the rule.
+        fields: more template fields.
+        variant: distinguishes places with the same text in findings and fingerprints.
     """
 
     rule: Rule
@@ -34,7 +35,7 @@ class FlaggedPlace(Struct, frozen=True):
 
 
 class Refined(Struct, frozen=True):
-    """What a closer look adds to a place: as in `Place`."""
+    """Results of a refinement, see `FlaggedPlace`."""
 
     confidence: Confidence | None = None
     fields: Mapping[str, str] = {}

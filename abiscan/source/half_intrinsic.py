@@ -1,10 +1,9 @@
-"""`half-intrinsic`: which uses of `__ldg` can read a c10::Half where HIP compiles them, and find no overload.
+"""`half-intrinsic`: uses of `__ldg` that may read a c10::Half, for which HIP has no overload.
 
-torch's own headers overload `__ldg` for c10::BFloat16 under CUDA and HIP, and for c10::Half under CUDA alone
-(c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another
-type, where no instantiation has Half (in the file, or in one that includes it), where the file or a header of its
-project brings an overload, where HIP skips it, and where a condition or a specialisation leaves Half out.
-"""
+Headers of torch overload `__ldg` for c10::BFloat16 with CUDA and HIP, and for c10::Half with CUDA only
+(c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). A use is safe if it reads another type; if
+no instantiation in the file or its includers has Half; if the file or a project header has an overload; if HIP skips
+it; or if a condition or specialization excludes Half."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import NAME
 from abiscan.source.source_set import SourceSet, users_of, with_included
 
-# The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
+# The name of the element type in AT_DISPATCH macros (ATen/Dispatch.h).
 _DISPATCHED = "scalar_t"
-# Identifiers of a file that handles c10::Half: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and its kin.
+# Identifiers of a file that uses c10::Half: its name, or a macro such as AT_DISPATCH_FLOATING_TYPES_AND_HALF.
 _HALF = re.compile(r"\bk?Half\b|\bAT_DISPATCH_\w*HALF\w*", re.ASCII)
-# What template parameters for indices are called, which no 16-bit float is given for (FlashInfer's `IdType`).
+# Names of template parameters for indices, which are no 16-bit floats (`IdType` of FlashInfer).
 _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
 
 def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
-    """What is known of each call in a file; None where it is in order."""
+    """Refine each call in a file; None if it is safe."""
     unit = list(with_included(code, others))
     files = [each for each in unit if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
@@ -47,7 +46,7 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
 
 
 def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | None:
-    """A file that includes this one, handles c10::Half, and draws in no overload."""
+    """A file that includes this one, uses c10::Half and includes no overload."""
     for user in users_of(code, others):
         unit = [each for each in with_included(user, others) if each is user or _concerns(each.text)]
         if any(each.has_name(_HALF) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
@@ -56,10 +55,11 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
 
 
 def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[str, str | None]) -> Pointee | None:
-    """What a call reads; None where HIP does not compile it.
+    """The type that a call reads; None if HIP does not compile it.
 
     Args:
-        unit: the file and what it includes; aliases: of it, those that were looked up so far.
+        unit: the file and its includes.
+        aliases: cache of its aliases.
     """
     index = code.index_at(place.at)
     end = code.partner[index + 1] if index is not None else -1
@@ -67,7 +67,7 @@ def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[s
         return None
     read = pointee(code, index + 2, end)
     if read.origin is DeclaredIn.UNKNOWN and read.name not in ("", _DISPATCHED):
-        # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
+        # A name that this file does not define: an alias in a header, or a CUDA type (int4, __half).
         if read.name not in aliases:
             targets = (alias_target(each, read.name) for each in unit)
             aliases[read.name] = next((target for target in targets if target is not None), None)
@@ -79,7 +79,7 @@ class _Blocks:
     """The blocks of a file, and whether instances for Half reach them. Each block is examined once.
 
     Args:
-        code: the file; one step is spent for each token.
+        code: the file; one step is used per token.
     """
 
     def __init__(self, code: Code) -> None:
@@ -87,7 +87,7 @@ class _Blocks:
         # Opening brace -> the enclosing one, -1 for none; and the innermost one from each token in `_starts` on.
         self._parents: dict[int, int] = {}
         self._starts, self._inner = [0], [-1]
-        # Opening brace -> whether a branch around it names Half, and the function around it.
+        # Opening brace -> whether an enclosing branch names Half, and the enclosing function.
         self._found: dict[int, tuple[bool, str]] = {-1: (False, "")}
         self._specialised: dict[str, bool] = {"": False}
         code.spend(len(code.tokens))
@@ -105,8 +105,8 @@ class _Blocks:
             self._inner.append(around[-1] if around else -1)
 
     def exclude_half(self, place: FlaggedPlace) -> bool:
-        """Whether no instance for Half reaches a place: it is in a branch of an `if constexpr` that names Half, or in a
-        function template that is specialised for Half."""
+        """Whether a place has no instance for Half: it is in a branch of an `if constexpr` that names Half, or in a
+        function template with a specialization for Half."""
         index = self._code.index_at(place.at)
         brace = -1 if index is None else self._inner[bisect_right(self._starts, index) - 1]
         chain = []
@@ -156,7 +156,7 @@ def _specialises_for_half(code: Code, at: int) -> bool:
 
 
 def _is_open(read: Pointee) -> bool:
-    """Whether who instantiates the call says what it reads."""
+    """Whether the instantiation determines the type."""
     return read.origin is not DeclaredIn.NAMED and _INDEX.match(read.name) is None
 
 
@@ -184,7 +184,7 @@ def _concerns(text: str) -> bool:
 
 
 def _overloads(code: Code, intrinsic: str) -> bool:
-    """Whether a file defines the intrinsic as a macro, or declares it for Half or as a template, where HIP sees it."""
+    """Whether a file, as HIP sees it, defines the intrinsic as a macro, or declares it for Half or as a template."""
     if intrinsic not in code.text:
         return False
     if code.macro(intrinsic) is not None:
@@ -194,7 +194,7 @@ def _overloads(code: Code, intrinsic: str) -> bool:
         code.spend(10)
         if at == 0:
             continue
-        # A declaration has its result type before it: a name, `*` or `&`; `return __ldg(p)` has not.
+        # A result type precedes a declaration: a name, `*` or `&`; not so in `return __ldg(p)`.
         before = found[at - 1]
         if before.text in ("return", "else") or not (before.kind == "name" or before.text in ("*", "&", ">")):
             continue

@@ -1,10 +1,10 @@
-"""Which files are C++, CUDA or HIP, by how their names end."""
+"""Languages of source files by file name extension."""
 
 from __future__ import annotations
 
 from abiscan.rules.rule import Language
 
-# Language by file name ending; the rest of a source tree is not looked at.
+# Other files of a source tree are not read.
 LANGUAGES = {
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), Language.CPP),
     **dict.fromkeys((".cu", ".cuh"), Language.CUDA),

@@ -1,8 +1,7 @@
-"""C++, CUDA and HIP text to tokens: names and punctuation, with comments gone, and literals where not asked for.
+"""Tokenizes C++, CUDA and HIP: names and punctuation, without comments; literals on request.
 
-Lexical grammar: ISO C++20, clause 5 [lex]. Tokens are held as offsets and kinds, five bytes for each: a file that is
-all parentheses has as many as characters.
-"""
+Lexical grammar: ISO C++20, clause 5 [lex]. Tokens are stored as offset and kind in five bytes: a file of parentheses
+has as many tokens as characters."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from msgspec import Struct
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_SOURCE_TOKENS
 
-# In the order of the alternatives: what must not be looked into, then what is kept. Repeated groups are possessive:
-# they match what they would otherwise, and keep no place for each repetition to go back to.
+# In the order of the alternatives: first what is skipped, then tokens. Repeated groups are possessive, which changes no
+# match and saves the memory for backtracking.
 _TOKEN = re.compile(
     r"""
   (?:
@@ -43,17 +42,17 @@ _TOKEN = re.compile(
 _GROUPS = _TOKEN.groupindex
 _SKIP, _DELIMITER, _STRING_GROUP = _GROUPS["skip"], _GROUPS["delimiter"], _GROUPS["string"]
 _NAME_GROUP, _MARK_GROUP = _GROUPS["name"], _GROUPS["mark"]
-# Matches between two looks at the number of tokens.
+# Matches between two checks of the number of tokens.
 _STEP = 1 << 16
 
-# Kinds as bytes of `Tokens.kinds`; a mark of one ASCII character is itself.
+# Kinds as bytes of `Tokens.kinds`. A punctuation token is its own character.
 NAME: Final = ord("a")
 NUMBER: Final = ord("0")
 STRING: Final = ord('"')
 INCLUDE: Final = ord("i")
 SCOPE: Final = ord("s")
 ARROW: Final = ord("p")
-# A character beyond ASCII.
+# A non-ASCII character.
 OTHER: Final = ord("o")
 _KIND_OF_GROUP = {_GROUPS["include"]: INCLUDE, _GROUPS["number"]: NUMBER, _STRING_GROUP: STRING}
 _KIND_OF_MARK = {"::": SCOPE, "->": ARROW, **{chr(code): code for code in range(128)}}
@@ -62,18 +61,20 @@ _NAMED_KINDS = {NAME: "name", NUMBER: "number", STRING: "string", INCLUDE: "incl
 
 
 _NAME = re.compile(r"\w*", re.ASCII)
-# Runs of marks such as `((` that are remembered, and their length: most of a file's are alike.
+# Length of runs of punctuation, such as `((`, that are cached: most files have few different ones.
 _SHORT_RUN = 8
 _MAX_SHORT_RUNS = 1_000
-# Kinds that are no marks.
+# Kinds that are no punctuation.
 WORDS: Final = frozenset({NAME, NUMBER, STRING, INCLUDE})
 
 
 class Token(Struct, frozen=True):
-    """Attributes:
-    kind: `name`, `number`, `mark`, `include`, or `string` where strings were asked for.
-    text: as it stands; for an include the path alone.
-    at: character offset.
+    """A token.
+
+    Attributes:
+        kind: `name`, `number`, `mark`, `include`, or on request `string`.
+        text: as written; only the path of an include.
+        at: character offset.
     """
 
     kind: str
@@ -82,12 +83,12 @@ class Token(Struct, frozen=True):
 
 
 class Tokens(Sequence[Token]):
-    """The tokens of a text, each made when it is asked for.
+    """The tokens of a text, created on access.
 
     Attributes:
         source: the text.
-        starts: their character offsets.
-        kinds: for each one byte, as above.
+        starts: character offsets.
+        kinds: one byte per token, see above.
     """
 
     __slots__ = ("kinds", "source", "starts")
@@ -128,12 +129,12 @@ class Tokens(Sequence[Token]):
         return re.split(r'[<"]', word, maxsplit=1)[1][:-1] if kind == INCLUDE else word
 
     def index_at(self, offset: int) -> int | None:
-        """The index of the token that begins at a character offset; None where none does."""
+        """The index of the token at a character offset; None if no token starts there."""
         at = bisect_left(self.starts, offset)
         return at if at < len(self.starts) and self.starts[at] == offset else None
 
     def without_strings(self) -> Tokens:
-        """The tokens but for string literals."""
+        """The tokens without string literals."""
         kept = Tokens(self.source, array("I"), bytearray())
         at = 0
         while at < len(self.kinds):
@@ -149,7 +150,7 @@ class Tokens(Sequence[Token]):
 
 
 class TokenList(list[Token]):
-    """The tokens of a text, all made, for many questions about one file of usual size. As `Tokens`, in more memory."""
+    """The tokens of a text as a list: faster for many lookups, with more memory."""
 
     def __init__(self, found: Tokens) -> None:
         super().__init__(found)
@@ -158,21 +159,21 @@ class TokenList(list[Token]):
         self.index_at = found.index_at
 
     def word(self, at: int) -> str:
-        """As `Tokens.word`."""
+        """See `Tokens.word`."""
         return self[at].text
 
 
 def word_at(text: str, at: int) -> str:
-    """The name that begins at a character offset."""
+    """The name at a character offset."""
     match = _NAME.match(text, at)
     return "" if match is None else match[0]
 
 
 def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
-    """The tokens of a source file; whatever it holds, this ends, in time linear in its length.
+    """Tokenize a source file in time linear in its length, whatever it contains.
 
     Args:
-        strings: whether string literals are among them (raw ones never are).
+        strings: whether to include string literals (never raw ones).
         path: of the file, for the message.
 
     Raises:
@@ -205,7 +206,7 @@ def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
                 if kind is not None:
                     add(start)
                     add_kind(kind)
-                else:  # several in a row, each by itself
+                else:  # a run: one token per character
                     starts.extend(range(start, start + len(marks)))
                     kinds += short_runs.get(marks) or kinds_of(marks)
             else:

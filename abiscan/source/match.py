@@ -1,4 +1,4 @@
-"""Rules x one source file -> findings with lines."""
+"""Matches rules with one source file: findings with lines."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.refinements import REFINEMENTS
 from abiscan.source.source_set import NoOthers, SourceSet
 
-# Tokens looked through for the end of a list of template arguments.
+# Maximum number of tokens in a list of template arguments.
 _MAX_ARGUMENTS = 96
-# Scopes before a name that are read; no rule asks for more than two.
+# Maximum number of scopes before a name; rules need two.
 _MAX_SCOPES = 4
-# What places are found by: names and includes, and what tells whose argument they stand in.
+# Tokens needed to find places: names, includes, and punctuation of arguments.
 _OF_PLACES = re.compile(rb"[ai(),]")
 _OPEN, _CLOSE, _DOT, _ANGLE = map(ord, "().<")
 _DEFINE = re.compile(rb"#aa")
-# Steps that a place takes, beyond those that walk over its surroundings.
+# Steps per place, besides those for its surroundings.
 _PLACE_STEPS = 40
-# Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
+# Maximum number of locations in one finding: a project may have hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
 
 class SourceHit(Struct, frozen=True):
-    """A finding in a source file, with what it takes to join it to a binary's.
+    """A finding in a source file, with data to join it with a binary's finding.
 
     Attributes:
-        element: the template argument as written (`int64_t`), where the place has one.
+        element: the template argument as written (`int64_t`), if any.
     """
 
     finding: Finding
@@ -52,15 +52,15 @@ class SourceHit(Struct, frozen=True):
 
 
 class SourceRules:
-    """The rules that look at sources, indexed by the words they look for."""
+    """The rules with source patterns, indexed by the words of the patterns."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.words: dict[str, list[tuple[Rule, SourcePattern]]] = {}
         self.starts: list[tuple[str, Rule, SourcePattern]] = []
         self.includes: list[tuple[Rule, SourcePattern]] = []
-        # What must all stand in a text before it is worth its tokens: of each group one.
+        # Groups of words; a text must contain one word of each group to be tokenized.
         self._needed: list[tuple[tuple[str, ...], ...]] = []
-        # What is looked up in the headers of the target release.
+        # Patterns for names in the headers of the target release.
         self.headers: dict[NameForm, tuple[Rule, SourcePattern]] = {}
         for rule in rules:
             for pattern in rule.sources:
@@ -83,7 +83,7 @@ class SourceRules:
 
     @cached_property
     def of_files(self) -> re.Pattern[str] | None:
-        """The identifiers that patterns ask of the file as a whole; None for none."""
+        """The identifiers that patterns require or exclude in a file; None for none."""
         every = [pattern for found in self.words.values() for _rule, pattern in found]
         every += [pattern for _rule, pattern in self.includes] + [pattern for _start, _rule, pattern in self.starts]
         names = {name for pattern in every for name in (*pattern.file_has, *pattern.file_lacks)}
@@ -91,11 +91,11 @@ class SourceRules:
 
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
-        """How identifiers begin that patterns look for."""
+        """Prefixes of identifiers in patterns."""
         return tuple({start for start, _rule, _pattern in self.starts})
 
     def concern(self, text: str) -> bool:
-        """Whether what some pattern looks for can be in the text at all."""
+        """Whether a text may match some pattern."""
         if self.headers:
             from abiscan.source.removed_names import MARKS  # the table is large
 
@@ -113,14 +113,14 @@ def match_source(
     others: SourceSet | None = None,
     release: str | None = None,
 ) -> tuple[SourceHit, ...]:
-    """What the rules say of one source file: one hit for each rule and spelling, with its lines.
+    """Match the rules with one source file: one hit per rule and text of the place, with its lines.
 
     Args:
         text: of the file.
-        path: as reports should name it; its ending tells the language.
-        module: what fingerprints call the file (default: `path`).
-        others: where the files that it includes are found; `path` is its name there.
-        release: of torch, whose headers names are looked up in (default: the newest that was read).
+        path: in reports; its extension determines the language.
+        module: name of the file in fingerprints (default: `path`).
+        others: finds included files; `path` is the name of this file in it.
+        release: torch release of the headers (default: the newest known).
 
     Raises:
         UnreadableFile: it has more tokens, places or findings than `abiscan.model.limits` allows.
@@ -144,7 +144,7 @@ def match_source(
 def places_in(
     text: str, path: str, rules: SourceRules, others: SourceSet, release: str | None = None
 ) -> list[FlaggedPlace]:
-    """Every place of a source that some rule means, in order. Arguments and errors as for `match_source`."""
+    """Every place of a source that matches some rule, in order. Arguments and errors as for `match_source`."""
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
         return []
@@ -163,7 +163,7 @@ def places_in(
 def _removed(
     code: Code, rules: SourceRules, others: SourceSet, release: str | None, known: AbstractSet[int]
 ) -> Iterator[FlaggedPlace]:
-    """The places of names that the headers of a release lack, other than those that are known."""
+    """The places of names that the headers of a release lack, except known places."""
     from abiscan.ownership.torch_declarations import declarations
     from abiscan.source.removed_names import RemovedNames
 
@@ -171,7 +171,7 @@ def _removed(
 
 
 def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[FlaggedPlace]:
-    """The places that a closer look, where the rule has one, leaves standing."""
+    """Refine places with the rule's refinement, if any, and drop those that it rejects."""
     by_rule: dict[str, list[FlaggedPlace]] = {}
     for place in places:
         by_rule.setdefault(place.rule.id, []).append(place)
@@ -190,10 +190,12 @@ def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[
 
 
 class _Group:
-    """Places that are one finding.
+    """Places that form one finding.
 
     Attributes:
-        first: of them; lines: theirs, the first `MAX_PLACES`; count: of all different lines.
+        first: the first place.
+        lines: the first `MAX_PLACES` lines.
+        count: number of different lines.
     """
 
     def __init__(self, first: FlaggedPlace) -> None:
@@ -203,7 +205,7 @@ class _Group:
         self._last = 0
 
     def add(self, line: int) -> None:
-        """A place in a line, which is not before those so far."""
+        """Add a place. Lines must not decrease."""
         if line != self._last:
             self._last = line
             self.count += 1
@@ -216,7 +218,7 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
     rule, pattern = first.rule, first.pattern
     fields = {
         "text": first.text,
-        # As the author writes it, and so does a rewrite.
+        # As in the source, for rewrites.
         "type": first.element or "T",
         "inside": first.inside,
         "module": path,
@@ -238,19 +240,19 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
 
 
 class _File:
-    """The tokens of one file, and what patterns ask of the file as a whole."""
+    """The tokens of one file, and results for patterns that concern the whole file."""
 
     def __init__(self, code: Code, language: Language, rules: SourceRules) -> None:
         self.found = found = code.every_token.without_strings()
         self.spend = code.spend
         self.language = language
         self.rules = rules
-        # Of the names in the file those that patterns ask for.
+        # Names in the file that patterns require or exclude.
         self.names: set[str] = set()
         for match in rules.of_files.finditer(code.text) if rules.of_files else ():
             if match[0] not in self.names and found.index_at(match.start()) is not None:
                 self.names.add(match[0])
-        # A file that defines the macro itself means its own.
+        # Macros that the file itself defines are not those of torch.
         self.own_macros: set[str] = set()
         for define in _DEFINE.finditer(found.kinds):
             at = define.start()
@@ -258,14 +260,14 @@ class _File:
                 name = found.word(at + 2)
                 if self._candidates(name):
                     self.own_macros.add(name)
-        # Most places of a large file are written alike.
+        # Most places of a large file have the same text.
         self._texts: dict[str, str] = {}
-        # Open parentheses: the index of each, twice, and 1 added where its first argument has ended.
+        # Index of each open parenthesis, twice, plus 1 if its first argument has ended.
         self.calls = array("I")
 
     def places(self) -> Iterator[FlaggedPlace]:
-        """Every place that a rule means, in order, each for one pattern of a rule."""
-        # Local names: a file may have a token for each character.
+        """Every place that matches a rule, in order, one pattern per rule."""
+        # Local variables: a file may have one token per character.
         kinds, word = self.found.kinds, self.found.word
         exact, beginnings = self.rules.words, self.rules.beginnings
         for match in _OF_PLACES.finditer(kinds):
@@ -299,7 +301,7 @@ class _File:
         return exact + [(rule, pattern) for start, rule, pattern in self.rules.starts if word.startswith(start)]
 
     def _called(self) -> str:
-        """The name before the innermost open parenthesis, where its first argument has not ended; else empty."""
+        """The name before the innermost open parenthesis, within its first argument; else empty."""
         if not self.calls or self.calls[-1] & 1:
             return ""
         at = self.calls[-1] // 2 - 1
@@ -346,7 +348,7 @@ class _File:
 
 
 def _named(pattern: SourcePattern, found: Tokens, at: int) -> str | None:
-    """How the name at `at` is written, if the pattern means it: a member, a qualified name, or a name alone."""
+    """The text of the name at `at`, if the pattern matches it: a member, a qualified name, or a plain name."""
     word = found.word(at)
     if _is_member(found, at):
         return word if word in pattern.member else None
@@ -375,7 +377,7 @@ def _scopes(found: Tokens, at: int) -> tuple[str, ...]:
 
 
 def _behind_call(found: Tokens, at: int) -> str:
-    """The text behind the parentheses that open at `at`; empty where they do not end soon."""
+    """The text after the parentheses that start at `at`; empty if they are too long."""
     level = 0
     for end in range(at, min(at + _MAX_ARGUMENTS, len(found) - 1)):
         level += (found.kinds[end] == _OPEN) - (found.kinds[end] == _CLOSE)
@@ -385,7 +387,7 @@ def _behind_call(found: Tokens, at: int) -> str:
 
 
 def _in_directive(found: Tokens, at: int) -> bool:
-    """Whether the token is what a #define, #undef, #ifdef or defined() is about."""
+    """Whether the token is the subject of a #define, #undef, #ifdef or defined()."""
     before = [found.word(each) for each in range(max(at - 2, 0), at)]
     return (
         before[-1:] == ["defined"]
@@ -395,7 +397,7 @@ def _in_directive(found: Tokens, at: int) -> bool:
 
 
 def _template_arguments(found: Tokens, at: int) -> tuple[int, str | None]:
-    """The index behind `<...>` at `at`, and what stands in it; (at, None) where no list begins or ends there."""
+    """The index after `<...>` at `at`, and its contents; (at, None) if this is no argument list."""
     kinds = found.kinds
     if at >= len(kinds) or kinds[at] != _ANGLE:
         return at, None

@@ -1,4 +1,4 @@
-"""The nearest place of a name that a token can see and that has an answer to a question: which declaration counts."""
+"""Finds the nearest visible place of a name: the declaration that counts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from abiscan.source.code import Code
 
 _Seen = TypeVar("_Seen")
 _OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);")
-# Steps that are taken at once, and semicolons between two from which the nearest place is kept.
+# Number of steps at once, and number of semicolons between cached results.
 _MOST_WALKED = 1024
 _KEPT_SEMICOLONS = 32
 _HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
 
 
 class _Places:
-    """Places of one name that answer one question, and the nearest of them as seen from some tokens."""
+    """Places of one name that have an answer, and the nearest of them by token."""
 
     def __init__(self, code: Code, name: str, look: Callable[[Code, int], object | None]) -> None:
         self.indices = array("I")
@@ -30,8 +30,8 @@ class _Places:
         self.from_semicolon: dict[int, int] = {}
 
     def nearest(self, code: Code, at: int) -> int:
-        """The last one before a token that its scopes can see, -1 for none: not those in blocks and brackets that have
-        closed, except for the parameters, template parameters and conditions of what the token is in."""
+        """The last place before a token that is visible in its scopes, -1 for none. Closed blocks and brackets are
+        skipped, except parameters, template parameters and conditions of enclosing blocks."""
         below = bisect_left(self.indices, at)
         if not below:
             return -1
@@ -86,7 +86,7 @@ class _Places:
 
 
 def find_nearest(code: Code, at: int, name: str, look: Callable[[Code, int], _Seen | None]) -> tuple[int, _Seen] | None:
-    """The nearest place of a name that a token sees and that `look` has an answer for, and the answer."""
+    """The nearest visible place of a name for which `look` has an answer, and the answer."""
     code.spend(15)
     places = code.nearest.get((look, name))
     if not isinstance(places, _Places):

@@ -1,10 +1,9 @@
-"""Whether an expression is a tensor of torch's: read off declarations, aliases and initializers, in a file and what it
+"""Detects whether an expression is a torch tensor, from declarations, aliases and initializers in a file and its
 includes.
 
-A name `Tensor` is torch's unless the files say otherwise: by an alias or a using-declaration
-(`using Tensor = executorch::aten::Tensor`), by a class of their own, or by the headers of ExecuTorch. Where an answer
-would need a compiler (a template's parameter, overload resolution, a macro's argument), there is none.
-"""
+The name `Tensor` is that of torch, unless the files have an alias or using-declaration (`using Tensor =
+executorch::aten::Tensor`), a class with this name, or headers of ExecuTorch. If a compiler would be needed (template
+parameter, overload resolution, macro argument), the type is unknown."""
 
 from __future__ import annotations
 
@@ -32,9 +31,9 @@ from abiscan.source.lexer import Token, TokenList, Tokens
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, with_included
 
-# Steps that one place takes, beyond those that walk over its surroundings.
+# Steps per place, besides those for its surroundings.
 _PLACE_STEPS = 30
-# Initializers, aliases and operands in one another that are followed.
+# Maximum nesting of initializers, aliases and operands.
 _MAX_STEPS = 8
 _TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
 _SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd",)})
@@ -42,7 +41,7 @@ _ROOTS = frozenset({"at", "c10", "torch"})
 _LISTS = frozenset({"vector", "ArrayRef", "array", "initializer_list", "SmallVector", "List", "span"})
 _POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned"})
 _UNTOLD = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
-# Functions of at:: and torch:: of which every overload returns a tensor (ATen/ops, torch 1.13 to 2.15).
+# Functions of at:: and torch:: that return a tensor in every overload (ATen/ops, torch 1.13 to 2.15).
 FUNCTIONS = frozenset(
     """empty empty_like empty_strided zeros zeros_like ones ones_like full full_like rand rand_like randn
     randn_like randint randperm arange linspace logspace eye tensor from_blob scalar_tensor cat stack hstack
@@ -51,7 +50,7 @@ FUNCTIONS = frozenset(
     bincount linear conv2d layer_norm batch_norm embedding einsum tensordot transpose reshape squeeze unsqueeze
     flatten clone masked_select""".split()  # noqa: SIM905 - a list of 100 names takes 100 lines
 )
-# Members of at::Tensor of which every overload returns one (ATen/core/TensorBody.h).
+# The same for members of at::Tensor (ATen/core/TensorBody.h).
 MEMBERS = frozenset(
     """contiguous clone detach to cpu cuda view view_as reshape reshape_as expand expand_as transpose t permute
     squeeze unsqueeze flatten select narrow slice index index_select gather masked_select toType type_as alias
@@ -65,8 +64,8 @@ MEMBERS = frozenset(
 
 
 class Kind(enum.Enum):
-    """What an expression is. TENSORS: a list of them; POINTER: what `*` and `->` make one of; OTHER: something else,
-    of a type that is known by its name."""
+    """The kind of an expression. TENSORS: a list of tensors. POINTER: `*` and `->` give a tensor. OTHER: a known other
+    type."""
 
     TENSOR = enum.auto()
     TENSORS = enum.auto()
@@ -76,12 +75,11 @@ class Kind(enum.Enum):
 
 
 class ObjectType(Struct, frozen=True):
-    """What an expression is.
+    """The type of an expression.
 
     Attributes:
-        reason: for UNKNOWN, why, as a clause.
-        name: the scopes and the name of the class that it is an object of, for OTHER and some UNKNOWN; empty where that
-            is not known.
+        reason: why it is UNKNOWN, as a clause.
+        name: qualified class name, for OTHER and some UNKNOWN; empty if unknown.
     """
 
     kind: Kind
@@ -95,10 +93,10 @@ _UNTELLABLE = ObjectType(Kind.UNKNOWN, "what it is called on cannot be told")
 
 
 class ObjectTypes:
-    """What objects are in one file.
+    """Types of expressions in one file.
 
     Args:
-        others: where the files that it includes are found.
+        others: finds included files.
     """
 
     def __init__(self, code: Code, others: SourceSet) -> None:
@@ -116,14 +114,14 @@ class ObjectTypes:
         return found, match_brackets(found)
 
     def receiver(self, offset: int) -> ObjectType:
-        """What the member that is named at a character offset is called on."""
+        """The object of the member that is named at a character offset."""
         code = self._code
         index = code.index_at(offset)
         if index is not None:
             return self._before_member(code.tokens, code.partner, index, None)
         if code.is_in_directive(offset):
             return ObjectType(Kind.UNKNOWN, "it stands in a macro, and what that is given is not known")
-        # A branch of `#if` that the file's other views leave out: its own tokens, in the scope that it stands in.
+        # In a branch of `#if` that other views skip: its own tokens, with the names of the enclosing scope.
         found, partner = self._every
         index = found.index_at(offset)
         if index is None:
@@ -131,7 +129,7 @@ class ObjectTypes:
         return self._before_member(found, partner, index, bisect_left(code.tokens.starts, offset))
 
     def class_of(self, offset: int) -> str | None:
-        """The class of torch's whose member is named at a character offset; None where that is not known."""
+        """The torch class of the member that is named at a character offset; None if unknown."""
         known = self.receiver(offset)
         if known.kind is Kind.TENSOR:
             return "at::Tensor"
@@ -144,7 +142,7 @@ class ObjectTypes:
         if dot < 1:
             return _UNTELLABLE
         start = postfix_start(found, partner, dot)
-        # In a chain of calls each is looked at from every later one.
+        # In a chain of calls, each call is visited for every later one.
         self._code.spend(4 * MAX_EXPRESSION if start is None else dot - start + _PLACE_STEPS)
         if start is None:
             return _UNTELLABLE
@@ -153,7 +151,7 @@ class ObjectTypes:
         if found[dot].text == "->":
             answer = replace(answer, name=()) if answer.name else _pointed(answer)
         if answer.kind in (Kind.TENSORS, Kind.POINTER):
-            return _OTHER  # a member of the list or the pointer itself
+            return _OTHER  # a member of the list or pointer itself
         return answer
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ class ObjectTypes:
         return answer
 
     def _primary(self, made: _Expression, first: int, last: int, steps: int) -> tuple[ObjectType, int]:
-        """A name, or a call of a function by its name, and the index behind it."""
+        """Parse a name or a call of a function by name. Return its type and the next index."""
         found = made.found
         at = first
         names: list[str] = []
@@ -215,7 +213,7 @@ class ObjectTypes:
         return self._name(name, made.index(first, self._code), steps), end
 
     def _suffix(self, made: _Expression, answer: ObjectType, at: int, last: int) -> tuple[ObjectType, int]:
-        """What one `[...]`, `.member` or `.member(...)` makes of an expression, and the index behind it."""
+        """Apply one `[...]`, `.member` or `.member(...)` to an expression. Return the type and the next index."""
         found, partner = made.found, made.partner
         text = found[at].text
         if text == "[" and partner[at] > at:
@@ -248,7 +246,7 @@ class ObjectTypes:
     # --- names ------------------------------------------------------------------------------------------------------
 
     def _name(self, name: str, at: int, steps: int) -> ObjectType:
-        """What a name is, as seen from the token at `at` of the file."""
+        """The type of a name, seen from the token at `at` of the file."""
         declared = declared_type(self._code, at, name) if name != "this" else None
         if declared is None:
             return ObjectType(Kind.UNKNOWN, f"what `{name}` is was not found in this file")
@@ -271,7 +269,7 @@ class ObjectTypes:
         return ObjectType(Kind.UNKNOWN, f"what `{name}` is initialized with is not known here")
 
     def _type(self, kind: DeclaredType, at: int, steps: int) -> ObjectType:
-        """What an object of a type is, named as seen from the token at `at` of the file."""
+        """The type of an object declared with `kind`, seen from the token at `at` of the file."""
         if steps == 0 or not kind.name:
             return _UNTELLABLE
         answer = self._named(kind, at, steps)
@@ -310,21 +308,21 @@ class ObjectTypes:
         return ObjectType(Kind.OTHER, name=named)
 
     def _tensor(self, name: tuple[str, ...], at: int, steps: int) -> ObjectType:
-        """What `Tensor`, with the scopes before it, names."""
+        """The meaning of `Tensor` with the scopes before it."""
         *scope, last = name
         if scope:
             return _TENSOR if tuple(scope) in _SCOPES else _OTHER
         alias = self._alias(last)
         if isinstance(alias, DeclaredType):
-            # `using Tensor = Tensor` in a namespace names an outer one.
+            # `using Tensor = Tensor` in a namespace refers to an outer one.
             return self._type(alias, at, steps - 1) if alias.name != name else _TENSOR
         if alias is True or any(path.startswith("executorch/") for path in self._code.includes):
             return _OTHER
         return _TENSOR
 
     def _alias(self, name: str) -> DeclaredType | bool | None:
-        """What a name stands for by `using` or a typedef in the file or one that it includes; True for a class or
-        enumeration of their own, None where they say nothing. One that derives from a tensor stands for it."""
+        """The target of a name declared by `using` or a typedef in the file or its includes; True for a class or
+        enumeration of their own, None if it is not declared. A class that derives from a tensor counts as one."""
         if name not in self._aliases:
             looked = (_introduced(each, name) for each in self._unit)
             self._aliases[name] = next((each for each in looked if each is not None), None)
@@ -336,10 +334,10 @@ class ObjectTypes:
 
 
 class _Expression(Struct):
-    """The tokens that an expression stands in.
+    """The tokens around an expression.
 
     Attributes:
-        scope: the index among the file's tokens that its names are looked up from, where `found` are others.
+        scope: index among the file's tokens for name lookup, if `found` are others.
     """
 
     found: Tokens | TokenList
@@ -347,12 +345,12 @@ class _Expression(Struct):
     scope: int | None
 
     def index(self, at: int, code: Code) -> int:
-        """Where the names of the token at `at` are looked up from."""
+        """The index for name lookup of the token at `at`."""
         return at if self.scope is None else min(self.scope, len(code.tokens))
 
 
 def _pointed(answer: ObjectType) -> ObjectType:
-    """What `*` and `->` lead to."""
+    """The type after `*` or `->`."""
     if answer.kind is Kind.POINTER:
         return _TENSOR
     return answer if answer.kind in (Kind.OTHER, Kind.UNKNOWN) else _UNTELLABLE
@@ -380,7 +378,7 @@ def _condition(
 
 
 def _introduced(code: Code, name: str) -> DeclaredType | bool | None:
-    """As `ObjectTypes._alias`, of one file."""
+    """`ObjectTypes._alias` for one file."""
     for at in code.places_of(name):
         found = code.tokens
         code.spend(10)

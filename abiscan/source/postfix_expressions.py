@@ -1,4 +1,4 @@
-"""Where an expression begins, by its tokens."""
+"""Finds the start of an expression from its tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from abiscan.source.lexer import ARROW, NAME, SCOPE, TokenList, Tokens
 
-# Tokens that an expression may have.
+# Maximum number of tokens of an expression.
 MAX_EXPRESSION = 400
 _DOT, _ANGLE_CLOSE = ord("."), ord(">")
 _KEYWORDS = frozenset(
@@ -29,12 +29,11 @@ _KEYWORDS = frozenset(
 
 
 def postfix_start(found: Tokens | TokenList, partner: Sequence[int], index: int) -> int | None:
-    """The first token of the postfix expression that ends before the `.` or `->` at `index`.
-
-    Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
+    """The first token of the postfix expression that ends before the `.` or `->` at `index`. Grammar: ISO C++20, 7.6.1
+    [expr.post]. None if a parser would be needed.
 
     Args:
-        partner: of `found`, as `match_brackets` gives it.
+        partner: result of `match_brackets` for `found`.
     """
     kinds = found.kinds
     at = index - 1
@@ -57,7 +56,7 @@ def postfix_start(found: Tokens | TokenList, partner: Sequence[int], index: int)
             continue
         if kinds[at] != NAME or found.word(at) in _KEYWORDS:
             return None
-        # A name: what leads to it goes on before `::`, `.` or `->`.
+        # A name: continue before `::`, `.` or `->`.
         at -= 1
         while at > 0 and kinds[at] == SCOPE and kinds[at - 1] == NAME:
             at -= 2

@@ -1,6 +1,5 @@
-"""`op-not-registered`: the functions that a PYBIND11_MODULE binds, through macros and functions that it calls, and
-which of them take or return tensors.
-"""
+"""`op-not-registered`: the functions that a PYBIND11_MODULE binds, also in macros and functions that it calls, and
+which of them have tensors as parameters or result."""
 
 from __future__ import annotations
 
@@ -18,22 +17,22 @@ from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import Token
 from abiscan.source.source_set import SourceSet, with_included
 
-# Macros and functions in one another that are followed, and the tokens that they may become.
+# Maximum nesting of macros and functions, and number of tokens that they expand to.
 _MAX_DEPTH = 6
 _MAX_TOKENS = 100_000
-# Tokens that are walked over to find the ends of arguments.
+# Maximum number of tokens to read for ends of arguments.
 _MAX_WALKED = 2_000_000
-# Functions of one module that are looked at; the largest that is known binds some 150.
+# Maximum number of functions of a module; the largest known one binds some 150.
 _MAX_FUNCTIONS = 1000
-# Modules of one file; others than tests have one.
+# Maximum number of modules of a file; only tests have several.
 _MAX_MODULES = 16
 _TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "testing"})
 _REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperators)", re.ASCII)
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a C++ function: its type as tokens, its name (empty where it has none), whether it has a default,
-    and whether its type is const."""
+    """A parameter of a C++ function: tokens of its type, name (may be empty), whether it has a default, whether it is
+    const."""
 
     type: tuple[str, ...]
     name: str
@@ -42,34 +41,33 @@ class Parameter(Struct, frozen=True):
 
 
 class PybindSignature(Struct, frozen=True):
-    """A C++ function as declared: what it returns and takes, as the texts of tokens."""
+    """A declared C++ function: result and parameters as texts of tokens."""
 
     result: tuple[str, ...]
     parameters: tuple[Parameter, ...]
 
     @property
     def on_tensors(self) -> bool:
-        """Whether it takes or returns a tensor: torch's, or a type of the project's own that is named for one."""
+        """Whether it has a tensor as parameter or result: of torch, or a type of the project with such a name."""
         every = [*self.result, *(word for parameter in self.parameters for word in parameter.type)]
         return any("tensor" in word.lower() for word in every)
 
 
 class Keyword(Struct, frozen=True):
-    """What `py::arg("name") = default` says of a parameter: its name in Python, and the tokens of its default, None
-    where it has none."""
+    """`py::arg("name") = default`: the Python name of a parameter, and the tokens of its default, if any."""
 
     name: str
     default: tuple[str, ...] | None
 
 
 class PybindFunction(Struct, frozen=True):
-    """What one `m.def("name", &function)` binds.
+    """The function of one `m.def("name", &function)`.
 
     Attributes:
         name: in Python.
         target: the C++ function, with its scopes; empty for a lambda.
-        signature: None where no declaration of it is at hand.
-        keywords: of its parameters, where the definition names them.
+        signature: None if no declaration was found.
+        keywords: of its parameters, if the definition has them.
     """
 
     name: str
@@ -79,8 +77,7 @@ class PybindFunction(Struct, frozen=True):
 
 
 def refine_pybind(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
-    """What is known of each PYBIND11_MODULE of a file; None where it binds no function on tensors, or operators are
-    registered."""
+    """Refine each PYBIND11_MODULE of a file; None if it binds no function on tensors, or operators are registered."""
     looked_at = [_refined(place, code, others) for place in places[:_MAX_MODULES]]
     return looked_at + [None] * (len(places) - len(looked_at))
 
@@ -90,23 +87,23 @@ def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | No
     known = [function for function in bound if function.signature is not None]
     on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]
     if not on_tensors:
-        # A function whose declaration is elsewhere may be on tensors where the file knows of any.
+        # A function without a known declaration may be on tensors if the file mentions any.
         if len(known) == len(bound) or not any("Tensor" in each.text for each in with_included(code, others)):
             return None
         on_tensors = [function for function in bound if function.signature is None]
     names = shortened([f"`{name}`" for name in dict.fromkeys(function.name for function in on_tensors)])
-    # What a test binds is seldom for torch.compile.
+    # Functions that a test binds are seldom for torch.compile.
     of_test = not _TEST_FOLDERS.isdisjoint(code.path.split("/")[:-1])
     return Refined(confidence=Confidence.LOW if of_test else None, fields={"detail": names})
 
 
 def registers_operators(code: Code) -> bool:
-    """Whether a file registers operators of torch itself."""
+    """Whether a file registers torch operators."""
     return code.has_name(_REGISTERS)
 
 
 def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunction]:
-    """What the PYBIND11_MODULE at a character offset binds; nothing where the file registers operators."""
+    """The functions that the PYBIND11_MODULE at a character offset binds; empty if the file registers operators."""
     index = code.index_at(at)
     if index is None or registers_operators(code):
         return []
@@ -120,7 +117,7 @@ def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunct
 
 
 class _Unit:
-    """A file with what it includes: its macros, and where functions are declared."""
+    """A file with its includes: macros and function declarations."""
 
     def __init__(self, code: Code, others: SourceSet) -> None:
         self.files = list(with_included(code, others))
@@ -139,7 +136,7 @@ class _Unit:
         return self._macros[name]
 
     def expanded(self, body: Sequence[Token], depth: int = 0) -> list[Token]:
-        """Tokens with macros replaced, and calls of functions that are handed the module replaced by their bodies."""
+        """Expand macros, and calls of functions with the module as argument."""
         self._code.spend(2 * len(body))
         result: list[Token] = []
         at = 0
@@ -162,7 +159,7 @@ class _Unit:
         return result
 
     def _called(self, body: Sequence[Token], at: int) -> Sequence[Token] | None:
-        """The body of a function that `name(m)` or `name(m, ...)` at `at` calls as a statement."""
+        """The body of the function that the statement `name(m)` or `name(m, ...)` at `at` calls."""
         before = body[at - 1].text if at else ";"
         if before not in (";", "{", "}", "::") or not body[at + 1 : at + 2] or body[at + 1].text != "(":
             return None
@@ -175,7 +172,7 @@ class _Unit:
         return self._bodies[name]
 
     def _body(self, name: str) -> Sequence[Token] | None:
-        """The body of a function of this name that takes a module."""
+        """The body of a function of this name with a module parameter."""
         for code, index in self._uses(name):
             found, partner = code.tokens, code.partner
             close = partner[index + 1]
@@ -188,7 +185,7 @@ class _Unit:
         return None
 
     def _arguments(self, body: Sequence[Token], at: int) -> tuple[list[Sequence[Token]], int]:
-        """The arguments in the parentheses that open at `at`, and the index behind them; none where that is too far."""
+        """The arguments in the parentheses that start at `at`, and the next index; empty if they are too long."""
         level = 0
         for end in range(at, min(len(body), at + self._walk_left)):
             self._walk_left -= 1
@@ -203,7 +200,7 @@ class _Unit:
         return _split(body[at + 1 :]), len(body)
 
     def _uses(self, name: str) -> Iterator[tuple[Code, int]]:
-        """Where a name stands before `(` outside of expressions: declarations and definitions."""
+        """Places of a name before `(` outside of expressions: declarations and definitions."""
         for code in self.files:
             for at in code.places_of(name):
                 found = code.tokens
@@ -214,7 +211,7 @@ class _Unit:
                     yield code, at
 
     def signature(self, name: str) -> PybindSignature | None:
-        """The first declaration of a function by its last name that has one."""
+        """The signature of a function by its last name, from the first declaration that has one."""
         if name not in self._signatures:
             self._signatures[name] = self._signature(name)
         return self._signatures[name]
@@ -243,7 +240,7 @@ _NOT_BEFORE = frozenset({"return", "else", "new", "throw", "case", "goto", "dele
 
 
 def _result(code: Code, at: int) -> tuple[str, ...]:
-    """What stands before a declared name, back to the end of what was before."""
+    """The tokens before a declared name, back to the previous declaration."""
     found = code.tokens
     start = at
     level = 0
@@ -258,7 +255,7 @@ def _result(code: Code, at: int) -> tuple[str, ...]:
 
 
 def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
-    """Each `.def("name", what, ...)` on the module; a class's methods (`py::class_<T>(m, ...).def`) are not meant."""
+    """Each `.def("name", what, ...)` on the module, not on a class (`py::class_<T>(m, ...).def`)."""
     partner = match_brackets(body)
     statement_of_class = False
     walked = 0
@@ -282,7 +279,7 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
 
 
 def _keyword(argument: Sequence[Token]) -> Keyword | None:
-    """`py::arg("name") = default`, `"name"_a = default`; None for documentation and call policies."""
+    """Parse `py::arg("name") = default` or `"name"_a = default`; None for documentation and call policies."""
     words = [token.text for token in argument]
     named = "_a" in words[1:2] or "arg" in words[:4]
     at = next((at for at, token in enumerate(argument) if token.kind == "string"), None)
@@ -307,7 +304,7 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
         close = partner[opening] if partner[opening] > 0 else len(words)
         taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
-        # What a lambda returns without saying so is in its body.
+        # The result type of a lambda may only be known from its body.
         return PybindFunction(name, "", PybindSignature(tuple(words[close + 1 : arrow]), taken))
     scoped: list[str] = []
     last_call = max((at for at, word in enumerate(words) if word == "("), default=-1)
@@ -328,7 +325,7 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
 
 
 def _split(written: Sequence[Token]) -> list[Sequence[Token]]:
-    """Arguments or parameters: what commas outside of brackets divide."""
+    """Split arguments or parameters at commas outside of brackets."""
     parts: list[Sequence[Token]] = []
     level = angle = start = 0
     for at, token in enumerate(written):
@@ -344,7 +341,7 @@ def _split(written: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def _parameter(written: Sequence[Token]) -> Parameter | None:
-    """A parameter's type and name; None for none (`void`)."""
+    """Type and name of a parameter; None for `void`."""
     words = [token.text for token in written]
     optional = "=" in words
     if optional:
@@ -358,7 +355,7 @@ def _parameter(written: Sequence[Token]) -> Parameter | None:
 
 
 def _replaced(macro: Macro, arguments: list[Sequence[Token]], most: int) -> list[Token]:
-    """The body of a macro with its parameters replaced, no more than about as many tokens."""
+    """Expand a macro body with its arguments, up to about `most` tokens."""
     given = dict(zip(macro.parameters or (), arguments, strict=False))
     result: list[Token] = []
     for token in macro.body:

@@ -1,4 +1,4 @@
-"""Where a source has one of some words: macros, and names with their scopes (`at::cuda::getCurrentCUDAStream`)."""
+"""Finds words in a source: macros, and names with their scopes (`at::cuda::getCurrentCUDAStream`)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 
 from abiscan.source.lexer import Token, tokens
 
-# Scopes before a name that are read; no word has more.
+# Maximum number of scopes before a name; no word has more.
 _MAX_SCOPES = 5
 
 
 def places_of(text: str, meant: Callable[[str], str | None]) -> dict[str, tuple[int, ...]]:
-    """Each word that stands in the text -> its lines, each once; sorted by word.
+    """Word -> lines of the text that contain it, without duplicates; sorted by word.
 
     Args:
-        meant: the word that a name as it is written stands for; None for a name that is of no interest.
+        meant: the word for a name as written; None to skip it.
     """
     ends = [at for at, char in enumerate(text) if char == "\n"]
     found: dict[str, dict[int, None]] = {}
@@ -27,8 +27,8 @@ def places_of(text: str, meant: Callable[[str], str | None]) -> dict[str, tuple[
 
 
 def qualified_names(text: str) -> Iterator[tuple[str, int]]:
-    """Every name of a source as it is written, scopes included, with its character offset; comments, literals and the
-    names of included files are none."""
+    """Every name of a source as written, with scopes and character offset; without comments, literals and names of
+    included files."""
     chain: list[Token] = []
     joined = False
     for token in tokens(text):

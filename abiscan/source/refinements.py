@@ -1,4 +1,4 @@
-"""Rules of which the pattern in the catalogue finds the words, and code looks closer: each with its function."""
+"""Rules whose pattern finds candidates and whose code decides, with the function of each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from abiscan.source.pybind_functions import refine_pybind
 from abiscan.source.source_set import SourceSet
 from abiscan.source.tensor_accessors import refine_member, refine_type
 
-# Rule -> its places in a file (at least one), the file and where included files are, to what is known of each; None
-# for one that is in order.
+# Rule -> function of its places in a file (at least one), the file, and the included files. The result for a place is
+# None if it is correct.
 REFINEMENTS: Mapping[str, Callable[[Sequence[FlaggedPlace], Code, SourceSet], list[Refined | None]]] = {
     "const-data-ptr": refine_member,
     "deprecated-type-properties": refine_type,

@@ -1,4 +1,4 @@
-"""The branches of a source that a compilation with the headers of one torch release does not see, or may not see."""
+"""Branches of a source that the compiler skips, or may skip, with the headers of one torch release."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from abiscan.source.lexer import tokens
 _DIRECTIVE = re.compile(
     r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\n\\]|\\\r?\n|\\.)*)", re.ASCII | re.MULTILINE
 )
-# A condition on these may tell releases of torch apart.
+# Macros in conditions that may distinguish torch releases.
 _ON_RELEASE = re.compile(
     r"VERSION|TORCH|PYTORCH|__has_include|_GE_|_LT_|\bTHC?_|\bAT_|\bC10_", re.ASCII | re.IGNORECASE
 )
 
 
 class ReleaseBranches:
-    """The text of a file by what a release compiles.
+    """The text of a file that is compiled with a release.
 
     Args:
         release: of torch.
@@ -42,12 +42,12 @@ class ReleaseBranches:
         self._read(code, MacroFacts(is_defined, values))
 
     def compiles(self, offset: int) -> bool | None:
-        """Whether the release compiles the text at a character offset; None where a condition on releases decides that
-        cannot be evaluated."""
+        """Whether the text at a character offset is compiled with the release; None if a condition on releases is
+        unknown."""
         return self._seen[bisect_right(self._starts, offset) - 1]
 
     def _read(self, code: Code, facts: MacroFacts) -> None:
-        # Of each open condition: whether its present branch is compiled, and whether one before it was.
+        # For each open condition: whether its current branch is compiled, and whether an earlier one was.
         branches: list[tuple[bool | None, bool | None]] = []
         for match in _DIRECTIVE.finditer(code.text):
             if not code.is_in_directive(match.start(1)):
@@ -74,7 +74,7 @@ class ReleaseBranches:
 
 
 def _of_release(keyword: str, condition: str, facts: MacroFacts) -> tuple[bool | None, bool | None]:
-    """Whether the branch of a condition is compiled with the headers of a release, and whether its `#else` is then left
-    out. Under a condition on other things both may be compiled."""
+    """Whether the branch of a condition is compiled with the headers of a release, and whether its `#else` is then
+    skipped. For conditions without releases, both branches may be compiled."""
     found = holds(keyword, tokens(condition), facts)
     return (found, found) if found is not None or _ON_RELEASE.search(condition) else (True, False)

@@ -1,9 +1,8 @@
-"""Names of torch that a source uses and that the headers of the target release lack or deprecate: qualified names,
-headers, macros, and members of objects whose class is known.
+"""Names of torch in a source that the headers of the target release lack or deprecate: qualified names, headers,
+macros, and members of objects of known classes.
 
-Only what some release of torch declared is reported. A name that the source or a file that it includes may declare
-itself is left out, and so is what stands under a condition that tells releases apart.
-"""
+Only names that some torch release declared are reported. Names that the source or its includes may declare are skipped,
+and so is code under conditions that distinguish releases."""
 
 from __future__ import annotations
 
@@ -22,10 +21,10 @@ from abiscan.source.release_branches import ReleaseBranches
 from abiscan.source.source_set import SourceSet, with_included
 
 _ROOTS = frozenset({"at", "c10", "torch"})
-# How macros and C functions of torch begin, and directories of its headers; other names may be anybody's.
+# Prefixes of torch's macros, C functions and header directories. Other names may belong to any project.
 _MACRO_STARTS = ("AT_", "C10_", "TORCH_", "TH", "CAFFE_", "GENERIC_")
 _HEADER_STARTS = ("ATen/", "c10/", "torch/", "TH/", "THC/", "THCUNN/", "THNN/")
-# A text without these has nothing to look up.
+# A text without any of these has no such names.
 MARKS = ("at::", "c10::", "torch::", "Tensor", *_MACRO_STARTS, *_HEADER_STARTS)
 _MAX_PARTS = 8
 _DOT, _HASH = map(ord, ".#")
@@ -36,8 +35,8 @@ class RemovedNames:
     """The places of one file.
 
     Args:
-        others: where the files that it includes are found.
-        patterns: of each form, the rule and the pattern that reports it; `deprecated`: for names that exist.
+        others: finds included files.
+        patterns: by form, the rule and pattern that reports it. `deprecated`: for existing names.
         release: of torch.
     """
 
@@ -95,7 +94,7 @@ class RemovedNames:
                 yield place
 
     def _qualified(self, at: int) -> FlaggedPlace | None:
-        """`at::native::name`: its first part that is missing."""
+        """`at::native::name`: the first part that is missing."""
         found, kinds = self._found, self._found.kinds
         if at >= 2 and kinds[at - 1] == SCOPE and (kinds[at - 2] == NAME or kinds[at - 2] == ord(">")):
             return None
@@ -116,7 +115,7 @@ class RemovedNames:
 
     def _member(self, at: int) -> FlaggedPlace | None:
         found = self._found
-        # Most members are of classes that every release has alike.
+        # Most members belong to classes that no release changed.
         name = found.word(at)
         if not found.kinds.startswith((b"(", b"<"), at + 1) or not self._declared.is_changing(name):
             return None
@@ -163,7 +162,7 @@ class RemovedNames:
         return None, None
 
     def _is_own(self, scope: str, name: str) -> bool:
-        """Whether the file or one that it includes may declare a name in a namespace of torch's."""
+        """Whether the file or its includes may declare a name in a namespace of torch."""
         root = scope.partition("::")[0]
         if root not in self._openings:
             opens = re.compile(rf"\bnamespace\s+(?:\w+::)*{re.escape(root)}\b", re.ASCII)
@@ -171,14 +170,14 @@ class RemovedNames:
         return any(self._declares(each, name) for each in self._openings[root])
 
     def _declares(self, code: Code, name: str) -> bool:
-        # Asked once for each name: places of a name times places of a name would be its square.
+        # Cached by name, since the number of places may be large.
         key = (code.path, name)
         if key not in self._declaring:
             self._declaring[key] = self._may_declare(code, name)
         return self._declaring[key]
 
     def _may_declare(self, code: Code, name: str) -> bool:
-        """Whether a name stands where a declaration of it may."""
+        """Whether a name is at a place that may be a declaration."""
         for at in code.places_of(name):
             found = code.tokens
             self._code.spend(5)
@@ -218,7 +217,7 @@ def _detail(absence: Absence | None) -> str:
 
 
 def _instead(successor: Successor | None, absence: Absence | None) -> str:
-    """An imperative sentence without its period."""
+    """An imperative sentence without a period."""
     if successor is not None:
         return successor.advice
     if absence is not None and absence.last is None:

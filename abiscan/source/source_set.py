@@ -1,8 +1,7 @@
-"""The files that a source was found with, and which of them its `#include`s mean.
+"""The files around a source, and those that its `#include`s refer to.
 
-No build says here where a compiler would look. A path as written is tried from the file's own folder; else the files of
-the set whose path ends so are meant, the nearest first. What lies outside of the set (torch's headers) is not read.
-"""
+The compiler's include path is unknown. A path is tried relative to the file's own directory; else the nearest files of
+the set whose path has this end are taken. Files outside of the set (torch headers) are not read."""
 
 from __future__ import annotations
 
@@ -17,30 +16,30 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.source.code import Code, included_by
 from abiscan.source.languages import LANGUAGES
 
-# Files that one source may draw in, directly or not.
+# Maximum number of files that one source includes, directly or not.
 MAX_INCLUDED = 256
-# Characters of an included file that is read; the largest headers of projects have 1 MiB.
+# Maximum characters of an included file; the largest headers of projects have 1 MiB.
 MAX_INCLUDED_SIZE = 4 << 20
-# Characters of a file with all that it includes.
+# Maximum characters of a file with all its includes.
 _MAX_UNIT = 8 << 20
-# Files of one folder that are looked through.
+# Maximum number of files of one directory.
 _MAX_FOLDER = 512
-# Characters of all files of a set that are read to learn which includes which.
+# Maximum characters of all files of a set that are read to find includers.
 _MAX_READ = 64 << 20
 
 
 class SourceSet(Protocol):
-    """Where included files are found."""
+    """Finds included files."""
 
     def find(self, includer: str, name: str) -> Code | None:
-        """The file that `#include "name"` in the file `includer` means; None where the set has none."""
+        """The file of `#include "name"` in the file `includer`; None if the set does not contain it."""
 
     def includers(self, code: Code) -> Iterable[Code]:
-        """The files that include this one themselves."""
+        """The files that directly include this one."""
 
 
 class NoOthers:
-    """A source by itself."""
+    """A single source."""
 
     def find(self, includer: str, name: str) -> Code | None:
         """None."""
@@ -52,11 +51,11 @@ class NoOthers:
 
 
 class FileSet:
-    """Files by their paths, read when they are asked for.
+    """Files by path, read on demand.
 
     Args:
-        paths: of all files, `/` between the parts.
-        read: the text of one, None where it cannot be read (which is reported where the file itself is scanned).
+        paths: of all files, with `/` between the parts.
+        read: the text of a file, or None if it cannot be read (the scan of the file itself reports this).
     """
 
     def __init__(self, paths: Iterable[str], read: Callable[[str], str | None]) -> None:
@@ -68,12 +67,12 @@ class FileSet:
         self._kept = _Kept()
 
     def find(self, includer: str, name: str) -> Code | None:
-        """As `SourceSet.find`."""
+        """See `SourceSet.find`."""
         path = self._path(includer, name)
         return None if path is None else self.code(path)
 
     def includers(self, code: Code) -> Iterable[Code]:
-        """As `SourceSet.includers`."""
+        """See `SourceSet.includers`."""
         for path in self._includers_of.get(code.path, ()):
             found = self.code(path)
             if found is not None:
@@ -81,7 +80,7 @@ class FileSet:
 
     @cached_property
     def _includers_of(self) -> dict[str, list[str]]:
-        """Every file's includers: the whole set is read once, where a header's users are asked for."""
+        """Path -> includers. Reads the whole set once, when a header's users are needed."""
         found: dict[str, list[str]] = {}
         size = 0
         for path in sorted(self._paths):
@@ -117,32 +116,32 @@ class FileSet:
 
 
 class _Kept:
-    """Files that were read last: no more characters than one source may draw in."""
+    """Cache of recently read files: at most as many characters as one source may include."""
 
     def __init__(self) -> None:
         self._codes: dict[str, Code | None] = {}
         self._size = 0
 
     def get(self, path: str, make: Callable[[str], Code | None]) -> Code | None:
-        """A file by its path, made anew where it is not kept."""
+        """A file by path, from the cache or `make`."""
         if path in self._codes:
             return self._codes[path]
         made = self._codes[path] = make(path)
         self._size += len(made.text) if made is not None else 0
         while self._size > _MAX_UNIT:
-            # In the order in which they were read.
+            # The oldest first.
             dropped = self._codes.pop(next(iter(self._codes)))
             self._size -= len(dropped.text) if dropped is not None else 0
         return made
 
 
 class Neighbours:
-    """What lies around one file on disk: in its folder, in those above it, and in their `include` folders.
+    """Files around one file on disk: in its directory, the parents, and their `include` directories.
 
     Args:
-        path: of that file, as reports name it; `disk_path`: where it lies.
-        above: how many folders upward are looked into.
-        files: where `disk_path` is.
+        path: of that file in reports. `disk_path`: on disk.
+        above: number of parent directories.
+        files: file system of `disk_path`.
     """
 
     def __init__(self, path: str, disk_path: str, above: int = 3, files: FileSystem = HERE) -> None:
@@ -152,7 +151,7 @@ class Neighbours:
         self._files = files
 
     def find(self, includer: str, name: str) -> Code | None:
-        """As `SourceSet.find`."""
+        """See `SourceSet.find`."""
         start = self._places.get(includer)
         if start is None or os.path.isabs(name) or PurePath(name).suffix.lower() not in LANGUAGES:
             return None
@@ -168,7 +167,7 @@ class Neighbours:
         return None
 
     def includers(self, code: Code) -> Iterable[Code]:
-        """As `SourceSet.includers`, of those in the same folder."""
+        """`SourceSet.includers` in the same directory."""
         place = self._places.get(code.path)
         if place is None:
             return
@@ -201,14 +200,14 @@ class Neighbours:
             with open(host, "rb") as file:
                 text = file.read(MAX_INCLUDED_SIZE).decode("utf-8", "replace")
         except OSError:
-            return None  # as if it were elsewhere: a compiler that cannot read it says so
+            return None  # ignored: the compiler reports it
         shown = place if self._files.root or os.path.relpath(place)[:2] == ".." else os.path.relpath(place)
         self._places[shown] = place
         return Code(shown, text)
 
 
 def users_of(code: Code, others: SourceSet) -> Iterator[Code]:
-    """The files that draw this one in, directly or not, each once, the nearest first."""
+    """The files that include this one, directly or not, without duplicates, nearest first."""
     seen = {code.path}
     pending = [code]
     for current in pending:
@@ -222,7 +221,7 @@ def users_of(code: Code, others: SourceSet) -> Iterator[Code]:
 
 
 def with_included(code: Code, others: SourceSet) -> Iterator[Code]:
-    """A file and the files of its set that it includes, directly or not, each once, the nearest first."""
+    """A file and the files of its set that it includes, directly or not, without duplicates, nearest first."""
     seen = {code.path}
     pending = [code]
     size = 0

@@ -1,4 +1,4 @@
-"""Source files on disk, and their findings joined to a binary's."""
+"""Source files on disk, and their findings joined with those of a binary."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from abiscan.source.source_set import MAX_INCLUDED_SIZE, FileSet, SourceSet
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-# What build systems and version control put beside sources.
+# Directories of build systems and version control.
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
 
 
 class SourceFile(Struct, frozen=True):
-    """One source file, read.
+    """One source file after the scan.
 
     Attributes:
-        path: as reports should name it.
-        hits: one for each rule and spelling.
+        path: in reports.
+        hits: one per rule and text of the place.
     """
 
     path: str
@@ -51,7 +51,7 @@ class SourceFile(Struct, frozen=True):
 
 
 def is_source(name: str) -> bool:
-    """Whether a file of this name is looked at: C++, CUDA, HIP, or Python for generated kernels."""
+    """Whether a file with this name is read: C++, CUDA, HIP, or Python for generated kernels."""
     suffix = PurePath(name).suffix.lower()
     return suffix in LANGUAGES or suffix == ".py"
 
@@ -69,12 +69,13 @@ def scan_source(
     """The findings of one file.
 
     Args:
-        data: of the file; decoded as UTF-8, with what is not replaced.
-        path: as reports should name it.
-        rules: all rules; `prepared`: `SourceRules` of them, for callers with many files.
-        module: what fingerprints call the file (default: `path`).
-        others: where the files that it includes are found.
-        release: as in `match_source`.
+        data: contents, decoded as UTF-8 with replacement characters.
+        path: in reports.
+        rules: all rules.
+        prepared: `SourceRules` of them, for callers with many files.
+        module: name of the file in fingerprints (default: `path`).
+        others: finds included files.
+        release: see `match_source`.
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
@@ -101,10 +102,10 @@ def look_at_source(
     """The findings of all rules in one source file.
 
     Args:
-        path: as reports should name it; its ending tells the language.
-        module: what the findings' fingerprints call the file (`abiscan.model.fingerprint.module_key`).
-        others: where the files that it includes are found; `path` is its name there.
-        release: as in `match_source`.
+        path: in reports; its extension determines the language.
+        module: name of the file in fingerprints (`abiscan.model.fingerprint.module_key`).
+        others: finds included files; `path` is the name of this file in it.
+        release: see `match_source`.
     """
     rules, prepared = load_rules(), _every_rule()
     scanned = scan_source(data, path, rules, prepared=prepared, module=module, others=others, release=release)
@@ -119,14 +120,14 @@ def _every_rule() -> SourceRules:
 def scan_tree(
     root: Path, rules: tuple[Rule, ...], display: Callable[[Path], str] = str, release: str | None = None
 ) -> tuple[list[SourceFile], list[InputError]]:
-    """Every source file with a finding below a directory (or the one file that `root` is), sorted by path.
+    """Every source file with a finding below a directory (or the file `root`), sorted by path.
 
     Args:
-        display: how to name a file in reports.
-        release: as in `match_source`.
+        display: the name of a file in reports.
+        release: see `match_source`.
 
     Returns:
-        Files with findings, and what could not be read. A file without a finding is not listed.
+        Files with findings, and read errors.
     """
     prepared = SourceRules(rules)
     files: list[SourceFile] = []
@@ -166,7 +167,7 @@ def _text(path: Path) -> str | None:
     try:
         return path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= MAX_INCLUDED_SIZE else None
     except OSError:
-        return None  # said where the file itself is looked at
+        return None  # reported by the scan of the file itself
 
 
 def sources_below(root: Path) -> Iterator[Path]:
@@ -189,11 +190,8 @@ def _walk(root: Path) -> Iterator[Path]:
 def attach_sources(
     findings: Iterable[Finding], files: Iterable[SourceFile], parse: Callable[[str], CxxName | None]
 ) -> tuple[Finding, ...]:
-    """A binary's findings with the lines of the sources that hit the same rule.
-
-    Where both tell the element type (`const_data_ptr<int64_t>` and the import for `long`), it must agree; a dependent
-    one (`scalar_t`) agrees with all.
-    """
+    """Add the lines of sources with hits of the same rule to a binary's findings. If both have an element type
+    (`const_data_ptr<int64_t>`, import for `long`), it must be equal. A dependent type (`scalar_t`) matches all."""
     hits: dict[str, list[SourceHit]] = {}
     for file in files:
         for hit in file.hits:

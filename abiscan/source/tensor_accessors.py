@@ -1,4 +1,4 @@
-"""`const-data-ptr`, `tensor-data` and `deprecated-type-properties`: which of their places are members of a tensor."""
+"""`const-data-ptr`, `tensor-data` and `deprecated-type-properties`: places that are members of a tensor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.object_types import Kind, ObjectTypes
 from abiscan.source.source_set import SourceSet
 
-# Member of at::DeprecatedTypeProperties -> what at::Tensor has for it, which gives the same
-# (ATen/core/DeprecatedTypeProperties.h, TensorBase.h; torch 1.13 to 2.15).
+# Member of at::DeprecatedTypeProperties -> equivalent member of at::Tensor (ATen/core/DeprecatedTypeProperties.h,
+# TensorBase.h; torch 1.13 to 2.15).
 SAME_ON_TENSOR = {
     "scalarType": "scalar_type()",
     "typeMeta": "dtype()",
@@ -21,13 +21,13 @@ SAME_ON_TENSOR = {
     "device_type": "device().type()",
     "toString": "toString()",
 }
-# Those that no other class is known to have behind `type()`.
+# Members of `type()` that no other known class has.
 ONLY_ON_TENSOR = frozenset({"scalarType", "typeMeta", "is_cuda"})
 _UNTOLD = "; whether it is called on a tensor of torch's is not known ({})"
 
 
 def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
-    """What is known of each `x.data<T>()` or `x.const_data_ptr<T>()`; None where x is something else than a tensor."""
+    """Refine each `x.data<T>()` or `x.const_data_ptr<T>()`; None if x is not a tensor."""
     types = ObjectTypes(code, others)
     result: list[Refined | None] = []
     for place in places:
@@ -43,14 +43,13 @@ def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet)
 
 
 def asked_of_type(text: str, at: int) -> str | None:
-    """The member that is asked of `type()` at a character offset, empty for none; None where it is called with
-    arguments."""
+    """The member of `type()` that is used at a character offset, or empty; None if `type` has arguments."""
     found = re.compile(r"type\s{0,99}\(\s{0,99}\)(?:\s{0,99}\.\s{0,99}(\w{1,99}))?").match(text, at)
     return None if found is None else found[1] or ""
 
 
 def refine_type(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
-    """What is known of each `x.type()`; None where x is something else, or what is done with it is in order."""
+    """Refine each `x.type()`; None if x is not a tensor, or its use is correct."""
     types = ObjectTypes(code, others)
     return [_type(place, code, types) for place in places]
 

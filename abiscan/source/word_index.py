@@ -1,4 +1,4 @@
-"""Where each word of a file stands: a hash table of arrays, since a file may have a million words."""
+"""The offsets of each word of a file: a hash table in arrays, since a file may have a million words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-# Entries for each slot of the table, about.
+# Approximate number of entries per slot.
 _PER_SLOT = 4
 _MOST_SLOTS = 1 << 16
 
 
 class WordIndex:
-    """Numbers by words.
+    """Numbers by word.
 
     Args:
-        entries: (word, number) in order; the words themselves are not kept.
+        entries: (word, number) in order; words are not stored.
     """
 
     def __init__(self, entries: Iterable[tuple[str, int]]) -> None:
@@ -40,6 +40,6 @@ class WordIndex:
             following[slot] += 1
 
     def may_be(self, word: str) -> Iterator[int]:
-        """The numbers of a word, in order, among those of others with the same hash: compare the words."""
+        """The numbers of a word and of others with the same hash, in order: compare the words."""
         slot = hash(word) & self._mask
         return iter(self._numbers[self._bounds[slot] : self._bounds[slot + 1]])

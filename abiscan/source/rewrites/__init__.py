@@ -1,4 +1,4 @@
-"""Mechanical rewrites of what rules find in sources: each gives the same program, with what the rule means gone."""
+"""Mechanical rewrites of findings in sources. A rewrite does not change the results of the program."""
 
 from __future__ import annotations
 

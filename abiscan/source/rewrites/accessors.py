@@ -1,4 +1,4 @@
-"""Rewrites of tensor accessors: the same pointer, of the same type, by a name that every release exports."""
+"""Rewrites of tensor accessors: the same pointer with the same type, from a function that every release exports."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, aske
 
 
 def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const where the context does not make it one.
-
-    at::TensorBase::data_ptr<T> is exported for the same types, and takes no const one (ATen/core/TensorBase.h).
-    """
+    """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const if the context requires it.
+    at::TensorBase::data_ptr<T> is exported for the same types and accepts no const type (ATen/core/TensorBase.h)."""
     index = written.index(place.at)
     reason = _no_tensor(place, written)
     if reason is not None:
@@ -38,7 +36,7 @@ def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRew
 
 
 def _dot(written: Written, index: int) -> int:
-    """The index of the `.` or `->` before a member's name."""
+    """The index of the `.` or `->` before a member name."""
     return index - 2 if written.word(index - 1) == "template" else index - 1
 
 
@@ -57,8 +55,8 @@ def _without_const(written: Written, first: int, last: int) -> str | None:
 
 
 def _is_const_already(written: Written, start: int, after: int) -> bool:
-    """Whether the expression initializes a variable declared `const T*`, or is the operand of a cast: then a pointer
-    to T becomes the same. `auto` would deduce another type, and so may a function template or an overload."""
+    """Whether the expression initializes a variable declared `const T*`, or is the operand of a cast: a pointer to T
+    gives the same result. `auto`, function templates and overloads may deduce another type."""
     if written.word(start - 1) == "(":
         before = start - 2
         if written.word(before) != ">" or written.word(after) != ")":
@@ -74,29 +72,26 @@ def _is_const_already(written: Written, start: int, after: int) -> bool:
     while at >= 0 and len(words) < 16 and written.word(at) not in (";", "{", "}", "(", ")", ","):
         words.append(written.word(at))
         at -= 1
-    # Outermost const is the pointer's own; the one before the star is what matters.
+    # The outermost const belongs to the pointer; the one before `*` counts.
     stars = [position for position, word in enumerate(words) if word == "*"]
     return len(stars) == 1 and "const" in words[stars[0] :]
 
 
 def tensor_data(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`x.data<T>()` to `x.data_ptr<T>()`, which is all that it does (ATen/core/TensorBase.h), on what is a tensor."""
+    """`x.data<T>()` to `x.data_ptr<T>()`, which it calls (ATen/core/TensorBase.h), if x is a tensor."""
     index = written.index(place.at)
     reason = _no_tensor(place, written)
     return NotRewritten(reason) if reason else [written.replaced(index, "data_ptr")]
 
 
 def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro asks it for (ATen/Dispatch.h), and
-    `x.type().is_cuda()` and its kin to the tensor's own member of the same answer.
-
-    Not `x.type()` as the options of a new tensor: `x.options()` names the device of x, where type() stands for the
-    current one (ATen/core/DeprecatedTypeProperties.h).
-    """
+    """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro calls (ATen/Dispatch.h), and
+    `x.type().is_cuda()` and others to the tensor's own member. Not `x.type()` as options of a new tensor: `x.options()`
+    has the device of x, but type() the current one (ATen/core/DeprecatedTypeProperties.h)."""
     index = written.index(place.at)
     member = asked_of_type(written.text, place.at)
     reason = _no_tensor(place, written)
-    # The argument of a macro is a tensor if the body asks its type() for what only a tensor's type() has.
+    # A macro argument is a tensor if the body calls a member of type() that only a tensor has.
     if reason is not None and not (member in ONLY_ON_TENSOR and written.code.is_in_directive(place.at)):
         return NotRewritten(reason)
     if place.inside:
@@ -110,7 +105,7 @@ def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRe
 
 
 def packed_accessor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`packed_accessor<T, N, Traits, index>()` to the accessor of that index type, int64_t where none is named."""
+    """`packed_accessor<T, N, Traits, index>()` to the accessor with that index type (default: int64_t)."""
     index = written.index(place.at)
     close = written.angle_end(index + 1)
     if close is None:
@@ -130,6 +125,6 @@ def packed_accessor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRe
 
 
 def _no_tensor(place: FlaggedPlace, written: Written) -> str | None:
-    """Why what a member is called on is not known to be a tensor; None where it is."""
+    """Why the object of a member is not known to be a tensor; None if it is one."""
     known = written.objects.receiver(place.at)
     return None if known.kind is Kind.TENSOR else known.reason

@@ -1,4 +1,4 @@
-"""The text of a file as a rewrite sees it: every token of every branch and macro body, and edits to it."""
+"""The text of a file for rewrites: the tokens of all branches and macro bodies, and edits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from abiscan.source.source_set import SourceSet, users_of
 
 
 class Edit(Struct, frozen=True, order=True):
-    """Characters from `start` to before `end` become `text`."""
+    """Replaces the characters from `start` to before `end` by `text`."""
 
     start: int
     end: int
@@ -24,56 +24,56 @@ class Edit(Struct, frozen=True, order=True):
 
 
 class NotRewritten(Struct, frozen=True):
-    """A place that is left as it is, and why, as the end of a sentence."""
+    """A place that is not rewritten, and the reason as the end of a sentence."""
 
     reason: str
 
 
 class Written:
-    """A file that is rewritten.
+    """A file to rewrite.
 
     Attributes:
-        path: as reports name it.
-        others: where the files are that it was found with.
+        path: in reports.
+        others: finds included files.
     """
 
     def __init__(self, path: str, text: str, others: SourceSet) -> None:
         self.path = path
         self.text = text
         self.others = others
-        # Where the rewrites of this file put an `#include`: the path of the header -> offset.
+        # Header path -> offset where the rewrites of this file insert an `#include`.
         self.included: dict[str, int] = {}
 
     @cached_property
     def code(self) -> Code:
-        """The same file for questions about declarations."""
+        """The same file for lookups of declarations."""
         return Code(self.path, self.text, many=True)
 
     @cached_property
     def objects(self) -> ObjectTypes:
-        """What its objects are."""
+        """Types of its objects."""
         return ObjectTypes(self.code, self.others)
 
     @cached_property
     def tokens(self) -> Tokens | TokenList:
-        """All tokens, string literals too."""
+        """All tokens, including string literals."""
         return listed(tokens(self.text, strings=True, path=self.path))
 
     @cached_property
     def partner(self) -> array[int]:
-        """As `Code.partner`."""
+        """See `Code.partner`."""
         return match_brackets(self.tokens)
 
     def index(self, offset: int) -> int:
-        """The index of the token at a character offset, which must be one's."""
+        """The index of the token at a character offset; there must be one."""
         return bisect_left(self.tokens.starts, offset)
 
     def end(self, index: int) -> int:
-        """The offset behind a token."""
+        """The offset after a token."""
         return self.tokens[index].at + len(self.tokens[index].text)
 
     def word(self, index: int) -> str:
-        """A token's text; empty beyond the file."""
+        """The text of a token; empty beyond the end of the file."""
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
     def between(self, first: int, last: int) -> str:
@@ -81,11 +81,11 @@ class Written:
         return self.text[self.tokens[first].at : self.end(last - 1)]
 
     def replaced(self, index: int, text: str) -> Edit:
-        """One token exchanged."""
+        """An edit that replaces one token."""
         return Edit(self.tokens[index].at, self.end(index), text)
 
     def angle_end(self, index: int) -> int | None:
-        """The index behind the template arguments that open at `index`; None where none do."""
+        """The index after the template arguments that start at `index`; None if there are none."""
         if self.word(index) != "<":
             return None
         level = 0
@@ -99,12 +99,12 @@ class Written:
         return None
 
     def object_start(self, index: int) -> int | None:
-        """As `postfix_start`, for the `.` or `->` at `index`."""
+        """`postfix_start` for the `.` or `->` at `index`."""
         return postfix_start(self.tokens, self.partner, index)
 
     def include(self, header: str, before: int) -> list[Edit] | None:
-        """What includes a header ahead of a character offset: nothing where the file does; None where no `#include` is
-        there that it could follow."""
+        """Edits that include a header before a character offset: none if the file includes it; None if there is no
+        `#include` that it could follow."""
         if header in self.code.includes:
             return []
         at = self.included.get(header)
@@ -116,7 +116,7 @@ class Written:
         return [Edit(at, at, f"#include <{header}>\n")]
 
     def _behind_includes(self, before: int) -> int | None:
-        """The offset behind the last `#include` that stands above a place outside of conditions."""
+        """The offset after the last `#include` above a place and outside of conditions."""
         depth = 0
         found = None
         for index, token in enumerate(self.tokens):
@@ -126,7 +126,7 @@ class Written:
                 end = self.text.find("\n", token.at)
                 found = None if end < 0 else end + 1
             elif token.text == "#" and self.word(index + 1) in ("if", "ifdef", "ifndef"):
-                # The guard of a header is around all of it.
+                # An include guard encloses the whole header.
                 guard = self.word(index + 1) == "ifndef" and not any(t.kind == "include" for t in self.tokens[:index])
                 depth += not guard
             elif token.text == "#" and self.word(index + 1) == "endif":
@@ -134,8 +134,8 @@ class Written:
         return found
 
     def else_follows(self, index: int) -> bool:
-        """Whether the token is in a macro's body, and somewhere `MACRO(...); else` or, where the body ends in `;`,
-        `MACRO(...) else` stands: there the statement that the macro is must not end in an `if`."""
+        """Whether the token is in a macro body, and the macro is used as `MACRO(...); else`, or `MACRO(...) else` if
+        the body ends in `;`. The statement must then not end in an `if`."""
         name = self._macro(index)
         if not name:
             return False
@@ -143,14 +143,14 @@ class Written:
         return any(_with_else(code, macro) for code in (self.code, *users_of(self.code, self.others)))
 
     def _macro(self, index: int) -> int | None:
-        """The name of the macro in whose definition a token stands; 0 for one in none, None where it is too long."""
+        """The name of the macro whose definition contains a token; 0 for none, None if it is too long."""
         start = self.tokens[index].at
         for _line in range(MAX_EXPRESSION):
             start = self.text.rfind("\n", 0, start)
             if start < 0 or not self.text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
                 break
         else:
-            return None  # too long to look for its beginning from every line
+            return None  # too long to search from every line
         first = bisect_left(self.tokens.starts, start + 1)
         if self.word(first) != "#" or self.word(first + 1) != "define":
             return 0
@@ -158,7 +158,7 @@ class Written:
 
 
 def _with_else(code: Code, macro: str) -> bool:
-    """Whether `MACRO(...); else` or `MACRO(...) else` stands in a file."""
+    """Whether a file contains `MACRO(...); else` or `MACRO(...) else`."""
     for at in code.places_of(macro):
         found = code.tokens
         if found.kinds[at + 1 : at + 2] != b"(":
@@ -171,7 +171,7 @@ def _with_else(code: Code, macro: str) -> bool:
 
 
 def edited(text: str, edits: list[Edit]) -> str:
-    """The text with all edits made; of two that overlap the one that begins later is left out."""
+    """Apply edits to a text. If two overlap, the one that starts later is dropped."""
     parts = []
     at = 0
     for edit in sorted(edits):

@@ -1,4 +1,4 @@
-"""Rewrites of error macros, each to what it expands to (c10/util/Exception.h of torch 1.13 to 2.15)."""
+"""Rewrites of error macros to their expansion (c10/util/Exception.h of torch 1.13 to 2.15)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def error_macro(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewrit
         edits = [Edit(written.tokens[index].at, written.end(index + 1), first)]
     else:
         edits = [written.replaced(index, _NAMES[name])]
-    # The old ones are a whole statement, `do { } while (false)`; TORCH_CHECK is an `if` without `else`, and a branch.
+    # The old macros are complete statements, `do { } while (false)`; TORCH_CHECK is an `if` without `else`.
     if written.word(close + 1) == ";" and written.word(close + 2) == "else" and name != "AT_CHECK":
         edits.append(Edit(written.tokens[index].at, written.tokens[index].at, "{ "))
         edits.append(Edit(written.end(close + 1), written.end(close + 1), " }"))

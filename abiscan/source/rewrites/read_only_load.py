@@ -1,4 +1,4 @@
-"""Rewrite of `__ldg` on what may be a c10::Half."""
+"""Rewrite of `__ldg` on a possible c10::Half."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADER = "ATen/cuda/DeviceUtils.cuh"
 
 
 def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`__ldg(p)` to `doLdg(p)`, which is `__ldg` under CUDA and a plain read under HIP for every type
+    """`__ldg(p)` to `doLdg(p)`, which is `__ldg` with CUDA and a plain read with HIP for every type
     (ATen/cuda/DeviceUtils.cuh of torch 1.13 to 2.15; torch's hipify maps the include)."""
     if place.pattern.languages == (Language.HIP,):
         return NotRewritten(
@@ -28,7 +28,7 @@ def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRew
 
 
 def _source_of(path: str) -> str:
-    """The CUDA source from which hipify made a file: it writes hip for cuda in the path
+    """The CUDA source of a file that hipify generated: its path has hip instead of cuda
     (torch/utils/hipify/hipify_python.py, get_hip_file_path)."""
     stem = path.rpartition(".")[0]
     renamed = re.sub(r"(?<![A-Za-z])hip(?![A-Za-z])", "cuda", stem)

@@ -1,9 +1,7 @@
-"""For functions on tensors that pybind11 alone binds: a Python module that registers each as an operator.
+"""Generates a Python module that registers functions, which only pybind11 binds, as torch operators.
 
-What a stub cannot know stands in it as NotImplementedError: the shape and dtype of a result. A function that returns
-nothing needs no more than `return None`. API: torch.library.custom_op (torch 2.4 and later), which reads types of
-`typing` that are no strings.
-"""
+Unknown parts are NotImplementedError: shape and dtype of a result. A function without a result only needs `return
+None`. API: torch.library.custom_op (torch 2.4 and later), which does not accept annotations as strings."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from msgspec.structs import replace
 
 from abiscan.source.pybind_functions import Keyword, Parameter, PybindFunction, PybindSignature
 
-# C++ type, without namespaces, const and references -> what torch.library.infer_schema reads.
+# C++ type, without namespaces, const and references -> annotation for torch.library.infer_schema.
 _SCALARS = {
     "Tensor": "torch.Tensor",
     "bool": "bool",
@@ -46,7 +44,7 @@ import {module} as _bound
 '''
 
 
-# What stands for the name of a module that nothing says, and what the text says of it.
+# Placeholder for an unknown module name, and the comment about it.
 UNKNOWN_MODULE = "MODULE_NAME"
 _UNTOLD = """# The name of the module is unknown: no setup.py or CMakeLists.txt names what is built of this source.
 # Edit line {line}: replace MODULE_NAME with the name that Python imports.
@@ -54,20 +52,21 @@ _UNTOLD = """# The name of the module is unknown: no setup.py or CMakeLists.txt 
 
 
 def module_name(setup: str, source: str) -> str | None:
-    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only one that it
-    builds; None where it does not say.
+    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only module; None if
+    unknown.
 
     Args:
         setup: text of setup.py.
         source: path of the source.
     """
     named = list(re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup))
-    # Classes that derive from Extension, and their calls of its constructor, build nothing.
+    # Classes derived from Extension, and calls of its constructor, build nothing.
     others = re.findall(r"class \w+\([\w.]*Extension\(?|Extension\.__init__\(", setup)
     made = setup.count("Extension(") - sum("Extension(" in other for other in others)
     if len({match[1] for match in named}) == 1 and made == len(named):
         return named[0][1]  # its sources may come from a glob
-    # Many modules have an `interface.cpp`: the one that names the longest end of the path is meant, if one alone does.
+    # Several modules may have an `interface.cpp`: take the one with the longest matching end of the path, if it is
+    # unique.
     lengths = [
         _named_end(setup[match.end() : match.end() + 20_000].partition("Extension(")[0], source) for match in named
     ]
@@ -76,7 +75,7 @@ def module_name(setup: str, source: str) -> str | None:
 
 
 def module_of_cmake(text: str, source: str) -> str | None:
-    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only one.
+    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only module.
 
     Args:
         source: path of the source.
@@ -89,7 +88,7 @@ def module_of_cmake(text: str, source: str) -> str | None:
 
 
 def _named_end(sources: str, path: str) -> int:
-    """How many parts at the end of a path, with the file's name, stand in quotes in the text."""
+    """Number of parts at the end of a path, including the file name, that are quoted in the text."""
     parts = path.split("/")
     given = re.findall(r"[\"']([^\"'\n]{1,300})[\"']", sources)
     best = 0
@@ -101,15 +100,15 @@ def _named_end(sources: str, path: str) -> int:
 
 
 def registration_stub(source: str, module: str | None, functions: list[PybindFunction]) -> str | None:
-    """The text of the Python module; None where none of the functions can be registered so.
+    """The text of the Python module; None if no function can be registered.
 
     Args:
         source: path of the file that binds them, for the text.
-        module: the name by which Python imports it; None where nothing says it.
-        functions: on tensors, each with its signature.
+        module: import name; None if unknown.
+        functions: functions on tensors, each with its signature.
     """
     head = _HEAD
-    # The last part alone (`_C`, `csrc`) is that of many packages.
+    # The last part alone (`_C`, `csrc`) is common to many packages.
     namespace = re.sub(r"\W", "_", module or posixpath.splitext(source)[0])
     if module is None:
         module = UNKNOWN_MODULE
@@ -133,7 +132,7 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     signature = function.signature
     if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
         return None
-    # Where the definition names its parameters, calls by keyword and without the last ones go on working.
+    # With the parameter names of the definition, calls by keyword or with defaults keep working.
     keywords = function.keywords if len(function.keywords) == len(signature.parameters) else ()
     named = [replace(each, name=word.name) for each, word in zip(signature.parameters, keywords, strict=False)]
     taken = [_annotated(number, each) for number, each in enumerate(named or signature.parameters)]
@@ -144,7 +143,7 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     for number in range(len(keywords) - 1, -1, -1):
         default = _default(keywords[number])
         if default is None:
-            break  # Python has none before a parameter without one
+            break  # Python allows no default before a parameter without one
         taken[number] = f"{taken[number]} = {default}"
     if len(set(names)) < len(names):
         return None
@@ -162,14 +161,13 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
 
 
 def _mutated(signature: PybindSignature, names: list[str]) -> str:
-    """What `mutates_args` names: the tensors that are taken by reference to what is not const, where the others are
-    const; of another signature nothing is known."""
+    """The value of `mutates_args`: the tensors that are non-const references, if all others are const; else unknown."""
     tensors = [(each, name) for each, name in zip(signature.parameters, names, strict=True) if "Tensor" in each.type]
     if len(tensors) < sum("tensor" in word.lower() for each in signature.parameters for word in each.type):
         return '"unknown"'  # lists of tensors
     written = [name for each, name in tensors if not each.const and "&" in each.type]
     if any(not each.const and "&" not in each.type for each, _name in tensors):
-        return '"unknown"'  # a copy of a tensor shares its data
+        return '"unknown"'  # a copied tensor shares its data
     if written and not _returns_nothing(signature):
         return '"unknown"'
     return "{" + ", ".join(f'"{name}"' for name in written) + "}" if written else "()"
@@ -197,7 +195,7 @@ _WORDS = {"true": "True", "false": "False", "nullptr": "None", "nullopt": "None"
 
 
 def _default(keyword: Keyword) -> str | None:
-    """A default of C++ as Python writes it; None where there is none, or one that is no literal."""
+    """A C++ default as Python; None if there is none, or it is no literal."""
     words = [word for word in keyword.default or () if word not in ("py", "pybind11", "std", "c10", "::", "(", ")")]
     sign = "-" if words[:1] == ["-"] else ""
     word = "".join(words[1:] if sign else words)
@@ -248,7 +246,7 @@ def _annotation(written: tuple[str, ...]) -> str | None:
         return "int"
     if len(words) > 3 and words[1] == "<" and words[-1] == ">":
         inner = _annotation(tuple(words[2:-1]))
-        # torch.library.infer_schema knows no list of lists, nor of optional lists.
+        # torch.library.infer_schema accepts no list of lists, nor of optional lists.
         if inner is None or (words[0] != "optional" and inner.startswith(("List", "Optional[List"))):
             return None
         if words[0] == "optional":

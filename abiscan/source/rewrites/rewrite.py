@@ -1,4 +1,4 @@
-"""Sources to what they become: the places that rules mean, each with its rewrite."""
+"""Rewrites the flagged places of sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from abiscan.source.source_set import SourceSet
 
 
 class LeftAsIs(Struct, frozen=True):
-    """A place that a rule means and no rewrite was found for.
+    """A flagged place without a rewrite.
 
     Attributes:
         line: from 1.
@@ -34,11 +34,11 @@ class LeftAsIs(Struct, frozen=True):
 
 
 class Rewritten(Struct, frozen=True):
-    """What becomes of one file.
+    """The result for one file.
 
     Attributes:
-        before, after: its text; empty before where it is a new file, the same where nothing changes.
-        rules: those whose places were rewritten.
+        before, after: its text; `before` is empty for a new file.
+        rules: rules with rewritten places.
     """
 
     path: str
@@ -49,17 +49,17 @@ class Rewritten(Struct, frozen=True):
 
     @property
     def changes(self) -> bool:
-        """Whether there is something to write."""
+        """Whether the text changed."""
         return self.before != self.after
 
     def diff(self, path: str | None = None) -> str:
-        """A unified diff as `git apply` and `patch -p1` take it.
+        """A unified diff for `git apply` and `patch -p1`.
 
         Args:
-            path: what the diff calls the file, in place of its own path.
+            path: path of the file in the diff, if different.
         """
         name = self.path if path is None else path
-        # Behind a name with a blank git and patch look for a tab.
+        # git and patch require a tab after a name with a space.
         name += "\t" if " " in name else ""
         old = "/dev/null" if not self.before else f"a/{name}"
         lines = difflib.unified_diff(_lines(self.before), _lines(self.after), old, f"b/{name}")
@@ -75,12 +75,12 @@ def _lines(text: str) -> list[str]:
 def rewrite_source(
     text: str, path: str, rules: SourceRules, others: SourceSet, wanted: Collection[str] | None = None
 ) -> Rewritten:
-    """One source with the rewrites of all its places that have one.
+    """Rewrite all places of one source that have a rewrite.
 
     Args:
-        path: as reports should name it; its ending tells the language.
-        others: where the files that it includes are found; `path` is its name there.
-        wanted: rules that are rewritten; None for all.
+        path: in reports; its extension determines the language.
+        others: finds included files; `path` is the name of this file in it.
+        wanted: rules to rewrite; None for all.
     """
     written = Written(path, text, others)
     edits: set[Edit] = set()
@@ -108,16 +108,16 @@ def rewrite_source(
 
 
 def _module_named(text: str, at: int) -> str | None:
-    """The name in `PYBIND11_MODULE(name, m)`; None where the build gives it."""
+    """The name in `PYBIND11_MODULE(name, m)`; None if the build defines it."""
     name = text[text.find("(", at) + 1 :].partition(",")[0].strip()[:200]
     return name if name.isidentifier() and name != "TORCH_EXTENSION_NAME" else None
 
 
 def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
-    """Whether an edit changes what another one has changed.
+    """Whether an edit overlaps with earlier ones.
 
     Args:
-        ranges: those already made, sorted, none of which overlap.
+        ranges: of earlier edits, sorted, without overlaps.
     """
     for edit in made:
         at = bisect_left(ranges, (edit.end, 0))
@@ -129,10 +129,10 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
 def stubs_for(
     text: str, path: str, rules: SourceRules, others: SourceSet, module: str | None
 ) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
-    """The registration of what a source binds by pybind11 alone, as a new Python file beside it.
+    """A new Python file that registers what a source binds by pybind11 only.
 
     Args:
-        module: the name by which Python imports it, where the project says so.
+        module: import name, if the project defines it.
     """
     for place in places_in(text, path, rules, others):
         if place.rule.id != STUB_RULE:
@@ -144,7 +144,7 @@ def stubs_for(
         ]
         stem = posixpath.splitext(posixpath.basename(path))[0]
         named = _module_named(text, place.at)
-        # What setup.py calls it ends in the name that the source gives it; by that alone a package is not known.
+        # The name in setup.py ends in the name in the source, which alone does not identify the package.
         fits = module is not None and named in (None, module.rpartition(".")[2])
         stub = registration_stub(posixpath.basename(path), module if fits else None, functions)
         if stub is not None:

@@ -1,4 +1,4 @@
-"""Which rules have a mechanical rewrite, and what it is."""
+"""Rules with a mechanical rewrite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.source.rewrites.error_macros import error_macro
 from abiscan.source.rewrites.read_only_load import read_only_load
 from abiscan.source.rewrites.successors import successor
 
-# Rule -> the edits for one of its places, or why there are none.
+# Rule -> function from a place to edits, or the reason why there are none.
 REWRITES: Mapping[str, Callable[[FlaggedPlace, Written], list[Edit] | NotRewritten]] = {
     "const-data-ptr": const_data_ptr,
     "deprecated-type-properties": type_properties,
@@ -22,5 +22,5 @@ REWRITES: Mapping[str, Callable[[FlaggedPlace, Written], list[Edit] | NotRewritt
     "tensor-data": tensor_data,
     "thc-api": successor,
 }
-# The rule whose rewrite is a file of its own.
+# The rule whose rewrite is a new file.
 STUB_RULE = "op-not-registered"

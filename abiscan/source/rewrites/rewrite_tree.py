@@ -1,4 +1,4 @@
-"""The rewrites of all sources below a path."""
+"""Rewrites all sources below a path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: l
     """Rewrite the sources below a path; nothing is written.
 
     Args:
-        errors, there: what cannot be read, and files of operators that exist, are added to these.
+        errors, there: read errors, and existing operator files, are appended to these.
     """
     rules = SourceRules(rule for rule in load_rules() if rule.id in wanted)
     listed = [os.path.relpath(path).replace(os.sep, "/") for path in sources_below(root)]
@@ -30,7 +30,7 @@ def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: l
             errors.append(f"{path}: cannot be read")
             continue
         if os.path.islink(path):
-            continue  # what it leads to is rewritten where it lies
+            continue  # the target of a link is rewritten in its own place
         try:
             made = rewrite_source(text, path, rules, others, wanted)
         except UnreadableFile as error:
@@ -50,14 +50,14 @@ def _text(path: str) -> str | None:
     try:
         if os.path.getsize(path) > MAX_SOURCE_SIZE:
             return None
-        # Bytes that are no UTF-8 are written back as they were.
+        # Bytes that are not UTF-8 are written back unchanged.
         return Path(path).read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return None
 
 
 def _module_name(path: str) -> str | None:
-    """The module's name by the nearest setup.py or CMakeLists.txt upward that names it."""
+    """The module name according to the nearest setup.py or CMakeLists.txt above that defines it."""
     for folder in Path(path).resolve().parents[:6]:
         for name, read in (("setup.py", module_name), ("CMakeLists.txt", module_of_cmake)):
             build = folder / name

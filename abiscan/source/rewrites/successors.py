@@ -1,4 +1,4 @@
-"""Rewrites of names and headers that torch removed to what replaces them, where it means the same."""
+"""Rewrites of removed names and headers of torch to equivalent ones."""
 
 from __future__ import annotations
 
