@@ -1,8 +1,7 @@
-"""The formats: each a pure function from a `Report` to text, in a module of its own.
+"""The output formats. Each is a pure function from a `Report` to text, in a module of its own.
 
-Rows name a module, which is imported only when its format is asked for; a plain scan pays for `text` alone. A format
-that can be written artifact by artifact has a `stream` beside its `render`.
-"""
+Modules are imported only when their format is requested; a plain scan imports only `text`. A format that can be written
+artifact by artifact has a `stream` beside its `render`."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ class Format(Struct, frozen=True):
     """One row of `FORMATS`.
 
     Attributes:
-        module: where its `render(report) -> str` is.
+        module: has `render(report) -> str`.
         streams: whether the module has `stream(head, counts, artifacts)` too.
-        media_type: as in the IANA registry where there is one.
-        suffix: of a file that holds it, dot included.
-        summary: a few words for `--help`.
+        media_type: from the IANA registry if it has one.
+        suffix: of a file in this format, with the dot.
+        summary: short description for `--help`.
     """
 
     module: str
@@ -56,32 +55,32 @@ FORMATS: dict[str, Format] = {
 
 
 def render(name: str, report: Report) -> str:
-    """`report` in the format called `name`.
+    """`report` in the format `name`.
 
     Raises:
-        UsageError: there is no such format.
+        UsageError: unknown format.
     """
     function: Callable[[Report], str] = importlib.import_module(_row(name).module).render
     return _safe(name, function(report))
 
 
 def page(report: Report, together: CompatReport, history: Sequence[RunSummary] = ()) -> str:
-    """The HTML page with what one report alone does not tell: see `html.render`."""
+    """The HTML page, with data that one report does not contain: see `html.render`."""
     from abiscan.report import html
 
     return _safe("html", html.render(report, together, history))
 
 
 def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """The same text in pieces, for a run whose artifacts are not all held at once.
+    """The same text in pieces, for a run that does not hold all artifacts at once.
 
     Args:
-        head: the run after the gate, whose own `artifacts` are not looked at.
+        head: the run after the gate; its `artifacts` are ignored.
         counts: of all the artifacts.
-        artifacts: after the gate, as `order.sorted_artifacts` has them.
+        artifacts: after the gate, in the order of `order.sorted_artifacts`.
 
     Raises:
-        UsageError: there is no such format, or it needs the whole run.
+        UsageError: unknown format, or it needs the whole run.
     """
     row = _row(name)
     if not row.streams:
@@ -92,7 +91,7 @@ def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[Artifac
 
 
 def _safe(name: str, text: str) -> str:
-    """What no name in the report can make it do where it is shown."""
+    """Escape text in the format, so that names in the report cannot control the program that displays it."""
     from abiscan.report.escape import safe_json, safe_markup, safe_text
 
     kind = _row(name).media_type

@@ -53,10 +53,8 @@ def _commands(commands: str, indent: str) -> Iterator[str]:
 
 
 def render_markdown(page: CausePage, level: int = 1) -> str:
-    """The page as Markdown whose title is a heading of this level, without a newline at the end.
-
-    Nothing in it comes from a scanned file.
-    """
+    """The page as Markdown with a title of this heading level, without a final newline. It contains no text of scanned
+    files."""
     return "\n\n".join(_markdown(page, "#" * level))
 
 

@@ -1,4 +1,4 @@
-"""The forms in which the answers of `diff`, `env`, `compat` and `migrate` are written: one table for all of them."""
+"""The formats of `diff`, `env`, `compat` and `migrate`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.report import json_comparisons, sheet
 from abiscan.report.escape import safe_json, safe_markup, safe_text
 from abiscan.report.style import Style
 
-# What an answer is -> the module that puts it on a sheet, and the function of `json_comparisons` that writes it.
+# Type of the result -> module that makes its sheet, and function of `json_comparisons`.
 _ANSWERS = {
     "DiffReport": ("abiscan.report.diff_sheet", "diff"),
     "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
@@ -22,7 +22,7 @@ FORMS = ("text", "json", "markdown", "html")
 
 
 def render(answer: Struct, form: str, style: Style) -> str:
-    """An answer in one of `FORMS`, ending in a newline."""
+    """A result in one of `FORMS`, ending in a newline."""
     module, as_json = _ANSWERS[type(answer).__name__]
     if form == "json":
         written: str = getattr(json_comparisons, as_json)(answer)

@@ -13,7 +13,7 @@ from abiscan.report.wording import source_location
 
 
 def render(report: Report, style: Style | None = None) -> str:
-    """The lines, worst first in each file; empty where there is nothing to say. With -q those that fail the run."""
+    """The lines, worst first in each file; empty if there are none. With -q only those that fail the run."""
     quiet = style is not None and style.quiet
     return "".join(f"{printable(' '.join(line.split()))}\n" for line in _lines(report, quiet=quiet))
 
@@ -22,7 +22,7 @@ def _lines(report: Report, *, quiet: bool) -> Iterator[str]:
     for error in sorted_errors(report):
         yield f"{error.path}: unreadable: {error.message}"
     for artifact in sorted_artifacts(report.artifacts):
-        # No rule has these, and a file without a line would be taken for a good one.
+        # Without a line, a file that no rule covers would look like a good one.
         if artifact.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE):
             yield f"{artifact.display}: {artifact.verdict.value}: unknown whether it loads"
         for finding in sorted_findings(artifact.standing):

@@ -7,7 +7,7 @@ from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted
 
 _MARKS = {Effect.LOST: "-", Effect.GAINED: "+", Effect.CHANGED: "~"}
-# Files named in a line; the JSON report has all.
+# Maximum number of files in a line; the JSON report has all.
 _FILES = 3
 
 

@@ -1,4 +1,4 @@
-"""Names from files, made safe to print: a symbol name can hold anything but a zero byte."""
+"""Escapes names from files: a symbol name may contain any byte except zero."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-# General categories without a glyph: control, format (bidirectional overrides among them), surrogate, private use,
+# General categories without a glyph: control, format (including bidirectional overrides), surrogate, private use,
 # unassigned, line and paragraph separator, space (Unicode 14, chapter 4.5; `unicodedata`).
 _NO_GLYPH = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # Default_Ignorable_Code_Point of https://www.unicode.org/Public/14.0.0/ucd/DerivedCoreProperties.txt (4,174 code
-# points, the same up to 16.0.0), adjacent ranges joined: what a font shows nothing for.
+# points, the same up to 16.0.0), adjacent ranges joined: fonts display nothing for them.
 DEFAULT_IGNORABLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
     *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
-# Letters and symbols whose glyph is blank, by their names in https://www.unicode.org/Public/16.0.0/ucd/UnicodeData.txt:
-# braille pattern blank, Egyptian full and half blank, Khitan small script filler, musical symbol null notehead.
+# Letters and symbols with a blank glyph, from https://www.unicode.org/Public/16.0.0/ucd/UnicodeData.txt: braille
+# pattern blank, Egyptian full and half blank, Khitan small script filler, musical symbol null notehead.
 _BLANK = frozenset({0x2800, 0x13441, 0x13442, 0x16FE4, 0x1D159})
 
 
 def _escape_hidden(text: str, escape: Callable[[str], str], *, document: bool = False) -> str:
-    """`text` with `escape(character)` for each character that has no visible glyph of its own, and for each combining
-    mark that no letter or digit is before.
+    """`text` with `escape(character)` for each character without a visible glyph, and for each combining mark that does
+    not follow a letter or digit.
 
     Args:
-        document: the controls of ASCII stay: line ends and colours of a document are its own.
+        document: keep ASCII controls: line ends and colours of a document.
     """
     if text.isascii() and ("\x7f" not in text if document else text.isprintable()):
         return text
@@ -53,39 +53,37 @@ def _escape_hidden(text: str, escape: Callable[[str], str], *, document: bool = 
 
 @cache
 def _blank() -> frozenset[str]:
-    """All that is blank whatever its category."""
+    """All blank characters of any category."""
     ignorable = (code for first, last in DEFAULT_IGNORABLE for code in range(first, last + 1))
     return frozenset(map(chr, (*_BLANK, *ignorable)))
 
 
 def printable(text: str) -> str:
-    """`text` with every character that could steer a terminal or hide itself written as an escape (`\\x1b`).
-
-    Bytes that are no UTF-8 (kept by the readers as lone surrogates) become `\\xNN`, so nothing is lost.
-    """
+    r"""`text` with escapes (`\x1b`) for every character that could control a terminal or is invisible. Bytes that are
+    not UTF-8 (lone surrogates in names) become `\xNN`, so no information is lost."""
     return _escape_hidden(text, _escape)
 
 
 def printable_lines(text: str) -> str:
-    """`text` made `printable` line by line: its line feeds stay."""
+    """`printable` for each line of a text."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-# What a runner of GitHub or Azure takes for a command, in whatever a step prints: `::name` at the start of a line, and
-# `##[name]` anywhere.
+# Commands for CI runners in the output of a step, for GitHub and Azure: `::name` at the start of a line, `##[name]`
+# anywhere.
 _COMMAND = r"(?m)^([^\S\n]*):(?=:)"
 _OLD_COMMAND = r"##(?=\[)"
 
 
 def safe_json(text: str) -> str:
-    """JSON text that shows what it holds: what is invisible is written as an escape, which reads back the same."""
+    """JSON text with escapes for invisible characters, which parses to the same value."""
     if "##[" in text:
         text = text.replace("##[", "##\\u005b")
     return _escape_hidden(text, _escape_json, document=True)
 
 
 def safe_markup(text: str) -> str:
-    """XML or HTML of which no line is a command to the runner of a CI service that prints it."""
+    """XML or HTML without lines that a CI runner would interpret as a command."""
     text = re.sub(_COMMAND, r"\1&#58;", _escape_hidden(text, _escape, document=True))
     return re.sub(_OLD_COMMAND, "#&#35;", text) if "##[" in text else text
 
@@ -97,7 +95,7 @@ def safe_text(text: str) -> str:
 
 
 def code_fence(text: str) -> str:
-    """Backticks that open and close a Markdown code block which nothing in `text` can close."""
+    """A fence of backticks for a Markdown code block that `text` cannot close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     return "`" * max(3, longest + 1)
 
@@ -112,6 +110,6 @@ def _escape(character: str) -> str:
 
 
 def _escape_json(character: str) -> str:
-    """As JSON has it: one escape, or those of a surrogate pair (RFC 8259, 7)."""
+    """A JSON escape, or those of a surrogate pair (RFC 8259, 7)."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -1,10 +1,8 @@
 """Annotations of a GitHub workflow run: the commands `::error file=...,line=...,title=...::message`.
 
-GitHub shows at most ten annotations of a level for a step; the tenth here says how many more there are. So what comes
-first is one for each file that fails, with its cause, and then the findings, taken in turn from every file and every
-rule. A name from a binary must not start a command of its own, so line breaks and control characters never reach the
-output unescaped: a file is still named as it is called, which is what its annotation is found by.
-"""
+GitHub shows at most ten annotations of a level per step; the tenth here has the number of further ones. One for each
+failing file with its cause comes first, then the findings, in turn from every file and rule. A name in a binary must
+not start a command, so line breaks and control characters are escaped."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 class _Annotation(Struct, frozen=True):
-    """A command, whether it is about a whole file, and what it takes its turn by, the outermost first."""
+    """A command, whether it is about a whole file, and its keys for taking turns, outermost first."""
 
     level: str
     command: str
@@ -37,7 +35,7 @@ class _Annotation(Struct, frozen=True):
 
 
 def render(report: Report) -> str:
-    """A command a line; empty where there is nothing to say."""
+    """One command per line; empty if there are none."""
     said = list(_annotations(report))
     lines: list[str] = []
     for level in _LEVELS.values():
@@ -68,7 +66,7 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
 
 
 def _verdict_annotation(report: Report, artifact: ArtifactReport) -> tuple[str, str, str] | None:
-    """Level, title and text of what is wrong with a file as a whole; None where nothing is, or all is accepted."""
+    """Level, title and text for a file as a whole; None if it has no problem, or all are accepted."""
     outcome = outcome_of(artifact, report.fail_on, report.accepted)
     match artifact.verdict:
         case _ if outcome not in BAD:
@@ -85,12 +83,12 @@ def _verdict_annotation(report: Report, artifact: ArtifactReport) -> tuple[str, 
 
 
 def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
-    """A finding for each line of source that has one, and for the file itself one of each rule, with how many more
-    there are: they would stand in one place."""
+    """One finding for each source line, and one of each rule for the file itself, with the number of further ones in
+    the same place."""
     whole: dict[tuple[str, Severity], list[Finding]] = {}
     for finding in sorted_findings(artifact.standing):
         if finding.rule == DOES_NOT_LOAD:
-            continue  # what is said of the file as a whole
+            continue  # the annotation of the file covers it
         if source_location(finding) is not None:
             yield finding, 0
         else:
@@ -100,7 +98,7 @@ def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
 
 
 def _interleave(annotations: Iterable[_Annotation]) -> list[_Annotation]:
-    """One of each outermost turn, then the second of each; within a turn the same of its inner ones."""
+    """One annotation of each outermost key, then the second of each; the same for its inner keys."""
     ordered = list(annotations)
     for depth in range(max((len(each.turns) for each in ordered), default=0), 0, -1):
         seen: Counter[tuple[Hashable, ...]] = Counter()
@@ -141,16 +139,16 @@ def _command(level: str, file: str, line: int | None, title: str, message: str) 
     return f"::{level} {','.join(properties)}::{_data(message)}"
 
 
-# What the runner decodes again (actions/toolkit, packages/core/src/command.ts: escapeData and escapeProperty). Any
-# other control character would reach the log as it is, and is shown as an escape.
+# Escapes that the runner decodes (actions/toolkit, packages/core/src/command.ts: escapeData and escapeProperty). Other
+# control characters would reach the log, so they are printed as escapes.
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 
 
 def _data(text: str) -> str:
-    """A message, escaped."""
+    """Escape a message."""
     return "".join(_DATA.get(part) or printable(part) for part in re.split("([%\r\n])", text))
 
 
 def _property(text: str) -> str:
-    """The value of a property, escaped."""
+    """Escape the value of a property."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,5 +1,5 @@
-"""The JSON of `diff`, `env`, `compat` and `migrate`: the schema's `$defs/diff`, `environment`, `compat` and
-`migration`. What `json_report` says of the report holds here."""
+"""The JSON of `diff`, `env`, `compat` and `migrate`: `$defs/diff`, `environment`, `compat` and `migration` of the
+schema. The rules of `json_report` apply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from abiscan.model.environment_report import EnvironmentReport, PackageOutcome, 
 from abiscan.model.migration_plan import MigrationPlan, PlanFile, Replacement
 from abiscan.report.json_report import document, plain, text
 
-# As `json_report._FIELDS`.
+# See `json_report._FIELDS`.
 _FIELDS: dict[type, tuple[str, ...]] = {
     Change: ("aspect", "effect", "regresses", "text", "files", "removed", "added"),
     Compared: ("path", "name", "version", "files", "compatibility"),
@@ -36,7 +36,7 @@ def _plain(value: Any) -> Any:
 
 
 def diff(value: DiffReport) -> str:
-    """The answer of `diff` (`$defs/diff` of the schema)."""
+    """The result of `diff` (`$defs/diff` of the schema)."""
     return document(
         value.version,
         {
@@ -51,7 +51,7 @@ def diff(value: DiffReport) -> str:
 
 
 def compat(value: CompatReport) -> str:
-    """The answer of `compat` (`$defs/compat` of the schema)."""
+    """The result of `compat` (`$defs/compat` of the schema)."""
     return document(
         value.version,
         {
@@ -66,7 +66,7 @@ def compat(value: CompatReport) -> str:
 
 
 def environment(value: EnvironmentReport) -> str:
-    """The answer of `env` (`$defs/environment` of the schema)."""
+    """The result of `env` (`$defs/environment` of the schema)."""
     return document(
         value.version,
         {
@@ -84,7 +84,7 @@ def environment(value: EnvironmentReport) -> str:
 
 
 def migration(value: MigrationPlan) -> str:
-    """The answer of `migrate` (`$defs/migration` of the schema)."""
+    """The result of `migrate` (`$defs/migration` of the schema)."""
     return document(
         value.version,
         {

@@ -14,15 +14,15 @@ from abiscan.report import json_report
 
 
 def render(subjects: Sequence[Subject], near: Sequence[str] = ()) -> str:
-    """The subjects as one JSON document, ending in a newline; `near`: ids that the text is nearly, where it is none."""
+    """The subjects as one JSON document, ending in a newline. `near`: similar ids, if the text is none."""
     return json_report.explain(subjects, __version__, near=near)
 
 
 def render_cause(page: CausePage) -> str:
-    """One cause by its id: no subject was asked about."""
+    """One cause by its id, without a subject."""
     return json_report.explain((), __version__, cause=page)
 
 
 def render_rules(infos: Sequence[RuleInfo]) -> str:
-    """The rules of one id, in the document that a cause's id gives too."""
+    """The rules with one id, in the same document."""
     return json_report.explain((), __version__, rules=[asdict(info) for info in infos])

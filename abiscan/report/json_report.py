@@ -1,12 +1,11 @@
-"""The JSON report, version 2: a contract with users' scripts and dashboards.
+r"""The JSON report, version 2: a contract with users' scripts and dashboards.
 
-This is a copy of `model`'s types, on purpose: a field may be renamed there, never here. Fields may be added. The shape
-is `data/report.schema.json`, which `abiscan schema` prints.
+This deliberately duplicates the types of `model`: a field may be renamed there, never here. Fields may be added. The
+schema is `data/report.schema.json`, which `abiscan schema` prints.
 
-The text is UTF-8. A name in a binary is bytes, and may not be UTF-8; each byte that is not is written as the four
-characters `\\xNN`, so the document is always valid and two names stay two names. Everything is sorted, and what the
-list's order means (causes best first, releases oldest first, needed libraries as the loader walks them) is kept.
-"""
+The text is UTF-8. A name in a binary may contain other bytes; each of them is written as the four characters `\xNN`, so
+the document is always valid and different names stay different. Everything is sorted, except lists with a meaningful
+order: causes (best first), releases (oldest first), needed libraries (order of the loader)."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ from abiscan.model.target import TargetEnvironment, TargetPart, TorchBuild
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
 
-# Elements of these lists stand on one line each: a diff of two reports then reads, and `grep` finds a name.
+# Elements of these lists have one line each, so that `diff` and `grep` are useful.
 _EXPAND_TO = 3
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -53,12 +52,12 @@ def render(report: Report) -> str:
 
 
 def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """The same text in pieces, an artifact at a time: no more than one is held.
+    """The same text in pieces, one artifact at a time to limit memory.
 
     Args:
-        head: the run, whose own `artifacts` are not looked at.
-        counts: of all the artifacts; the document tells them first.
-        artifacts: as `order.sorted_artifacts` has them.
+        head: the run; its `artifacts` are ignored.
+        counts: of all the artifacts; they come first in the document.
+        artifacts: in the order of `order.sorted_artifacts`.
     """
     outcomes: dict[str, GateOutcome] = {}
 
@@ -77,7 +76,7 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
             "summary": summary(counts),
             "imports_shown": head.imports_shown,
             "artifacts": map(written, artifacts),
-            # Behind the artifacts, whose outcomes are known then.
+            # After the artifacts, whose outcomes are known then.
             "containers": lambda: [
                 {**plain(each), "outcome": container_outcome(each, head, outcomes)}
                 for each in sorted(head.containers, key=lambda c: c.path)
@@ -98,12 +97,12 @@ def explain(
     rules: Sequence[Mapping[str, object]] = (),
     near: Sequence[str] = (),
 ) -> str:
-    """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema).
+    """The result of `explain`, in the order of the subjects in the text (`$defs/explain` of the schema).
 
     Args:
-        cause: the page of a cause, where its id was asked about.
-        rules: the rules of that id, as `abiscan rules -f json` has them.
-        near: ids that the text is nearly.
+        cause: the page of the cause with the given id.
+        rules: the rules with the given id, as in `abiscan rules -f json`.
+        near: similar ids.
     """
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -111,7 +110,7 @@ def explain(
         "subjects": [_subject(subject) for subject in subjects],
     }
     if cause is not None:
-        # The torch of the title is known of no file here.
+        # The torch in the title is unknown without a file.
         document["cause"] = {**msgspec.to_builtins(cause), "title": cause.title_for()}
     if rules:
         document["rules"] = [dict(rule) for rule in rules]
@@ -121,7 +120,7 @@ def explain(
 
 
 def document(version: str, members: Mapping[str, Any]) -> str:
-    """The answer of another command as one JSON document, ending in a newline."""
+    """The result of another command as one JSON document, ending in a newline."""
     return "".join(_pieces({"schema_version": SCHEMA_VERSION, "tool": _tool(version), **members}))
 
 
@@ -129,17 +128,17 @@ def document(version: str, members: Mapping[str, Any]) -> str:
 
 
 def text(value: str) -> str:
-    """`value` as valid Unicode: a byte that was not UTF-8 becomes the four characters `\\xNN`."""
+    r"""`value` as valid Unicode: a byte that is not UTF-8 becomes the four characters `\xNN`."""
     if value.isascii():
         return value
     return _SURROGATE.sub(_escaped, value)
 
 
 def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any:
-    """`value` as JSON has it: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects.
+    """`value` as JSON values: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects.
 
     Args:
-        more: further types with their fields, in their order.
+        more: further types with their fields, in order.
     """
     if isinstance(value, str):
         return text(value)
@@ -150,7 +149,7 @@ def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any
 
 
 def summary(counts: Summary) -> dict[str, Any]:
-    """Counts. `findings` counts what stands; what a baseline or an ignore accepts is in `suppressed`."""
+    """Counts. `findings` counts open findings; accepted ones are in `suppressed`."""
     return {
         "artifacts": counts.artifacts,
         "loads": counts.verdicts[ArtifactVerdict.LOADS],
@@ -167,8 +166,8 @@ def summary(counts: Summary) -> dict[str, Any]:
 
 
 def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:
-    """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_checked`
-    distinguishes the two."""
+    """One artifact. `releases` is empty if no build is known or none was checked; `releases_checked` distinguishes the
+    two."""
     imports: Iterable[CheckedImport] = value.imports
     if imports_shown == "unresolved":
         imports = (each for each in imports if each.status is not Status.RESOLVED)
@@ -178,7 +177,7 @@ def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: Impo
         "kind": value.kind,
         "sha256": value.sha256,
         "size": value.size,
-        # The contract has a string here: a source file, or one that could not be read, is of no machine.
+        # The contract requires a string: a source or unreadable file has no machine.
         "machine": text(value.machine) if value.machine is not None else "none",
         "build_id": value.build_id,
         "verdict": value.verdict,
@@ -203,7 +202,7 @@ def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: Impo
 
 # --- the rest ---------------------------------------------------------------------------------------------------
 
-# The fields of what is written as it stands, in their order. Fields of the model that are not here are not told.
+# The fields of types that are written unchanged, in order. Other fields of the model are not written.
 _FIELDS: dict[type, tuple[str, ...]] = {
     TorchBuild: (
         *("kind", "version", "variant", "cuda", "hip", "cxx11_abi"),
@@ -286,7 +285,7 @@ def _subject(value: Subject) -> dict[str, Any]:
         "mangled": plain(value.mangled),
         "demangled": plain(value.demangled),
         "demangled_by": value.demangled_by,
-        # The contract has a string here: a message that is about no name has no owner to tell.
+        # The contract requires a string: a message without a symbol has no owner.
         "owner": value.owner if value.owner is not None else "other",
         "exported_in": plain(value.exported_in),
         "causes": plain(value.causes),
@@ -309,17 +308,14 @@ def _tool(version: str) -> dict[str, Any]:
 
 
 def compact(value: Any) -> str:
-    """JSON text of `value` on one line, as `json.dumps` spaces it. Enumeration members are written as their values.
-
-    An encoder that is written in C and made once: `json.dumps` makes one for each call, and a report has a line an
-    import.
-    """
+    """JSON text of `value` on one line, spaced like `json.dumps`. Enumeration members are written as their values. Uses
+    one encoder implemented in C: `json.dumps` creates one per call, and a report has a line per import."""
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
 def _pieces(document: dict[str, Any]) -> Iterator[str]:
-    """JSON text of a document, ending in a newline; a member that is an iterator is a list, an element a piece, and one
-    that is a function is called when its turn comes."""
+    """JSON text of a document, ending in a newline. A member that is an iterator is a list, written one element at a
+    time; a member that is a function is called at its turn."""
     before = "{"
     for key, value in document.items():
         yield f"{before}\n  {compact(key)}: "
@@ -336,7 +332,7 @@ def _pieces(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _indented(value: Any, depth: int) -> str:
-    """Elements of lists of objects, and what such an object holds, a line each down to `_EXPAND_TO`."""
+    """Elements of lists of objects, and members of these objects, one line each, down to the depth `_EXPAND_TO`."""
     inner, outer = "\n" + "  " * (depth + 1), "\n" + "  " * depth
     if depth <= _EXPAND_TO and isinstance(value, dict) and value:
         parts = [f"{inner}{compact(key)}: {_indented(item, depth + 1)}" for key, item in value.items()]

@@ -1,9 +1,8 @@
-"""JUnit XML, as CI servers (GitLab, Jenkins, Azure) read it: a suite per file or container.
+"""JUnit XML for CI servers (GitLab, Jenkins, Azure): one suite per file or container.
 
-Each artifact is a test case `loads on torch X`, and each rule that hit it another. A failure is what fails the gate;
-what could not be read or decided is an error; what a baseline or an ignore accepts is skipped, with the reason; a
-finding below the gate's severity passes, and stands in the case's output.
-"""
+Each artifact is a test case `loads on torch X`, and each rule with findings is another. A failure fails the gate;
+unreadable and undecided files are errors; accepted findings are skipped, with the reason; a finding below the gate's
+severity passes and is in the output of the case."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
     by_rule: dict[str, list[Finding]] = {}
     for finding in sorted_findings(artifact.findings):
         if finding.rule == DOES_NOT_LOAD:
-            continue  # the first case is that
+            continue  # the first case covers it
         by_rule.setdefault(finding.rule, []).append(finding)
     return cases + [_rule(report, artifact, rule, by_rule[rule]) for rule in sorted(by_rule)]
 
@@ -125,13 +124,13 @@ def _counts(cases: list[_Case]) -> list[int]:
 
 
 def _attributes(counts: list[int], *, all_of: bool) -> str:
-    # `skipped` belongs to a suite only, in the schema that most servers go by.
+    # Only suites have `skipped`, in the schema of most servers.
     names = ("tests", "failures", "errors", "skipped") if all_of else ("tests", "failures", "errors")
     return " ".join(f'{name}="{count}"' for name, count in zip(names, counts, strict=False))
 
 
 def _attribute(value: str) -> str:
-    """A quoted attribute. XML 1.0 allows no control characters, not even escaped, so `printable` writes them out."""
+    """A quoted attribute. XML 1.0 allows no control characters, not even escaped, so `printable` replaces them."""
     return quoteattr(printable(value))
 
 

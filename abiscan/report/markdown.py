@@ -1,8 +1,7 @@
-"""Markdown (GitHub's) for a job summary or a review comment: verdict, files, causes with fixes, findings.
+"""GitHub Markdown for a job summary or a review comment: verdict, files, causes with fixes, findings.
 
-Names come from binaries. In a table they stand in `<code>` with every character that Markdown or HTML could read
-written as a character reference; a backtick span would break on a name with a backtick in it.
-"""
+Names come from binaries. In tables they are in `<code>`, with character references for all characters of Markdown or
+HTML; a name may contain backticks."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from abiscan.report.summary import common_target, severity_counts
 from abiscan.report.text import count_line
 from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
 
-# A GitHub job summary holds 1 MiB a step.
+# A GitHub job summary may have 1 MiB per step.
 _MAX = 1_000_000
 _ROWS, _SYMBOLS, _SYMBOL_LENGTH = 200, 5, 300
 
@@ -39,12 +38,12 @@ _MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")
 
 
 def _length(text: str) -> int:
-    """In bytes, as it is written."""
+    """Length in bytes."""
     return len(text.encode("utf-8", "backslashreplace"))
 
 
 def render(report: Report) -> str:
-    """The run as Markdown, ending in a newline, within what a job summary holds."""
+    """The run as Markdown, ending in a newline, within the limit of a job summary."""
     artifacts = sorted_artifacts(report.artifacts)
     parts = [_head(report)]
     size = _length(parts[0])
@@ -58,7 +57,7 @@ def render(report: Report) -> str:
 
 
 def code(text: str, limit: int = _SYMBOL_LENGTH) -> str:
-    """`text` as code that is safe in a table cell, whatever it holds."""
+    """Any `text` as code for a table cell."""
     shown = printable(text)
     if len(shown) > limit:
         shown = shown[: limit - 1] + "…"
@@ -66,7 +65,7 @@ def code(text: str, limit: int = _SYMBOL_LENGTH) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` as running words, on one line, with nothing in it read as markup but pairs of backticks."""
+    """`text` as prose on one line; the only markup in it are pairs of backticks."""
     pieces = text.replace("\n", " ").split("`")
     if len(pieces) % 2 == 0:
         return _references(printable(text.replace("\n", " ")))
@@ -77,7 +76,7 @@ def plain(text: str) -> str:
 
 def _references(text: str) -> str:
     text = _MARKS.sub(lambda match: f"&#{ord(match[0])};", text)
-    # GitHub links bare addresses, also inside of tags.
+    # GitHub links plain addresses, even inside of tags.
     return text.replace("://", "&#58;//").replace("www.", "www&#46;")
 
 
@@ -105,7 +104,7 @@ def _marked(verdict: Verdict | GateOutcome) -> str:
 
 
 def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
-    """The sections that have something to say; each is made only when there is room for it."""
+    """The sections that are not empty, created only if there is room."""
     if len(report.containers) > 1:
         yield _wheels(report)
     if artifacts:
@@ -119,7 +118,7 @@ def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[s
 
 
 def _wheels(report: Report) -> str:
-    """A row a wheel or package, the worst first."""
+    """One row per wheel or package, the worst first."""
     outcomes, of_files = container_outcomes(report), outcomes_of(report)
     order, containers = tuple(GateOutcome).index, report.containers
     rows = ["| wheel | verdict | files that fail | requires |", "| --- | --- | --- | --- |"]
@@ -135,7 +134,7 @@ def _wheels(report: Report) -> str:
 
 
 def _files(report: Report, artifacts: Sequence[ArtifactReport], *, many: bool) -> str:
-    """A row a file, the worst first; of many wheels' files those that a person has to look at."""
+    """One row per file, the worst first; for many wheels only files with problems."""
     left = 0
     outcomes = outcomes_of(report)
     if many:
@@ -148,7 +147,7 @@ def _files(report: Report, artifacts: Sequence[ArtifactReport], *, many: bool) -
         left = whole - len(artifacts)
     if not artifacts:
         return f"No findings in {counted(left, 'file')}."
-    # What is in order stays in the order of its path.
+    # Good files stay in the order of their paths.
     worst = tuple(GateOutcome)
     artifacts = sorted(artifacts, key=lambda a: min(worst.index(outcomes[a.display]), len(BAD)))
     with_releases = any(a.releases for a in artifacts)
@@ -195,7 +194,7 @@ def _findings(report: Report, artifacts: Sequence[ArtifactReport]) -> str:
     if not hits:
         return ""
     hits.sort(key=lambda hit: (not report.failing(hit[1]), hit[1].severity.rank))
-    # Of one rule in one file the first stands for all that have no line of source of their own.
+    # The first finding of a rule in a file stands for all without a source line.
     alike: dict[tuple[object, ...], list[tuple[ArtifactReport, Finding]]] = {}
     for artifact, finding in hits:
         key = (artifact.display, finding.rule, finding.severity, source_location(finding))

@@ -6,7 +6,7 @@ from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFil
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted, source_place
 
-# Names and places in a row.
+# Maximum number of names and places in a row.
 _NAMES, _SITES = 2, 1
 _TONES = {CounterpartKind.NONE: Tone.BAD, CounterpartKind.UNKNOWN: Tone.DOUBT}
 

@@ -1,9 +1,8 @@
-"""Newline-delimited JSON for dashboards: a line for the run, then one for each artifact.
+"""Newline-delimited JSON for dashboards: one line for the run, then one per artifact.
 
-Every line repeats the few fields that a query groups by (`torch`, `variant`, `run_verdict`), so that files of many runs
-can be loaded as one table without a join (docs/how-to/dashboards.md). Resolved imports are counted, not listed; the
-JSON report has them all. Field names and meanings are those of the JSON report.
-"""
+Every line repeats the few fields for grouping (`torch`, `variant`, `run_verdict`), so that files of many runs can be
+loaded as one table without a join (docs/how-to/dashboards.md). Resolved imports are counted, not listed; the JSON
+report has them all. Field names and meanings are those of the JSON report."""
 
 from __future__ import annotations
 
@@ -23,12 +22,12 @@ def render(report: Report) -> str:
 
 
 def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """The same lines one by one: no more than one artifact is held.
+    """The same lines one by one, to limit memory.
 
     Args:
-        head: the run, whose own `artifacts` are not looked at.
+        head: the run; its `artifacts` are ignored.
         counts: of all the artifacts; the first line has them.
-        artifacts: as `order.sorted_artifacts` has them.
+        artifacts: in the order of `order.sorted_artifacts`.
     """
     build = head.torch_build
     shared: dict[str, Any] = {

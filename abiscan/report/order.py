@@ -1,4 +1,4 @@
-"""The orders in which formats list things, so that two runs over the same files differ in nothing."""
+"""The orders of lists in all formats, so that the output is deterministic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from abiscan.model.finding import Finding
 from abiscan.model.imports import CheckedImport
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report
 
-# For a person: what needs work first.
+# For people: problems first.
 WORST_FIRST = (
     ArtifactVerdict.FAILS,
     ArtifactVerdict.UNREADABLE,
@@ -19,7 +19,7 @@ WORST_FIRST = (
 
 
 def sorted_artifacts(artifacts: Iterable[ArtifactReport]) -> list[ArtifactReport]:
-    """By path, a container's members together."""
+    """By path, with the members of a container together."""
     return sorted(artifacts, key=lambda a: (a.path, a.member or "", a.kind.value))
 
 
@@ -29,7 +29,7 @@ def sorted_findings(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def sorted_imports(imports: Iterable[CheckedImport]) -> list[CheckedImport]:
-    """By mangled name, then by the version that is asked for."""
+    """By mangled name, then by requested version."""
     return sorted(imports, key=lambda b: (b.name, b.symbol.version.name if b.symbol.version else "", b.symbol.index))
 
 

@@ -1,4 +1,4 @@
-"""Paths of a report as they are in the repository that a CI server has checked out: it shows findings at those."""
+"""Converts the paths of a report to those of the repository that a CI server checked out."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from abiscan.model.report import Report
 
 
 def with_repository_paths(report: Report, repository: str, directory: str, exists: Callable[[str], bool]) -> Report:
-    """The report with paths relative to a repository, of files that are in it.
+    """The report with repository-relative paths for files in it.
 
     Args:
         report: with paths relative to `directory`, or absolute.
         repository, directory: absolute paths.
-        exists: whether a file is there: line tables name files of the machine that compiled.
+        exists: whether a file exists: line tables name files of the build machine.
     """
 
     def moved(path: str) -> str:

@@ -1,10 +1,8 @@
 """SARIF 2.1.0 (OASIS, errata 01) for code-scanning services.
 
-Within what GitHub accepts (docs.github.com, "SARIF support for code scanning" and "results exceed limit"): every rule
-is listed with its help, every result has a location with a line and a fingerprint that survives a rebuild, and the
-document keeps to the limits on results, locations and size; what does not fit is counted in a notification, and the
-least important is left out first.
-"""
+Within the limits of GitHub (docs.github.com, "SARIF support for code scanning" and "results exceed limit"): every rule
+is listed with its help; every result has a location with a line and a fingerprint that survives a rebuild. The least
+important results over the limits are dropped, and a notification has their number."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ MAX_COMPRESSED = 10_000_000
 _MAX_DESCRIPTION = 1024
 _UNWRAPPED = Style(width=None)
 
-# SARIF's levels and precisions are our severities and confidences; this property of GitHub's differs in one word.
+# SARIF levels and precisions equal our severities and confidences; this property of GitHub differs in one word.
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
 
 
@@ -44,7 +42,7 @@ def render(report: Report) -> str:
     while True:
         log = document(report, max_results=keep)
         text = json.dumps(log, ensure_ascii=False) + "\n"
-        # What is smaller uncompressed need not be compressed to know.
+        # A text below the limit needs no compression to check it.
         size = len(text) if len(text) * 4 <= MAX_COMPRESSED else len(zlib.compress(text.encode("utf-8"), 6))
         kept = len(log["runs"][0]["results"])
         if size <= MAX_COMPRESSED or kept == 0:
@@ -53,7 +51,7 @@ def render(report: Report) -> str:
 
 
 def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any]:
-    """The SARIF log as JSON values, with at most so many results."""
+    """The SARIF log as JSON values, with at most `max_results` results."""
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     artifacts = sorted_artifacts(report.artifacts)
@@ -102,11 +100,9 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
 
 
 def uri(path: str, member: str | None = None) -> str:
-    """A URI reference (RFC 3986) for a file, or for a member as `container!member`.
-
-    A relative path stays one, as code scanning resolves it against the repository. Only the separator is a bare `!`:
-    one in the container's own name is escaped. Bytes that are no UTF-8 are kept (`%FF`).
-    """
+    """A URI reference (RFC 3986) for a file, or for a member as `container!member`. A relative path stays relative:
+    code scanning resolves it in the repository. A `!` in the name of the container is escaped. Bytes that are not UTF-8
+    are kept (`%FF`)."""
     text = quote(path.replace("\\", "/"), safe="/", errors="surrogateescape")
     if text.startswith("/"):
         text = "file://" + ("/" + text.lstrip("/"))
@@ -123,7 +119,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
     listed = {rule.id: _rule(rule, pages.get(rule.id, ())) for rule in report.rules}
     for artifact in report.artifacts:
         for finding in artifact.findings:
-            # A result must not point at a rule that is not there.
+            # A result must not refer to a rule that is not listed.
             if finding.rule not in listed:
                 listed[finding.rule] = _bare_rule(finding)
     return [listed[rule_id] for rule_id in sorted(listed)]
@@ -198,7 +194,7 @@ def _help_markdown(rule: RuleInfo) -> str:
 def _result(
     artifact: ArtifactReport, finding: Finding, place: int, index: dict[str, int], seen: dict[tuple[str, str], int]
 ) -> dict[str, Any]:
-    # Code scanning annotates the first location alone, so a line that a person can edit goes first.
+    # Code scanning annotates only the first location, so a source line goes first.
     places = sorted(finding.locations, key=lambda location: location.file is None)[:MAX_LOCATIONS]
     locations = [_location(artifact, location, place) for location in places] or [_location(artifact, None, place)]
     primary = locations[0]["physicalLocation"]["artifactLocation"]["uri"]
@@ -214,7 +210,7 @@ def _result(
         "level": finding.severity.value,
         "message": {"text": message},
         "locations": locations,
-        # The first is the one that GitHub reads; it must differ between two results of one file.
+        # GitHub reads the first one; it must differ between two results of one file.
         "partialFingerprints": {
             "primaryLocationLineHash": f"{finding.fingerprint}:{number}",
             "abiscan/v1": finding.fingerprint,
@@ -236,8 +232,8 @@ def _result(
 
 
 def _location(artifact: ArtifactReport, location: Location | None, place: int) -> dict[str, Any]:
-    # A binary has no lines, and code scanning shows no result without one. Text and binary parts of a region are
-    # independent of each other (section 3.30.4), so both may be given.
+    # A binary has no lines, but code scanning requires one. Text and binary parts of a region are independent of each
+    # other (section 3.30.4), so both are given.
     region: dict[str, Any] = {"startLine": 1}
     where: dict[str, Any] = {"uri": uri(artifact.path, artifact.member), "index": place}
     if location is not None and location.file is not None:
@@ -283,7 +279,7 @@ def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict
             found.append(_notification("warning", text, where))
     for entry in report.stale:
         level = "error" if entry.fails else "note"
-        # A stale entry fails the gate, not the tool: the run itself went well.
+        # A stale entry is a failure of the gate, not of the tool.
         text = f"{printable(entry.source)}: stale: {printable(entry.entry)}"
         found.append(_notification("warning" if level == "error" else level, text))
     notes = [report.torch_build.note] if report.torch_build is not None and report.torch_build.note else []
@@ -304,10 +300,8 @@ def _split(path: str) -> tuple[str, str | None]:
 
 
 def _message(text: str) -> str:
-    """Plain text in which nothing is read as a placeholder (`{0}`) or an embedded link (`[a](1)`).
-
-    Sections 3.11.5 and 3.11.6 ask for escapes. Viewers show them literally where there is nothing to replace, so only
-    what would be misread is escaped: `{lambda(int)#1}` of a C++ name is left alone.
-    """
+    """Plain text without placeholders (`{0}`) or embedded links (`[a](1)`), which sections 3.11.5 and 3.11.6 require to
+    be escaped. Viewers show unnecessary escapes, so only these forms are escaped: `{lambda(int)#1}` of a C++ name is
+    unchanged."""
     text = re.sub(r"\{(\d+)\}", r"{{\1}}", printable_lines(text))
     return re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)

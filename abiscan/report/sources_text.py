@@ -1,4 +1,4 @@
-"""What rules found in sources, for a terminal: a block a rule over all files, since one habit shows in many of them."""
+"""Findings in sources, for a terminal: one block per rule over all files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from abiscan.report.problems_text import SEVERITY_COLOR
 from abiscan.report.style import Style, wrap
 from abiscan.report.wording import counted, source_place
 
-# What a rule's block shows without -v, and with one: messages, and files of each.
+# Limits of a rule's block without -v, and with one: messages, and files of each.
 _MESSAGES, _FILES = (3, 10), (4, 20)
-# Lines of one file that are named.
+# Maximum number of lines of one file.
 _LINES = 12
 
 
 class _Said(Struct):
-    """One message of a rule with the findings that say it."""
+    """One message of a rule with its findings."""
 
     message: str
     fix: str
@@ -28,7 +28,7 @@ class _Said(Struct):
 
 
 def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]:
-    """The findings of all source files that nothing accepts, gravest first."""
+    """The open findings of all source files, highest severity first."""
     rules: dict[tuple[int, str, Severity], dict[tuple[str, str], _Said]] = {}
     for artifact in artifacts:
         for finding in artifact.standing:

@@ -1,7 +1,6 @@
-"""The page over a registry's tables, made of the parts of the page of one report: one file, nothing from the network.
+"""The page over the tables of a registry, in the style of the page of one report: one file without network access.
 
-`registry/dashboard_view.py` asks the tables; this writes what it found.
-"""
+`registry/dashboard_view.py` queries the tables; this module renders the result."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
 from abiscan.report.html.page_data import PageTexts, escaped
 
-# A page stays readable with names and sentences of this length; the SQL has the rest.
+# Maximum length of a name and of a sentence on the page; the SQL has all of it.
 _LONGEST, _LONGEST_SENTENCE = 160, 600
 
 
@@ -24,8 +23,8 @@ class Listing(Struct, frozen=True):
     """A table of the page.
 
     Attributes:
-        id: its anchor; columns: (heading, whether numbers stand in it, whether names do); empty: said of no row.
-        more: said where there are more rows than these.
+        id: its anchor. `columns`: (heading, whether it has numbers, whether it has names). `empty`: text for no rows.
+        more: text if there are more rows than these.
     """
 
     id: str
@@ -37,10 +36,10 @@ class Listing(Struct, frozen=True):
 
 
 def render(view: Mapping[str, Any]) -> str:
-    """The page.
+    """Render the page.
 
     Args:
-        view: as `registry.dashboard_view.dashboard_view` makes it.
+        view: result of `registry.dashboard_view.dashboard_view`.
 
     Raises:
         UsageError: Jinja2 is not installed.
@@ -108,7 +107,7 @@ def _package(
 
 
 def _cell(found: Mapping[str, Any] | None) -> tuple[str, str]:
-    """How a cell is marked, and the per cent of wheels that work: never 100 or 0 where it is not quite that."""
+    """Class of a cell, and percentage of wheels that load: 100 and 0 are exact."""
     if found is None:
         return "unknown", ""
     share = found["works"]
@@ -137,7 +136,7 @@ def _wheel(wheel: Mapping[str, Any], releases: Sequence[str], texts: PageTexts) 
 
 
 def _fix(fix: str | None, texts: PageTexts) -> list[Any]:
-    """Its lines: prose, commands that can be run as they stand, and what stands behind these."""
+    """The lines of a fix: prose, commands that can be run unchanged, and remarks after them."""
     return [
         [texts.add(step.text), [texts.add(command) for command in step.commands], texts.add(step.remark)]
         for step in steps_of(printable_lines(fix or ""))

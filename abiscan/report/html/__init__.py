@@ -1,9 +1,8 @@
-"""One self-contained HTML page for the person who decides whether a release ships.
+"""One self-contained HTML page for the person who decides on a release.
 
-`view.py` turns the report into the few values that the template shows, `page_data.py` into those that the script works
-on, and `document.py` makes the page. What a page of other answers can use too: `frame.html`, the macros of
-`heat_map.html` and `cards.html`, `page.js` and `style.css` (`report/dashboard` is one).
-"""
+`view.py` computes the values for the template, `page_data.py` those for the script, and `document.py` makes the page.
+Other pages (`report/dashboard`) share `frame.html`, the macros of `heat_map.html` and `cards.html`, `page.js` and
+`style.css`."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ from abiscan.report.html.view import ordered, page_view
 
 
 def render(report: Report, together: CompatReport | None = None, history: Sequence[RunSummary] = ()) -> str:
-    """The page.
+    """Render the page.
 
     Args:
-        together: what each wheel, package and file of the run works on (`compare.set_of`); without it the heat map has
-            a row a file.
-        history: earlier runs and this one, in their order; none for a page without trends.
+        together: compatibility of each wheel, package and file (`compare.run_summary`); without it the heat map has one
+            row per file.
+        history: earlier runs and this one, in order; empty for a page without trends.
 
     Raises:
         UsageError: Jinja2 is not installed.

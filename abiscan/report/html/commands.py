@@ -1,4 +1,4 @@
-"""What to do, taken apart: prose, and the commands in it, each on its own so that it can be copied and run."""
+"""Splits a fix into prose and commands, so that each command can be copied."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 
 from msgspec import Struct
 
-# Beginnings of the command lines that fixes give whole; a sentence can begin with the name of a program too.
+# Prefixes of commands in fixes. A sentence may begin with the name of a program too.
 _BEGINNING = (
     r"(?:[A-Z][A-Z0-9_]*=(?:\"[^\"]*\"|\S+) )*"
     r"(?:pip (?:install|uninstall|list|show|download) |python3? -[cm] |conda install |apt-get install |export [A-Z_]+="
     r"|abiscan |auditwheel (?:repair|show) |patchelf --|wheel (?:tags|unpack|pack) |readelf -|ldd |ldconfig -)"
 )
-# To the end of its line, where the line begins with it or a colon stands before it.
+# To the end of the line, if it starts the line or follows a colon.
 _AT_END = re.compile(rf"(?:^|(?<=: )){_BEGINNING}[^`]+$")
-# Between backticks; one with a word in capitals is a pattern.
+# Between backticks; one with an upper-case word is a pattern.
 _QUOTED = re.compile(rf"`({_BEGINNING}[^`]+)`")
 _PLACEHOLDER = re.compile(r"(?:^|[\s=/])[A-Z]{3,}(?:[\s/]|$)")
-# A command up to where prose goes on behind it, outside of quotes.
+# A command up to the prose after it, outside of quotes.
 _COMMAND = re.compile(r"""((?:"[^"]*"|'[^']*'|(?! in an? | \(|,? or$)[^"'])+)(.*)""")
 _FULL_STOP = re.compile(r"(?<=[\w\"')\]])\.$")
 
@@ -26,8 +26,8 @@ class CommandStep(Struct, frozen=True):
     """A line of a fix.
 
     Attributes:
-        text: prose, empty where there is none; remark: what stood behind the command.
-        commands: what in it can be run as it stands.
+        text: prose; may be empty. `remark`: text after the command.
+        commands: commands in it that can be run unchanged.
     """
 
     text: str

@@ -1,8 +1,7 @@
-"""Pages that need nothing else: a template of this folder with its style sheet, its script and its data in it.
+"""Self-contained pages: a template of this folder with style sheet, script and data.
 
-The page asks the network for nothing and says so to the browser: its content security policy allows these two texts by
-their hashes and nothing else, so even a name that got through as markup could not run.
-"""
+The page makes no network requests. Its content security policy allows only these two texts by hash, so markup in a name
+could not run even if it were not escaped."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from abiscan.report.cause_text import SITUATIONS
 def document(
     template: str, data: str, *, folder: str = __package__, script: str = "script.js", **values: object
 ) -> str:
-    """A page.
+    """Render a page.
 
     Args:
         template: name of one that extends `frame.html`.
-        folder: the package that the template and the script lie in; a file `more.css` there stands behind the styles.
+        folder: package of the template and script; a file `more.css` there follows the styles.
         data: escaped JSON for the script (`page_data.escaped`).
-        values: what the template sees; everything is escaped where it is put in.
+        values: variables of the template, which escapes them.
 
     Raises:
         UsageError: Jinja2 is not installed.
@@ -35,7 +34,7 @@ def document(
         raise UsageError("the HTML report needs Jinja2: pip install abiscan") from None
 
     def resource(name: str) -> str | None:
-        """A text of the page's own folder, else of this one."""
+        """A file of the page's own folder, else of this one."""
         for package in dict.fromkeys((folder, __package__)):
             file = resources.files(package).joinpath(name)
             if file.is_file():
@@ -53,7 +52,7 @@ def document(
     )
 
     def prose(text: str) -> markupsafe.Markup:
-        """Words between backticks as code; everything is escaped."""
+        """Text in backticks as code; everything is escaped."""
         pieces = text.split("`")
         if len(pieces) % 2 == 0:
             return markupsafe.escape(text)
@@ -64,13 +63,13 @@ def document(
         return markupsafe.Markup("").join(wrapped)
 
     environment.filters["prose"] = prose
-    # Macros see what is global alone.
+    # Macros see only globals.
     environment.globals["situations"] = SITUATIONS
     return environment.get_template(template).render(
         **values,
         policy=f"default-src 'none'; style-src {_hash(styles)}; script-src {_hash(scripts)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
-        # These three are the only texts that go in unescaped: two are this package's own, one is escaped JSON.
+        # Only these three texts are not escaped: two belong to this package, one is escaped JSON.
         style=markupsafe.Markup(styles),
         script=markupsafe.Markup(scripts),
         data=markupsafe.Markup(data),

@@ -1,4 +1,4 @@
-"""One file as its panel shows it: verdict, imports, how it was made, its device code and its operators."""
+"""The panel of one file: verdict, imports, provenance, device code and operators."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from abiscan.report.summary import severity_counts, status_counts
 from abiscan.report.wording import counted, verdict_words
 from abiscan.report.wording import ranges_words as known_ranges
 
-# Unresolved first: the order in which the page offers and sorts them.
+# Unresolved first: the order of the page.
 STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)
 STRINGS = {True: "new (C++11)", False: "old (pre-C++11)", None: None}
-# Operators that a panel lists at the most.
+# Maximum number of operators in a panel.
 _OPERATORS = 300
 
 
@@ -50,13 +50,13 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         made=tuple(
             (fact.topic.value, printable(fact.value), printable(fact.source), fact.confidence.value)
             for fact in made.facts
-            # The images are told one by one.
+            # The images have a table of their own.
             if fact.topic is not Topic.GPU or not made.gpu_images
         ),
         images=_images(made),
         gpu_unread=printable(made.gpu_not_read) if made.gpu_not_read else None,
         operators=tuple(
-            # A schema may stand in the source over several lines.
+            # A schema in a source may have several lines.
             f"{printable(' '.join(operator_words(o).split()))} [{o.registration.value}]"
             for o in artifact.operators[:_OPERATORS]
         ),
@@ -73,7 +73,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
 
 
 def ranges_words(ranges: ReleaseRanges | None) -> str:
-    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty where it was not looked up."""
+    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty if unknown."""
     return "" if ranges is None else printable(ranges.text(last=", ")) or "no known release"
 
 
@@ -84,7 +84,7 @@ def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
 
 
 def _images(made: Provenance) -> tuple[tuple[str, ...], ...]:
-    """(architecture, form, images, what else) of each."""
+    """(architecture, form, images, other) of each."""
     return tuple(
         (
             printable(image.architecture),
@@ -105,7 +105,7 @@ def _images(made: Provenance) -> tuple[tuple[str, ...], ...]:
 
 
 def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
-    """(name, value) of the file and its target environment, without what the facts of provenance show."""
+    """(name, value) of the file and its target environment, without facts of provenance."""
     made = artifact.provenance
     built = (
         made.built_for + (f" ({made.built_for_source})" if made.built_for_source else "") if made.built_for else None

@@ -1,8 +1,7 @@
-"""The heat map: a row a wheel (or file) that opens into its members, a column a build of torch.
+"""The heat map: one row per wheel (or file), with rows of its members, and one column per torch build.
 
-A page that has its answers from elsewhere than a `Report` can make the rows itself; the macro `heat_map` of
-`heat_map.html` writes them, and `script.js` does the rest.
-"""
+Pages that are not made from a `Report` can make the rows themselves. The macro `heat_map` of `heat_map.html` renders
+them, with `script.js`."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from abiscan.report.escape import printable
 
 
 class Mark(enum.StrEnum):
-    """What a cell says; the template has a colour, a sign and words for each."""
+    """Meaning of a cell; the template has colour, sign and text of each."""
 
     LOADS = "loads"
     DRIFT = "drift"
@@ -30,7 +29,7 @@ class Mark(enum.StrEnum):
     FAILS = "fails"
     UNDECIDED = "undecided"
     UNKNOWN = "unknown"
-    """Not judged."""
+    """Not checked."""
 
 
 _STATES = {
@@ -52,8 +51,8 @@ class ReleaseColumn(Struct, frozen=True):
 
     Attributes:
         name: `2.6.0+cu124`.
-        first_of_minor: a gap stands before it.
-        target: every row was judged on it.
+        first_of_minor: there is a gap before it.
+        target: every row was checked against it.
     """
 
     name: str
@@ -64,12 +63,12 @@ class ReleaseColumn(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True):
-    """How one row fares on one build.
+    """The outcome of a row on a build.
 
     Attributes:
-        reason: in a word, where it does not load; names, of `count`: what is missing or lies otherwise.
-        declared: inside the range of torch that the wheel declares; first, last: where that range begins and ends.
-        target: the row was judged on this build.
+        reason: short, if it does not load. `names`: missing symbols or changed classes, of `count`.
+        declared: in the torch range that the wheel declares. `first`, `last`: start and end of that range.
+        target: the row was checked against this build.
     """
 
     mark: Mark
@@ -87,12 +86,12 @@ class MapRow(Struct, frozen=True):
 
     Attributes:
         number: unique on the page.
-        group: number of the wheel's row that this one is opened from; None for a row of its own.
-        title: its name; `lines`: what stands below that.
-        link: the element that tells more.
-        verdict: of the run; bad: it fails the run.
-        members: files that were judged, for the row of a wheel; files: numbers of those that it is about, else.
-        csv: what the CSV has before the builds: path, name, version, files, verdict, declared, loads on.
+        group: number of the wheel's row, for a member; None otherwise.
+        title: its name. `lines`: text below.
+        link: element with details.
+        verdict: of the run. `bad`: it fails the run.
+        members: for a wheel, the checked files. `files`: otherwise, numbers of its files.
+        csv: CSV columns before the builds: path, name, version, files, verdict, declared, loads on.
     """
 
     number: int
@@ -109,11 +108,11 @@ class MapRow(Struct, frozen=True):
 
 
 class HeatMap(Struct, frozen=True):
-    """The rows and the columns.
+    """The rows and columns.
 
     Attributes:
-        marks: those that occur; targets, declared: whether cells are marked as judged on, or outlined; alarms: whether
-            something does not load where it is judged or admitted.
+        marks: those that occur. `targets`, `declared`: whether cells are marked as target or declared. `alarms`:
+            whether something does not load on its target or a declared release.
     """
 
     columns: tuple[ReleaseColumn, ...]
@@ -128,8 +127,8 @@ class HeatMap(Struct, frozen=True):
 
 
 def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, str]]) -> tuple[ReleaseColumn, ...]:
-    """Every build (public version, variant) once, oldest first; those that are judged on and not among the known ones
-    stand behind these of their version."""
+    """Every build (public version, variant) once, oldest first. Unknown targets follow the known builds of their
+    version."""
     known = dict.fromkeys(builds)
     judged = dict.fromkeys(targets)
     every = sorted([*known, *(t for t in judged if t not in known)], key=lambda b: order(b[0]) or ())
@@ -147,11 +146,11 @@ def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, s
 def wheel_cells(
     columns: Sequence[ReleaseColumn], target: Compared, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
 ) -> tuple[Cell, ...]:
-    """A row for all of a wheel.
+    """The cells of a wheel.
 
     Args:
-        verdict: its own; judged: names of the builds that this is about.
-        whole: all of it could be read.
+        verdict: of the wheel. `judged`: names of its target builds.
+        whole: whether all of it could be read.
     """
     known = {b.name: b for b in target.compatibility.torch or ()}
     admitted = {b.torch for b in known.values() if b.admitted}
@@ -164,7 +163,7 @@ def _wheel_cell(
 ) -> Cell:
     mine = column.name in judged
     if build is None:
-        # A build that is not among the known ones: the run's own verdict is all that is known of it.
+        # An unknown build: only the verdict of the run is known.
         return Cell(_VERDICTS.get(verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine)
     mark = _STATES[build.state]
     open_here = mine and len(judged) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
@@ -177,10 +176,10 @@ def _wheel_cell(
 def file_cells(
     columns: Sequence[ReleaseColumn], file: ArtifactReport, names: dict[str, str], judged: frozenset[str], *, shown: int
 ) -> tuple[Cell, ...]:
-    """A row for one file.
+    """The cells of a file.
 
     Args:
-        names: readable names of its imports; shown: how many of them a cell keeps at the most.
+        names: readable names of its imports. `shown`: maximum number of them in a cell.
     """
     known = {_name(r): r for r in file.releases or ()}
     cells = []
@@ -203,7 +202,7 @@ def _name(release: ReleaseVerdict) -> str:
 
 
 def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells with the ends of their declared ranges marked."""
+    """The cells, with the ends of declared ranges marked."""
     found = []
     for place, cell in enumerate(cells):
         if cell.declared:
@@ -219,12 +218,12 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def loads_on(builds: Sequence[BuildOfTorch]) -> ReleaseRanges:
-    """The releases with a build that the files load on, whatever the requirements say."""
+    """The releases with a build that the files load on, ignoring requirements."""
     return ranges_of(builds, lambda build: build.state is ReleaseState.LOADS)
 
 
 def declared_of(builds: Sequence[BuildOfTorch]) -> ReleaseRanges | None:
-    """The known releases that its requirements admit; None where it has none on torch."""
+    """The known releases that the requirements allow; None without a torch requirement."""
     if not builds or builds[0].admitted is None:
         return None
     return ranges_of(builds, lambda build: build.admitted is True)

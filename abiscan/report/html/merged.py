@@ -1,4 +1,4 @@
-"""Causes and rules, merged over the files of a run: a page for hundreds of files tells each of them once."""
+"""Causes and rules, merged over the files of a run, so that a page for hundreds of files has each of them once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from abiscan.report.html.values import CauseView, FindingView, RuleView
 from abiscan.report.order import sorted_findings
 from abiscan.report.wording import place_words, readable_names
 
-# Places of a hit that the page shows.
+# Maximum number of places of a hit.
 _PLACES = 12
 
 
 def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage] = ()) -> list[CauseView]:
-    """Each cause once, that of most files first. `artifacts` come worst first; their places are the files' numbers."""
+    """Each cause once, the one with most files first. `artifacts` come worst first; their positions are the file
+    numbers."""
     merged: dict[tuple[str, str], CauseView] = {}
     page_of = {page.id: page for page in pages}
     for number, artifact in enumerate(artifacts):
@@ -49,12 +50,12 @@ def _add(view: CauseView, group: CauseGroup, number: int, names: Mapping[str, st
 
 
 def failing_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
-    """Each rule whose findings fail the run, with these."""
+    """Each rule with findings that fail the run, and these findings."""
     return _rules(report, artifacts, report.failing, "rule")
 
 
 def noted_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
-    """Each rule with the findings that fail nothing: those that stand, then those that are accepted."""
+    """Each rule with findings that do not fail the run: open ones, then accepted ones."""
     return _rules(report, artifacts, lambda finding: not report.failing(finding), "noted")
 
 
@@ -71,7 +72,7 @@ def _rules(
             _hit(hits.setdefault(finding.rule, {}), report, number, finding)
             worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=lambda s: s.rank)
     views = [
-        # What stands before what is accepted, then what most files have.
+        # Open before accepted, then by number of files.
         _rule(
             rule_id,
             anchor,

@@ -1,4 +1,4 @@
-"""What the script works on, as JSON: every name once, and for each file the numbers of its imports."""
+"""JSON for the script: every name once, and for each file the numbers of its imports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
         "files": [[f.display, f.label, wheel_of.get(f.number, -1)] for f in view.files],
         "statuses": [s.value for s in STATUSES],
         "owners": [o.value for o in _OWNERS],
-        # A file's imports are numbers of bindings; files mostly share these.
+        # A file's imports are indices into this list, since most files share them.
         "imports": [
             [_binding(bound, a, bindings, symbols, texts) for bound in sorted_imports(a.imports)] for a in artifacts
         ],
@@ -42,7 +42,7 @@ def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
 
 
 def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
-    """The columns, what the cells tell when they are pointed at, and the CSV's columns that are no builds."""
+    """The columns, the tooltips of cells, and the CSV columns besides builds."""
     return {
         "columns": [column.name for column in heat.columns],
         "csvHead": CSV_HEAD,
@@ -61,7 +61,7 @@ def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
 
 
 def escaped(value: object) -> str:
-    """JSON for an element `script`, which no text in it can end."""
+    """JSON for a `script` element, which no text in it can end."""
     text = safe_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -88,7 +88,7 @@ def _binding(
 
 
 class PageTexts:
-    """Texts that occur often, each kept once."""
+    """Texts, each stored once."""
 
     __slots__ = ("_places", "values")
 
@@ -97,7 +97,7 @@ class PageTexts:
         self._places: dict[str, int] = {}
 
     def add(self, text: str) -> int:
-        """The place of a text in `values`."""
+        """The index of a text in `values`."""
         place = self._places.get(text)
         if place is None:
             place = self._places[text] = len(self.values)

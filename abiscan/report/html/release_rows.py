@@ -26,10 +26,10 @@ from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit
 from abiscan.report.wording import readable_names
 
-# What a cell holds of a release's missing names; the JSON report is the place for the rest.
+# Maximum number of missing symbols in a cell; the JSON report has all.
 _NAMES_SHOWN = 6
 _NAME_LENGTH = 240
-# Names of files below a row that stands for several.
+# Maximum number of file names below a row for several files.
 _FILES_SHOWN = 6
 
 
@@ -39,7 +39,7 @@ def release_map(
     files: Sequence[FileView],
     artifacts: Sequence[ArtifactReport],
 ) -> HeatMap:
-    """A row a wheel, and below it a row for all of its files that fare the same."""
+    """One row per wheel, and below it one row for all of its files with equal outcomes."""
     rows = _Rows(units, files, artifacts)
     for unit, wheel in zip(units, wheels, strict=True):
         rows.add(unit, wheel)
@@ -55,7 +55,7 @@ def release_map(
 
 
 class _Rows:
-    """The rows so far, and what all of them are made of."""
+    """The rows so far, and shared data."""
 
     __slots__ = ("artifacts", "columns", "files", "rows")
 
@@ -72,7 +72,7 @@ class _Rows:
         self.rows: list[MapRow] = []
 
     def add(self, unit: WheelUnit, wheel: WheelView) -> None:
-        """A wheel with its files; nothing where none of them was judged on the releases."""
+        """Add a wheel with its files, unless none of them was checked against releases."""
         cells: dict[int, tuple[Cell, ...]] = {}
         groups: dict[tuple[tuple[Mark, str, bool], ...], list[int]] = {}
         for n in unit.files:
@@ -140,7 +140,7 @@ class _Rows:
         )
 
     def _attach_files(self, place: int, cell: Cell, members: Mapping[int, tuple[Cell, ...]]) -> Cell:
-        """A wheel's cell with the files that it is about."""
+        """A wheel's cell with the files that it concerns."""
         if cell.mark in (Mark.LOADS, Mark.UNKNOWN):
             return cell
         good = (Mark.LOADS, Mark.DRIFT, Mark.UNKNOWN)
@@ -161,7 +161,7 @@ def _named(container: Container | None) -> Iterator[str]:
 
 
 def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
-    """Names of the builds that files were judged on, those that import nothing of torch left out."""
+    """Names of target builds, without those of files that do not import torch."""
     targets = (a.torch_build for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
     return frozenset(t.label if t.variant else t.version for t in targets if t is not None)
 

@@ -1,4 +1,4 @@
-"""The page of a comparison: a `Sheet` in the frame and style of the page of a scan."""
+"""The page of a comparison: a `Sheet` in the style of the page of a scan."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from abiscan.report.html.document import document
 from abiscan.report.sheet import DETAILS, Row, Sheet, Table, Tone
 
 _VERDICTS = {Tone.BAD: "fail", Tone.GOOD: "pass", Tone.DOUBT: "incomplete", Tone.PLAIN: "plain"}
-# What the colour of a row says, for who does not see it.
+# The meaning of a row's colour, as text.
 _WORDS = {Tone.BAD: "fails", Tone.GOOD: "passes", Tone.DOUBT: "undecided", Tone.PLAIN: ""}
-# Characters of a title that a browser's tab and history show.
+# Maximum characters of the title in browser tab and history.
 _TITLE = 100
 
 
 class _PageRow(Struct, frozen=True):
-    """A row: `names` are (column, cell) of all cells but the last, which is `prose`; `count` of all details."""
+    """A row. `names`: (column, cell) of all cells but the last, which is `prose`. `count`: number of details."""
 
     names: tuple[tuple[str, str], ...]
     prose: str
@@ -44,7 +44,7 @@ class _PageSheet(Struct, frozen=True):
 
 
 def page(sheet: Sheet) -> str:
-    """One HTML page that needs nothing else, ending in a newline.
+    """One self-contained HTML page, ending in a newline.
 
     Raises:
         UsageError: Jinja2 is not installed.

@@ -1,8 +1,6 @@
-"""Small multiples: for each project the releases that load it and the findings, run by run.
+"""Small charts: for each project the compatible releases and the findings of each run.
 
-Drawn as SVG whose shapes have classes for the style sheet and no style of their own, so that the page's content
-security policy holds for them too.
-"""
+They are SVG with classes for the style sheet and no inline styles, as the content security policy requires."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from abiscan.report.escape import printable
 from abiscan.report.wording import ranges_words
 
 UNJUDGED = "not checked against the releases"
-# Units of the drawing: a column a run, a row a release; below them the findings.
+# Units of the drawing: width per run, height per release, height of the findings below.
 _WIDE, _HIGH, _BARS = 14, 6, 40
 
 
@@ -36,11 +34,11 @@ class Trend(Struct, frozen=True):
     """One project over the runs.
 
     Attributes:
-        shapes: the ranges of releases, then the findings; `floor`: y of the line below the ranges.
-        newest, oldest: releases at the top and the bottom; most: findings of the highest bar.
+        shapes: ranges of releases, then findings. `floor`: y of the line below the ranges.
+        newest, oldest: releases at the top and bottom. `most`: findings of the highest bar.
         rows: (run, version, loads on, errors, warnings, notes) for a table.
-        change: what is different from the run before, in a sentence; empty where nothing is.
-        unjudged: runs of the project that say of no release how it fares.
+        change: difference to the run before, as a sentence; may be empty.
+        unjudged: runs of the project without outcomes for releases.
     """
 
     name: str
@@ -57,7 +55,7 @@ class Trend(Struct, frozen=True):
 
 
 def trends_of(runs: Sequence[RunSummary]) -> tuple[Trend, ...]:
-    """A multiple for each project of the last run, over all runs; none where there is no earlier one."""
+    """One chart per project of the last run, over all runs; empty if there is no earlier run."""
     if len(runs) < 2:
         return ()
     names = dict.fromkeys(wheel.name for wheel in runs[-1].wheels if wheel.torch)
@@ -79,7 +77,7 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         x = place * _WIDE + 2
         loading = [v for v in versions if _loads(wheels, v)]
         if wheels and not any(wheel.torch for wheel in wheels):
-            # Nothing is drawn where it loads nowhere: what was not asked has a field of its own.
+            # An empty column means that it loads on no release; a run without outcomes has a shape.
             shapes.append(Shape("unjudged", x, 0, _WIDE - 4, floor))
             unjudged.append(printable(run.label))
         for version in loading:

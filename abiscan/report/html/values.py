@@ -1,4 +1,4 @@
-"""What the template sees: every text made printable, every number counted."""
+"""The values of the template: all texts printable, all numbers computed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from abiscan.report.html.commands import CommandStep
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.trends import Trend
 
-# Names that a cause lists at the most.
+# Maximum number of symbols of a cause.
 _SYMBOLS = 400
 
 
 class FindingView(Struct):
-    """One finding, in all the files that have the same."""
+    """One finding, for all files that have it."""
 
     severity: str
     message: str
@@ -28,7 +28,7 @@ class FindingView(Struct):
 
 
 class RuleView(Struct, frozen=True):
-    """A rule with its hits; `findings` counts them with their files."""
+    """A rule with its hits. `findings` counts each per file."""
 
     id: str
     anchor: str
@@ -47,9 +47,9 @@ class CauseView(Struct):
     """A cause, merged over the files that have it.
 
     Attributes:
-        evidence: of the first file: that of many, mixed, would prove nothing.
-        fixes: each distinct fix with the files that it is for; the first is shown at once.
-        page: what holds of the cause whatever the file.
+        evidence: of the first file, since mixed evidence would prove nothing.
+        fixes: each distinct fix with its files; the first is always shown.
+        page: text about the cause in general.
     """
 
     cause: str
@@ -67,12 +67,12 @@ class CauseView(Struct):
 
 
 class FileView(Struct, frozen=True):
-    """A file with the facts that its panel shows.
+    """A file with the facts of its panel.
 
     Attributes:
-        facts: (name, value) of the file itself; made: (topic, value, source, confidence) of its making.
-        images: rows of its device code; operators: what it registers.
-        bad: it is why the run does not pass.
+        facts: (name, value) of the file. `made`: (topic, value, source, confidence) of its provenance.
+        images: rows of its device code. `operators`: registered ones.
+        bad: it fails the run.
     """
 
     number: int
@@ -100,12 +100,12 @@ class FileView(Struct, frozen=True):
 
 
 class WheelView(Struct, frozen=True):
-    """A wheel, package or archive, or what is in none (`title` is then empty).
+    """A wheel, package or archive, or files without one (then `title` is empty).
 
     Attributes:
-        facts: (name, value) of what it declares and where it loads; requirements: those that are not on torch.
-        files: its members, those that concern torch first; plain: how many of them do not.
-        unread: (path, message) of what could not be read in it.
+        facts: (name, value) of its declarations and releases. `requirements`: those other than torch.
+        files: its members, those that use torch first. `plain`: number of the others.
+        unread: (path, message) of read errors in it.
     """
 
     number: int
@@ -124,7 +124,7 @@ class WheelView(Struct, frozen=True):
 
 
 class PlaceView(Struct, frozen=True):
-    """A file of a wheel, and how many more of that wheel; `wheel` is empty on a page about one."""
+    """A file of a wheel, and the number of further files of it. `wheel` is empty on a page about one wheel."""
 
     wheel: str
     anchor: str
@@ -134,10 +134,10 @@ class PlaceView(Struct, frozen=True):
 
 
 class PageView(Struct, frozen=True):
-    """All that the template sees.
+    """All values of the template.
 
     Attributes:
-        wheel_of: the wheel of each file, by its number, on a page about several.
+        wheel_of: wheel of each file, by file number, on a page about several wheels.
     """
 
     title: str
@@ -164,7 +164,7 @@ class PageView(Struct, frozen=True):
     wheel_of: Mapping[int, WheelView]
 
     def places(self, numbers: Sequence[int]) -> list[PlaceView]:
-        """The files of these numbers, by wheel where the page has several."""
+        """The files with these numbers, grouped by wheel if there are several."""
         by_wheel: dict[int, list[int]] = {}
         for number in dict.fromkeys(numbers):
             wheel = self.wheel_of.get(number)

@@ -1,4 +1,5 @@
-"""The report as the page shows it: texts made printable, causes merged over files, a row of the heat map a wheel."""
+"""Converts the report to the values of the page: printable texts, causes merged over files, one heat map row per
+wheel."""
 
 from __future__ import annotations
 
@@ -28,10 +29,10 @@ from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
 def page_view(
     report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None, history: Sequence[RunSummary]
 ) -> PageView:
-    """What the page shows.
+    """The values of the page.
 
     Args:
-        artifacts: the report's, in the order in which the page numbers them (`ordered`).
+        artifacts: of the report, in the order of `ordered`.
     """
     counts = summary_of(report)
     labels = _labels(artifacts)
@@ -60,7 +61,7 @@ def page_view(
         imports=sum(len(a.imports) for a in artifacts),
         trends=trends_of(history),
         notes=tuple(
-            # The page has no -v: each file's panel tells its setting.
+            # The page has no -v: the panel of each file has its target environment.
             printable(n.removesuffix(" (details: -v)"))
             for n in (report.torch_build.note if report.torch_build else None, *report.notes)
             if n
@@ -72,11 +73,11 @@ def page_view(
 
 
 def ordered(report: Report) -> list[ArtifactReport]:
-    """The files as the page numbers them: worst first, then by path."""
+    """The files in the order of their numbers on the page: worst first, then by path."""
     return sorted(sorted_artifacts(report.artifacts), key=lambda a: WORST_FIRST.index(a.verdict))
 
 
-# --- the head of the page ---------------------------------------------------------------------------------------
+# --- head of the page -------------------------------------------------------------------------------------------
 
 
 def _title(report: Report, files: tuple[FileView, ...]) -> str:
@@ -131,7 +132,7 @@ def _do(number: int) -> str:
 
 
 def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str | None:
-    """The releases on which all of it loads, of one wheel or of a set that one environment can hold."""
+    """The releases that everything loads on, for one wheel or for several that one environment can contain."""
     judged = [u for u in units if u.target is not None and u.target.compatibility.torch]
     if together is None or not judged:
         return None
@@ -148,7 +149,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
         if unit.container is not None and unit.container.name is not None:
             versions.setdefault(unit.container.name.lower().replace("_", "-"), set()).add(unit.container.version)
     if any(len(found) > 1 for found in versions.values()):
-        # Two versions of one project are never in one environment.
+        # No environment contains two versions of one project.
         return None
     common = ranges_of(together.common.torch or (), lambda build: build.compatible)
     if common:
@@ -175,7 +176,7 @@ def _target_facts(target: TorchBuild | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts if value)
 
 
-# What a file of each outcome is, said of one and of several.
+# Outcome -> words for one and for several files.
 _FILE_WORDS = {
     GateOutcome.FAILS: ("file fails", "files fail"),
     GateOutcome.LOADS: ("file loads", "files load"),
@@ -186,7 +187,7 @@ _FILE_WORDS = {
 def _tallies(
     report: Report, counts: Summary, artifacts: Sequence[ArtifactReport]
 ) -> tuple[tuple[str, str, int, str], ...]:
-    """(class, words, number, id of the section that lists them, or empty) of what there is."""
+    """(class, words, number, id of the section that lists them, or empty) for each outcome."""
     outcomes = Counter(outcomes_of(report).values())
     found = []
     for outcome in GateOutcome:
@@ -203,15 +204,15 @@ def _tallies(
 
 
 def _labels(artifacts: Sequence[ArtifactReport]) -> list[str]:
-    """Short names: without Python tags and vendoring hashes, with as many folders as tell them apart."""
+    """Short names: without Python tags and hashes of bundled libraries, with enough folders to be unique."""
     paths = [printable(a.member if a.member is not None else a.path).split("/") for a in artifacts]
     shorts = [[*path[:-1], bare_name(path[-1])] for path in paths]
     labels: list[str] = []
     depths = [1] * len(shorts)
-    # Past four folders the whole path, which the title has, is as good.
+    # After four folders, the whole path in the title is as good.
     for _ in range(4):
         labels = ["/".join(short[-depth:]) for short, depth in zip(shorts, depths, strict=True)]
-        # Files of several wheels stand below their wheel's name.
+        # Files of several wheels are listed below the name of their wheel.
         counts = Counter((a.path, label) for a, label in zip(artifacts, labels, strict=True))
         depths = [
             depth + (counts[a.path, label] > 1) for a, depth, label in zip(artifacts, depths, labels, strict=True)

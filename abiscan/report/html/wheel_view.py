@@ -1,4 +1,4 @@
-"""The wheels, packages and archives of a run as the page shows them, each with its files."""
+"""The wheels, packages and archives of a run on the page, each with its files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 class WheelUnit(Struct, frozen=True):
-    """A wheel, package or archive with the numbers of its files, or one file that is in none."""
+    """A wheel, package or archive with the numbers of its files, or a single file."""
 
     container: Container | None
     target: Compared | None
@@ -31,7 +31,7 @@ class WheelUnit(Struct, frozen=True):
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
-    """A key that sorts `2.10` behind `2.9`."""
+    """A sort key with `2.10` after `2.9`."""
     parts = _NUMBER.split(text.lower())
     return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]
 
@@ -98,7 +98,7 @@ def _name(container: Container) -> str:
 
 
 def _reason(bad: Sequence[ArtifactReport]) -> str:
-    """Why the first of the failing files fails."""
+    """The reason of the first failing file."""
     failing = [a for a in bad if a.verdict is ArtifactVerdict.FAILS]
     if failing:
         return printable(failure_reason(failing[0])[0])
@@ -107,7 +107,7 @@ def _reason(bad: Sequence[ArtifactReport]) -> str:
 
 
 def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: WheelUnit) -> Iterator[str]:
-    """What tells it from its like: `cp311`, `x86_64`."""
+    """What distinguishes it from similar ones: `cp311`, `x86_64`."""
     interpreters = dict.fromkeys(tag.split("-")[0] for tag in container.tags)
     abis = dict.fromkeys(tag.split("-")[1] for tag in container.tags if tag.count("-") >= 2)
     yield "-".join([".".join(list(interpreters)[:3]), *(abi for abi in abis if abi == "abi3" or abi.endswith("t"))])
@@ -152,12 +152,12 @@ def _differ(container: Container) -> bool:
 
 
 def _judged(unit: WheelUnit) -> bool:
-    """Whether some file of it was judged on the releases; one that imports nothing of torch is not."""
+    """Whether a file of it was checked against releases; files that do not import torch are not."""
     return unit.target is not None and bool(unit.target.compatibility.torch)
 
 
 def refused_by(unit: WheelUnit) -> ReleaseRanges:
-    """The releases that the requirement admits and that do not load it."""
+    """The releases that the requirement allows and that it does not load on."""
     builds = (unit.target.compatibility.torch if unit.target is not None else None) or ()
     good = {build.torch for build in builds if build.compatible}
     return ranges_of(builds, lambda build: build.admitted is True and build.torch not in good)
