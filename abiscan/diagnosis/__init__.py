@@ -1,9 +1,8 @@
-"""A missing import or an error message -> causes, evidence, fixes.
+"""Finds causes, evidence and fixes for missing imports and error messages.
 
-`diagnose` answers for a file whose imports were bound, `explain` for a text: a symbol, an error message, a whole log.
-Both ask the modules of `causes.MODULES` about each name, with what a `Knowledge` says of the target, the releases and
-the machine. What they need is imported when they are called: a scan that finds nothing missing needs none of it.
-"""
+`diagnose` is for a file with resolved imports, `explain` for a text: a symbol, an error message, a whole log. Both run
+the modules of `causes.MODULES` for each name, with a `Knowledge` of the target, the releases and the machine. Modules
+are imported when called: a scan without missing symbols needs none of them."""
 
 from __future__ import annotations
 
@@ -31,18 +30,18 @@ def diagnose(
     distribution: tuple[str | None, str | None] = (None, None),
     nowhere: bool = False,
 ) -> Diagnosis:
-    """Find causes for imports that did not bind, and for needed libraries that were not found.
+    """Find causes for unresolved imports and for missing libraries.
 
     Args:
-        file: the facts of the file that needs them.
-        imports: any of its imports; those that are resolved or weak are handed back as they are.
-        knowledge: what is known of the target, the releases and the machine.
+        file: facts of the file that needs them.
+        imports: any of its imports; resolved and weak ones are returned unchanged.
+        knowledge: known facts about the target, the releases and the machine.
         libraries: sonames of needed libraries that were not found.
-        here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
-            itself. Torch's own always are.
-        distribution: name and version of what ships the file, by its metadata, for the commands of fixes.
-        nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
-            what is to be fixed for each of them leads.
+        here: the file is to be loaded on this machine, so that a missing library is a cause even without missing
+            imports. Libraries of torch always are.
+        distribution: name and version of the package, from its metadata, for commands of fixes.
+        nowhere: the file loads on no known build of the target's version, so that another variant would not help:
+            causes that apply to all builds come first.
     """
     from abiscan.diagnosis import file_causes
 
@@ -58,16 +57,16 @@ def explain(
     *,
     file_facts: Callable[[str], SharedObject | None] | None = None,
 ) -> tuple[Subject, ...]:
-    """Answer every subject that a text mentions.
+    """Explain every subject in a text.
 
     Args:
-        text: a symbol (mangled or demangled), a library's name, a symbol version, an error message, or a whole log.
-        knowledge: what is known of the target, the releases and the machine.
-        needed_by: the file whose error it was; it counts where the text names none.
-        file_facts: reads the file that a message names; None to go by its name alone.
+        text: a symbol (mangled or demangled), a library name, a symbol version, an error message, or a whole log.
+        knowledge: known facts about the target, the releases and the machine.
+        needed_by: the file with the error, if the text names none.
+        file_facts: reads the file that a message names; None to use only its name.
 
     Returns:
-        Subjects in the order of the text, each once; empty where the text mentions none.
+        Subjects in the order of the text, without duplicates; empty if there are none.
     """
     from abiscan.diagnosis.messages.answers import answer
     from abiscan.diagnosis.messages.read_text import read_text

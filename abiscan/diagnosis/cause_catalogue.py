@@ -1,7 +1,5 @@
-"""The causes as `abiscan/data/causes.json` has them, which `tools/generate.py` makes of `catalogue/causes/ID.toml`.
-
-A scan reads it where something is unresolved, and nowhere else.
-"""
+"""The causes, from `abiscan/data/causes.json`, which `tools/generate.py` generates from `catalogue/causes/ID.toml`. A
+scan reads it only if something is unresolved."""
 
 from __future__ import annotations
 
@@ -25,13 +23,13 @@ def load_causes() -> Mapping[CauseId, CausePage]:
 
 
 def cause_pages(causes: Iterable[CauseId]) -> tuple[CausePage, ...]:
-    """The pages of some causes, each once, in the order of `CauseId`."""
+    """The pages of some causes, without duplicates, in the order of `CauseId`."""
     wanted = set(causes)
     return tuple(page for page in load_causes().values() if page.id in wanted) if wanted else ()
 
 
 def title(cause: CauseId, target: TorchBuild | None = None) -> str:
-    """What is wrong in a sentence, with the target in it."""
+    """The problem as a sentence, with the target."""
     if target is None:
         return load_causes()[cause].title_for()
     variant = f" ({target.variant})" if target.variant else ""

@@ -1,4 +1,4 @@
-"""What the releases that export a name of CUDA's libraries say of a file that misses it."""
+"""Evidence from the releases that export a symbol of a CUDA library."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from abiscan.ownership.vendors import Vendor
 
 
 class ReleasesOf(Struct, frozen=True):
-    """How the releases of a library bear on a name.
+    """Evidence from the releases of a library.
 
     Attributes:
         evidence: a sentence.
-        mismatch: at least how likely the library is there in another release; None where that says nothing.
+        mismatch: minimum score of another release being installed; None without such evidence.
     """
 
     evidence: str
@@ -23,7 +23,7 @@ class ReleasesOf(Struct, frozen=True):
 
 
 def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
-    """What is known of a name; None where nothing is."""
+    """Evidence about a symbol; None if nothing is known."""
     if vendor.library == "cuda":
         since = driver_since(missing.name)
         if since is None:

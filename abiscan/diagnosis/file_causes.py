@@ -1,5 +1,4 @@
-"""The causes of a whole file: each missing import's own, and those merged, as one cause often explains forty
-imports."""
+"""The causes of a whole file: those of each missing import, merged, since one cause often explains many imports."""
 
 from __future__ import annotations
 
@@ -18,22 +17,22 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Status
 from abiscan.ownership.torch_names import is_torch_library
 
-# What a group shows of its evidence; each import keeps its own in full.
+# Maximum evidence of a group; each import keeps all of its own.
 _EVIDENCE = 4
-# How much the file's leading cause is preferred for an import that it explains too.
+# Bonus of the file's leading cause for an import that it explains too.
 _PULL = 0.15
 
 
-# Name and version, where metadata tells.
+# Name and version from metadata, if known.
 Distribution = tuple[str | None, str | None]
 
 
 class Diagnosis(Struct, frozen=True):
-    """What is wrong with one file.
+    """The causes of one file.
 
     Attributes:
-        causes: mangled name of an import -> its causes, best first; without those that have none.
-        groups: the causes of the file, most important first, each with the imports it explains best.
+        causes: mangled import -> causes, best first; without imports that have none.
+        groups: causes of the file, most important first, each with the imports that it explains best.
     """
 
     causes: Mapping[str, tuple[Cause, ...]]
@@ -50,7 +49,7 @@ def diagnose(
     distribution: Distribution = (None, None),
     nowhere: bool = False,
 ) -> Diagnosis:
-    """As `abiscan.diagnosis.diagnose` says."""
+    """See `abiscan.diagnosis.diagnose`."""
     referring = ReferringFile(file.path, file, *distribution)
     absent = _library_candidates(referring, libraries, knowledge)
     candidates_of = [
@@ -92,7 +91,7 @@ def _candidates(file: ReferringFile, bound: CheckedImport, knowledge: Knowledge)
 def _library_candidates(
     file: ReferringFile, libraries: Sequence[str], knowledge: Knowledge
 ) -> dict[str, tuple[Candidate, ...]]:
-    """The causes of each library's absence, best first."""
+    """Causes for each missing library, best first."""
     if not libraries:
         return {}
     from abiscan.diagnosis import missing_library
@@ -106,19 +105,19 @@ def _library_candidates(
 
 
 def _library_causes(bound: CheckedImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
-    """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
+    """Why the library of a versioned reference is missing; no other library defines the version."""
     version = bound.symbol.version
     return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
 
 
-# Readings of a name that hold only where every library was read.
+# Causes that apply only if every library was read.
 _EVERY_LIBRARY_READ = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_NOT_LINKED})
 
 
 def _prefer_absent_library(
     bound: CheckedImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
 ) -> tuple[Candidate, ...]:
-    """An undecided name of unknown home is likeliest of a library that was not found: that comes first."""
+    """An undecided symbol most likely comes from a missing library: put that first."""
     if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _EVERY_LIBRARY_READ):
         return candidates
     first = next((found[:1] for soname, found in absent.items() if found and not is_torch_library(soname)), ())
@@ -126,15 +125,13 @@ def _prefer_absent_library(
 
 
 def _causes_without_imports(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
-    """The libraries that are a cause of the file's whether or not an import comes from them."""
+    """The libraries that are a cause even without missing imports."""
     return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
 
 
 def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> tuple[Candidate, ...]:
-    """Nearly equal readings of one import are settled by what explains more of the file's other imports.
-
-    A file is made once, by one compiler for one torch: a cause that explains many of its imports is likelier for each.
-    """
+    """Order nearly equal causes of one import by the number of the file's other imports that they explain. A file is
+    built once, by one compiler for one torch."""
     if len(candidates) < 2:
         return candidates
     leading = max(candidate.score for candidate in candidates)
@@ -170,7 +167,7 @@ def _groups(
         if len(names) > 1:
             evidence.append(f"{len(names)} imports have this cause.")
         lacking = [soname for soname, _candidate in absent.get(cause, ())]
-        # Of a single one the evidence above says it, where no import does.
+        # For a single library without imports, the evidence above has it.
         if (rows and lacking) or len(lacking) > 1:
             evidence.append(f"Not found: {', '.join(lacking)}.")
         groups.append(
@@ -182,7 +179,8 @@ def _groups(
         sorted(
             groups,
             key=lambda group: (
-                # The loader maps libraries before it binds a name: torch's absent ones are as bad as missing names.
+                # The loader maps libraries before it resolves symbols: missing libraries of torch are as bad as missing
+                # symbols.
                 not (any(name in missing for name in group.symbols) or group.cause in of_torch),
                 nowhere and group.cause is CauseId.CUDA_BUILD_REQUIRED,
                 -len(group.symbols) * _weight(members.get(group.cause, ())),

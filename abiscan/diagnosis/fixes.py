@@ -1,4 +1,4 @@
-"""Lines to paste, put together from what is known of the file and of the target."""
+"""Lines of fixes to copy, made from facts about the file and the target."""
 
 from __future__ import annotations
 
@@ -17,26 +17,22 @@ from abiscan.releases.pythons import with_wheels
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 # `NAME-1.0-py3.7-linux-x86_64.egg`, a folder of setup.py install.
 _EGG = re.compile(r"-\d[^/]*-py\d[^/]*\.egg$")
-# The oldest CPython that is maintained: what no release in a range has wheels for is worth a word.
+# The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
 _MAINTAINED = PythonVersion(3, 10)
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
 _DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
 
 
 def word(text: str, otherwise: str) -> str:
-    """A name as it may stand in a command to paste; `otherwise` where it has anything that a shell would act upon.
-
-    Names come from files and logs that nobody vouches for: what is in quotes in evidence must never reach a command.
-    """
+    """A name that is safe in a command; `otherwise` if it contains characters that a shell interprets. Names come from
+    untrusted files and logs."""
     return text if _WORD.fullmatch(text) else otherwise
 
 
 def package(missing: MissingName) -> str | None:
-    """The distribution that ships the file: by its metadata, else by its place; None where neither tells.
-
-    `.../site-packages/torch_scatter/_version_cuda.so` is torch-scatter's. A module at the top of site-packages says
-    nothing of its distribution's name, and a directory elsewhere nothing at all.
-    """
+    """The distribution of the file, from its metadata or its path; None if unknown.
+    `.../site-packages/torch_scatter/_version_cuda.so` belongs to torch-scatter. A module directly in site-packages, or
+    a path elsewhere, does not show it."""
     found = _SITE.search(missing.file.path.replace("\\", "/"))
     folder = None if found is None else _EGG.sub("", found[1].removesuffix(".libs"))
     name = missing.file.distribution or folder
@@ -44,17 +40,17 @@ def package(missing: MissingName) -> str | None:
 
 
 def normalised(name: str | None) -> str | None:
-    """A project's name as the index spells it (PEP 503); None for what is none, or is no extension's."""
+    """A normalised project name (PEP 503); None if it is invalid, or not an extension."""
     if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def rebuild(missing: MissingName, project: str | None = None) -> str:
-    """Build the extension from source against the torch that is there, as one command.
+    """Build the extension from source for the installed torch, as one command.
 
     Args:
-        project: what a message calls the extension, where nothing else tells.
+        project: name in a message, if there is no other.
     """
     if _is_of_android(missing):
         return _OF_ANDROID
@@ -65,18 +61,18 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     name = package(missing) or normalised(project)
     base = re.split(r"[/\\!]", missing.file.path)[-1]
     tree = f"in the source tree of {name or word(base, 'the extension')}"
-    # A file by itself may be of no package: its own source tree is where it is built.
+    # A single file may belong to no package: it is built in its source tree.
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
 
 
 def reinstall(missing: MissingName, project: str | None = None, variant: str | None = None) -> tuple[str, ...]:
-    """The ways to have the extension for the torch that is there: its wheel, else a build.
+    """The ways to get the extension for the installed torch: its wheel, else a build.
 
     Args:
-        project: as of `rebuild`.
-        variant: as of `install_commands.install`.
+        project: see `rebuild`.
+        variant: see `install_commands.install`.
     """
     known = None if _is_of_android(missing) else install_commands.find_package(missing, project)
     ways = () if known is None else install_commands.install(known, missing, variant=variant)
@@ -87,7 +83,7 @@ def reinstall(missing: MissingName, project: str | None = None, variant: str | N
     return (command,) if release is None else (release, f"or: {command}")
 
 
-# Apps have torch from Maven, in their own folder.
+# Apps ship torch from Maven.
 _OF_ANDROID = "Take every native library of the app from one release of torch (org.pytorch:pytorch_android, ...)"
 
 
@@ -96,19 +92,19 @@ def _is_of_android(missing: MissingName) -> bool:
 
 
 def _torch(missing: MissingName) -> str:
-    """What has to be there when an extension is built: the target where it has a version."""
+    """The torch to build an extension for: the target if it has a version."""
     target = missing.target
     if target is not None and versions.order(target.version) is not None:
         return missing.target_label
     return "the torch that it is for"
 
 
-# What pip builds in a source tree against the torch that is installed.
+# Builds a source tree with pip for the installed torch.
 _BUILD_TREE = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps ."
 
 
 def other_release(missing: MissingName) -> str | None:
-    """Where to look for a build of the extension that fits; None where nothing tells which project ships the file."""
+    """Where to find another build of the extension; None if its project is unknown."""
     name = package(missing)
     if name is None:
         return None
@@ -118,12 +114,12 @@ def other_release(missing: MissingName) -> str | None:
     return f"Install a release of {name} that is made for {which}{label}"
 
 
-# `2.1.2+pt24cu121`, `2.7.4+cu12torch2.5cxx11abifalse`: the release in the label of a project's own version.
+# `2.1.2+pt24cu121`, `2.7.4+cu12torch2.5cxx11abifalse`: the torch release in the label of a project's version.
 _TORCH_LABEL = re.compile(r"\+.*?(?P<word>pt|torch)(?P<release>\d+(?:\.\d+)*)")
 
 
 def _label(version: str, target: TorchBuild | None) -> str:
-    """How a project's versions would name the target, where its versions name their torch."""
+    """The label for the target in a project's versions, if they have such labels."""
     found = _TORCH_LABEL.search(version)
     if found is None or target is None:
         return ""
@@ -133,7 +129,7 @@ def _label(version: str, target: TorchBuild | None) -> str:
 
 
 def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
-    """A requirement that picks a release in one of the ranges, the newest first: `"torch>=2.1.0,<=2.2.2"`."""
+    """A requirement for a release in one of the ranges, newest first: `"torch>=2.1.0,<=2.2.2"`."""
     first, last = ranges[-1]
     if last == newest_known:
         return f'"torch>={first}"'
@@ -144,7 +140,7 @@ _INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
 
 
 def narrowed(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) -> str:
-    """A fix whose ways name no release of torch but those that are admitted.
+    """A fix without alternatives that name other releases of torch than the admitted ones.
 
     Args:
         known: public versions of the known releases, oldest first.
@@ -164,8 +160,8 @@ def narrowed(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) ->
 
 
 def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
-    """Install a torch that exports the name, and the file's other names where they are known; None where none does, or
-    none that does has wheels for the CPython that is there."""
+    """Install a torch that exports the symbol, and the file's other symbols if known; None if there is none with wheels
+    for the CPython."""
     if _is_of_android(missing):
         return None
     if missing.knowledge.loads_on is not None:
@@ -187,7 +183,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
 
 
 def _cuda_variant(missing: MissingName) -> str:
-    """The variant that pip installs of the release, which published extensions are built for; an example where the
+    """The variant of the release on the package index, which published extensions are built for; an example if the
     release is unknown."""
     releases, target = missing.knowledge.releases, missing.target
     builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
@@ -195,7 +191,7 @@ def _cuda_variant(missing: MissingName) -> str:
 
 
 def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
-    """Install the GPU build of the torch that is there, or the extension for the CPU build that it is.
+    """Install the GPU build of the same torch, or the extension for its CPU build.
 
     Args:
         cuda: its major release; "" for any.
@@ -213,18 +209,18 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
 
 
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
-    """The ways out: the build of the extension for this torch, another torch."""
+    """The ways to fix it: the extension built for this torch, or another torch."""
     first, *ways = reinstall(missing)
     other = install_torch(missing, ranges)
     return "\n".join((first, *ways)) + ("" if other is None else f"\nor: {other}")
 
 
 def by_release(ranges: ReleaseRanges, ways: str) -> str:
-    """The question that decides where the torch is not known, and what to do for either reply.
+    """For an unknown torch: how to find its release, and what to do in either case.
 
     Args:
-        ranges: the releases that export the name.
-        ways: what to do where another one is there.
+        ranges: the releases that export the symbol.
+        ways: what to do with another release.
     """
     return (
         'python -c "import torch; print(torch.__version__)"  # which torch it is decides\n'

@@ -1,4 +1,4 @@
-"""Commands that install a package for the torch that is there, from the catalogue of packages."""
+"""Commands that install a package for the target's torch, from the package catalogue."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from abiscan.releases.build import has_the_new_string
 _Entry = TypeVar("_Entry")
 _TORCH: Final = "torch"
 BUILD_TOOLS: Final = ("setuptools", "wheel", "ninja")
-"""What a build without isolation takes from the environment; setuptools before 70.1 needs `wheel` for its wheels."""
+"""Requirements of a build without isolation; setuptools before 70.1 needs `wheel`."""
 _PIP: Final = "pip install --force-reinstall --no-deps"
 _PIP_WITH_TORCH: Final = "pip install --force-reinstall"
 _BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _CUDA = re.compile(r"cu(\d{1,2})\d")
-# How a row of wheels names every variant of one major release of CUDA.
+# In rows of wheels, all variants of one CUDA major release.
 _MAJORS: Final = ("cu11", "cu12", "cu13")
-# The first release whose builds on the package index all have the new std::string.
+# The first release whose builds on the package index all have the C++11 std::string.
 _NEW_STRING: Final = (2, 7)
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
 
 
 def find_package(missing: MissingName, name: str | None = None) -> Package | None:
-    """The package that has the file with the missing name; None where it is not in the catalogue.
+    """The package of the file with the missing symbol; None if it is not in the catalogue.
 
     Args:
-        name: the distribution or module as a message names it.
+        name: distribution or module in a message.
     """
     for text in (missing.file.distribution, name):
         found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
@@ -54,12 +54,11 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
 
 
 def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:
-    """The ways to have the package for the target, the best first: a wheel, else a build of its source.
-
-    A line that is no command says that no wheel is known. Empty where neither is known.
+    """The ways to install the package for the target, best first: a wheel, else a build from source. A line that is no
+    command states that no wheel is known. Empty if neither is known.
 
     Args:
-        variant: of the torch that is there, where nothing else is known of it.
+        variant: of the installed torch, if nothing else is known about it.
     """
     if package.command:
         return (package.command,)
@@ -87,7 +86,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
 
 
 def build(package: Package, missing: MissingName) -> str | None:
-    """The command that builds it against the installed torch; None where pip cannot get its source."""
+    """The command that builds it for the installed torch; None if pip cannot get its source."""
     if package.command:
         return package.command
     if not package.sdist and not package.repository:
@@ -107,12 +106,11 @@ def build(package: Package, missing: MissingName) -> str | None:
 
 
 def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
-    """The command that installs one release of torch, in the variant that is there or may be; None where no index of
-    it is known.
+    """The command that installs one release of torch in the installed or possible variant; None if no index has it.
 
     Args:
-        cuda: the major release of CUDA that is wanted instead; "" for any.
-        variant: the one that is wanted, if an index has it.
+        cuda: required CUDA major release; "" for any.
+        variant: preferred variant.
     """
     wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
     platform = _platform(missing)
@@ -133,8 +131,8 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
 
 
 def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
-    """The wheel of a package for a release of torch of which the variant may be unknown, else the newest torch for
-    which there is one, with it. Empty where none is known."""
+    """The wheel of a package for a release of torch with possibly unknown variant, else with the newest torch that has
+    a wheel. Empty if none is known."""
     rows = [wheels_by_id()[each] for each in package.wheels if _platform(missing) in wheels_by_id()[each].platforms]
     for wheels in rows:
         known = _of_release(wheels.variants, torch)
@@ -158,7 +156,7 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
 
 
 def _nearest(known: tuple[str, ...], variant: str) -> str | None:
-    """The newest variant of the same CUDA as one that is not there; the newest of all where none is given."""
+    """The newest variant of the same CUDA as an unavailable one; the newest of all if none is given."""
     cuda = [each for each in known if _CUDA.fullmatch(each)]
     if not variant:
         return max(cuda, default=None)
@@ -174,7 +172,7 @@ def _upgrade(package: Package) -> str:
 
 
 def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
-    """What to install where torch is not known: the page or the release for whatever torch there is."""
+    """For an unknown torch: the page or the release for any torch."""
     for wheels in (wheels_by_id()[each] for each in package.wheels):
         torch = next((each for each, known in wheels.variants.items() if variant in known), next(iter(wheels.variants)))
         known = wheels.variants[torch]
@@ -190,7 +188,7 @@ def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
 
 
 def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
-    """Install a package whose build looks for the wheel of the installed torch, in the release that has one."""
+    """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
     newest, *older = dict.fromkeys(wheels.releases.values())
     ways = [f"{_BUILD} {package.name}=={newest}"]
     for release in (newest, *older):
@@ -202,7 +200,7 @@ def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
 
 
 def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[str]:
-    """Commands for each row of wheels that has one for the target."""
+    """Commands for each row of wheels with one for the target."""
     platform = _platform(missing)
     python = missing.loading_python
     for wheels in (wheels_by_id()[each] for each in package.wheels):
@@ -233,7 +231,7 @@ def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild
 
 
 def _of_release(table: dict[str, _Entry], version: str) -> _Entry | None:
-    """The entry of a torch: of its full version, else of its minor release."""
+    """The entry of a torch: by full version, else by minor release."""
     found = table.get(version)
     return found if found is not None else table.get(versions.minor(version))
 
@@ -276,8 +274,7 @@ def _in_span(python: PythonVersion, span: tuple[str, ...]) -> bool:
 
 
 def _platform(missing: MissingName) -> str:
-    """The platform of the process, as wheel tags name it: by the file's name, else by the text; Linux where neither
-    tells."""
+    """The platform in wheel tags: from the file's name, else from the text, else Linux."""
     path = missing.file.path
     for platform, marks in _PLATFORMS:
         if any(mark in path for mark in marks):

@@ -1,7 +1,5 @@
-"""What a diagnosis may know of the target, the releases and the machine: whoever starts one says what is known.
-
-Every part is optional. Where one is absent, causes come from names alone, and say which fact would decide.
-"""
+"""Known facts about the target, the releases and the machine, provided by the caller. Every part is optional. If one is
+unknown, causes come from names alone and state which fact would decide."""
 
 from __future__ import annotations
 
@@ -22,18 +20,17 @@ if TYPE_CHECKING:
 
 
 class Environment(Struct, frozen=True):
-    """The machine and the interpreter that the file is to be loaded in.
+    """The machine and the interpreter that load the file.
 
     Attributes:
         python: the interpreter's version.
-        symbol_versions: soname of a system library -> every version it defines (`GLIBCXX_3.4.30`, ...), for those
-            that were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
-        libraries: soname -> path, of shared libraries that are on this machine or in this environment.
-        packages: distribution name -> version, of the CUDA and ROCm packages that are installed
-            (`nvidia-nvjitlink-cu12`), and of torch and those that are released with it (`torchvision`).
+        symbol_versions: soname of a system library -> versions it defines (`GLIBCXX_3.4.30`, ...), for libraries that
+            were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
+        libraries: soname -> path, of shared libraries on this machine or in this environment.
+        packages: distribution name -> version, of installed CUDA and ROCm packages (`nvidia-nvjitlink-cu12`), torch,
+            and packages released with it (`torchvision`).
         torches: directories of every torch on the environment's path.
-        platform: where the error came up, as wheel tags name it (`win_amd64`, `macosx`, `linux_aarch64`), where a text
-            tells; empty where it does not.
+        platform: of the error, as in wheel tags (`win_amd64`, `macosx`, `linux_aarch64`); empty if unknown.
     """
 
     python: PythonVersion | None = None
@@ -45,24 +42,22 @@ class Environment(Struct, frozen=True):
 
 
 class Knowledge(Struct, frozen=True, dict=True):
-    """Everything a diagnosis may rest on.
+    """Everything that a diagnosis may use.
 
     Attributes:
-        target: the torch that imports are resolved against; its version alone may be known (`exports` None).
-        exports: what that torch exports; None where it was not read and is not in the index.
-        exact: `exports` were read from the torch that is installed, not taken from the index for a version that a user
-            named: another build of that version may export other names.
-        releases: the history of every exported name.
-        environment: the machine and the interpreter; None where only a text is at hand.
-        loads_on: the releases that export everything the file wants of torch, where they are known: what an advice to
-            install another torch must name. A single name's releases would lead to the next missing name.
-        pythons: the CPythons that the file is for, where another than the environment's decides; `pythons_because`: who
-            says so.
-        machine: architecture whose builds count, as `SharedObject.machine` spells it.
-        made_for: an extension that a text names, and the torch (major.minor) for which its version's label says that it
-            is made.
-        cxx11_abi: whether the std::string of a torch without a known version (`target` None) is the new one, where a
-            text says so.
+        target: the torch that imports are resolved against; possibly only its version (`exports` None).
+        exports: exports of that torch; None if it was not read and is not in the index.
+        exact: `exports` were read from the installed torch, not from the index for a version: another build of that
+            version may export other symbols.
+        releases: the history of every exported symbol.
+        environment: the machine and the interpreter; None for a text.
+        loads_on: the releases that export all torch symbols of the file, if known. Advice to install another torch must
+            name these; releases for a single symbol would lead to the next missing one.
+        pythons: the CPythons that the file is for, if they override the environment's. `pythons_because`: source of
+            that.
+        machine: architecture of the builds, as in `SharedObject.machine`.
+        made_for: an extension in a text, and the torch (major.minor) in its version label.
+        cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
     """
 
     target: TorchBuild | None = None
@@ -78,7 +73,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     made_for: tuple[str, str] | None = None
 
     def of_platform(self, machine: str) -> Knowledge:
-        """The same for a name of another platform: the builds of that, the same release of torch there."""
+        """The same for a symbol of another platform, with the builds of the same release of torch there."""
         from msgspec.structs import replace
 
         from abiscan.errors import UnknownBuild
@@ -108,7 +103,7 @@ class Knowledge(Struct, frozen=True, dict=True):
 
     @property
     def target_cxx11_abi(self) -> bool | None:
-        """Whether the target's std::string is the new one; None where that is not known."""
+        """Whether the target has the C++11 std::string; None if unknown."""
         return self.cxx11_abi if self.target is None else self.target.cxx11_abi
 
     @functools.cached_property
@@ -119,7 +114,7 @@ class Knowledge(Struct, frozen=True, dict=True):
 
     @property
     def target_is_before_index(self) -> bool:
-        """Whether the target is older than every known build, so that the index says nothing of it."""
+        """Whether the target is older than every known build, so that the index has no information about it."""
         return self._compare_with_index(0) < 0
 
     @property

@@ -1,4 +1,4 @@
-"""A library that the loader did not find: torch's own, Python's, CUDA's, anybody's."""
+"""Causes for a library that the loader did not find: of torch, Python, CUDA and others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.build import ranges_of
 
-# Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
+# torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
 _SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
-# Into these, builds for CUDA 11 split libtorch_cuda.so up to torch 1.13, which alone is on the package index.
+# Parts of libtorch_cuda.so in builds for CUDA 11 until torch 1.13, the only release of them on the package index.
 _SPLIT_FOR_CUDA_11 = frozenset(("libtorch_cuda_cpp.so", "libtorch_cuda_cu.so"))
 _OLDER_FOR_CUDA_11 = (
     "install the torch that the extension was built for, in its build for CUDA 11 (before 1.13: of torch's own index)"
 )
 _SPLIT_SINCE = "1.5.0"
-# `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
-# torch that is there.
+# `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages with one library per torch open the one for the installed
+# torch.
 _FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
 _BASE = "libc10.so"
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
@@ -43,12 +43,12 @@ def causes(
     by_torch: bool = False,
     searched: str | None = None,
 ) -> Candidates:
-    """Why a library was not found, by its file name.
+    """Causes for a missing library, by its file name.
 
     Args:
-        searched: the folder of torch's libraries in which a linker looked for it.
-        by_torch: torch itself was imported: no extension is in play.
-        names_program: the file that needs it was told by the loader, which puts a program's name before its words.
+        searched: folder of torch libraries in which a linker searched it.
+        by_torch: torch itself was imported, not an extension.
+        names_program: the file that needs it is known from the loader, which puts the program's name first.
     """
     if name.endswith(".lib"):
         yield from _import_library(name, missing)
@@ -72,7 +72,7 @@ def causes(
 
 
 def _not_in_folder(name: str, folder: str) -> Candidate:
-    """The command names the folder of torch's libraries, and the library is not there."""
+    """The command names the folder of torch libraries, and the library is not there."""
     evidence = [f"The link editor looked for {name} in {folder} too, which -L names: it is not there."]
     if name.startswith("libtorch_python"):
         evidence.append("The archives of libtorch (for C++) have no libtorch_python: only torch for Python has it.")
@@ -94,7 +94,7 @@ _PYTHON_IMPORT = re.compile(r"python(\d)(\d{1,2})(?:_d)?\.lib")
 
 
 def _import_library(name: str, missing: MissingName) -> Candidates:
-    """link.exe asks for an import library: `torch_python.lib`, `python310.lib`."""
+    """link.exe needs an import library: `torch_python.lib`, `python310.lib`."""
     python = _PYTHON_IMPORT.fullmatch(name)
     as_library = f"lib{name.removesuffix('.lib')}.so"
     if python is not None:
@@ -128,7 +128,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
 
 
 def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:
-    """A library of an extension that is made for one torch, and carries its version in the name."""
+    """A library of an extension for one torch, with its version in the name."""
     evidence = (
         f"{name} is the extension's library for torch {version}, by its name: that torch is there, and what is "
         "installed of the extension has no library for it.",
@@ -146,7 +146,7 @@ def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidate
 
 
 def shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
-    """The releases that ship a library of this name; None without the index."""
+    """The releases with a library of this name; None without the index."""
     releases = missing.knowledge.releases
     if releases is None:
         return None
@@ -258,7 +258,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             fixes.gpu_build(missing),
         )
     elif target is None and not at_link_time and not of_program and _stands_behind(name, missing):
-        # Of 240 published extensions that need it, another of torch's stands before it in 236.
+        # Of 240 published extensions that need it, 236 need another torch library first.
         score = 0.72
         text = (
             f"In nearly every extension another library of torch stands before {name}, and the loader names the first "
@@ -305,7 +305,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )
     if name == "libtorch.so" and target is None and missing.file.facts is None:
-        # Of 243 published files that need it, 99 name it first: those that CMake linked.
+        # Of 243 published files that need it, 99 need it first: those linked by CMake.
         linked = (
             "Extensions built by torch.utils.cpp_extension need libc10.so first: this file was linked by CMake or is "
             "a program, and needs torch/lib in its RUNPATH or LD_LIBRARY_PATH."
@@ -331,10 +331,8 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
 
 
 def _stands_behind_base(name: str, missing: MissingName) -> bool:
-    """Whether torch's base library is looked for before this one.
-
-    `torch.utils.cpp_extension` links c10 first, and the loader goes through what a file needs in its order.
-    """
+    """Whether torch's base library is searched first. `torch.utils.cpp_extension` links c10 first, and the loader
+    searches needed libraries in order."""
     if missing.file.facts is None:
         return True
     needed = list(missing.file.needed)
@@ -342,7 +340,7 @@ def _stands_behind_base(name: str, missing: MissingName) -> bool:
 
 
 def _stands_behind(name: str, missing: MissingName) -> bool:
-    """Whether a library that torch has since it was split stands behind another one, of a file that was not read."""
+    """Whether a library from after torch's split follows another one, in a file that was not read."""
     return name in _SPLIT and missing.file.facts is None
 
 
@@ -352,7 +350,7 @@ def _is_before(version: str, first: str) -> bool:
 
 
 def _is_program(base_name: str) -> bool:
-    """Whether the file that needs the library is no shared object and no interpreter."""
+    """Whether the file that needs the library is neither a shared object nor an interpreter."""
     return bool(base_name) and "." not in base_name and not base_name.startswith(("python", "pypy"))
 
 

@@ -1,4 +1,4 @@
-"""One missing name, and what is looked up about it: each fact once, when a module of causes first asks for it."""
+"""One missing symbol and the facts about it, each looked up on first access."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from abiscan.releases.pythons import installable
 
 
 class MissingName:
-    """A missing name with the facts that speak for one cause or another; each is looked up when first asked for.
+    """A missing symbol and the facts for or against causes, each looked up on first access.
 
     Attributes:
-        reference: what was not found, as it was given.
-        file: that has the reference.
-        name: as an ELF file spells it: without the underscore that Mach-O puts first, without a version.
-        macho: whether it is a name of macOS.
+        reference: the unresolved reference.
+        file: the file with the reference.
+        name: as in an ELF file: without the leading underscore of Mach-O, without a version.
+        macho: whether it is a symbol of macOS.
     """
 
     def __init__(self, reference: Reference, knowledge: Knowledge, file: ReferringFile | None = None) -> None:
@@ -43,12 +43,12 @@ class MissingName:
 
     @functools.cached_property
     def cxx(self) -> CxxName | None:
-        """The parts of the name, if it is C++."""
+        """The parsed name, if it is C++."""
         return parse(self.name)
 
     @functools.cached_property
     def shown(self) -> str:
-        """The name as a person reads it, bounded."""
+        """The readable name, truncated."""
         text = self.reference.spelled_as or (self.cxx.display if self.cxx is not None else self.name)
         return text if len(text) <= 200 else text[:200] + "..."
 
@@ -61,12 +61,12 @@ class MissingName:
 
     @property
     def target(self) -> TorchBuild | None:
-        """The torch that the name is missing from."""
+        """The torch that lacks the symbol."""
         return self.knowledge.target
 
     @property
     def environment(self) -> Environment | None:
-        """The machine, where it is known."""
+        """The machine, if known."""
         return self.knowledge.environment
 
     @property
@@ -76,7 +76,7 @@ class MissingName:
 
     @functools.cached_property
     def target_library(self) -> str | None:
-        """The library of the target that exports the name; None where none does or nobody knows."""
+        """The library of the target that exports the symbol; None if there is none or it is unknown."""
         exports = self.knowledge.exports
         if exports is None:
             return None
@@ -84,15 +84,14 @@ class MissingName:
 
     @functools.cached_property
     def _linux_names(self) -> tuple[str, ...]:
-        """The names under which the index has it: as it is in builds for macOS, with Linux's integers in those for
-        Linux."""
+        """Its names in the index: unchanged in macOS builds, with Linux integer types in Linux builds."""
         return (self.name, *linux_names(self.name)) if self.macho else (self.name,)
 
     # --- the history ------------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def history(self) -> SymbolHistory | None:
-        """The name over all known builds."""
+        """The symbol over all known builds."""
         releases = self.knowledge.releases
         if releases is None:
             return None
@@ -101,13 +100,13 @@ class MissingName:
 
     @functools.cached_property
     def exported_in(self) -> ReleaseRanges | None:
-        """Releases that export it; empty where none does; None where the index records no such names, or no build of
+        """Releases that export it; empty for none; None if the index does not record such symbols, or has no build of
         the architecture."""
         releases = self.knowledge.releases
         if releases is None or not self.known_versions or releases.known_omitted(self.name) is not None:
             return None
         if self.reference.spelled_as is not None and self.history is not None:
-            # Parameters are unknown: every form of the function counts.
+            # Unknown parameters: every form of the function counts.
             forms = [self.history, *(releases.history(form.name, self.knowledge.machine) for form in self.related)]
             present = [
                 any(f is not None and f.exports[at] is not None for f in forms)
@@ -115,7 +114,7 @@ class MissingName:
             ]
             return ranges_of(self.history.builds, present)
         if self.history is None and self.of_linux is not None:
-            # Whichever of libstdc++'s two strings a build has: libc++ has one.
+            # With either string ABI of libstdc++: libc++ has one.
             releases_with = {
                 release
                 for form in self.related
@@ -128,8 +127,8 @@ class MissingName:
 
     @functools.cached_property
     def of_linux(self) -> RelatedExport | None:
-        """The Linux name of a macOS name: libc++'s types stand in the namespace std::__1, and the index has no builds
-        of macOS."""
+        """The Linux symbol of a macOS symbol. libc++ types are in the namespace std::__1, and the index has no macOS
+        builds."""
         if not self.macho or "St3__1" not in self.name or self.history is not None:
             return None
         return next((form for form in self.related if form.same_function), None)
@@ -162,13 +161,13 @@ class MissingName:
 
     @functools.cached_property
     def position(self) -> Position:
-        """Where the target's version lies relative to `exported_in`."""
+        """The position of the target's version relative to `exported_in`."""
         version = None if self.target is None else self.target.version
         return position_of(version, self.exported_in, self.known_versions)
 
     @property
     def exported_text(self) -> str:
-        """A sentence on which releases export it."""
+        """A sentence on the releases that export it."""
         if self.exported_in is None:
             return f"Whether releases of torch export {self.shown} is not recorded."
         if not self.exported_in:
@@ -180,16 +179,15 @@ class MissingName:
         return f"{self.shown} is exported by torch {self._ranges_with_libraries()}."
 
     def _ranges_with_libraries(self) -> str:
-        """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 - 2.15.0 in libtorch_nvshmem.so`; a library that all have once."""
+        """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 - 2.15.0 in libtorch_nvshmem.so`; a common library once."""
         return " and ".join(
             f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.exporters
         )
 
     @functools.cached_property
     def exporters(self) -> tuple[tuple[ReleaseRanges, tuple[str, ...]], ...]:
-        """Each range of `exported_in` with the libraries that export the name in its newest release.
-
-        Ranges with the same first library are one."""
+        """Each range of `exported_in` with the libraries that export the symbol in its newest release. Ranges with the
+        same first library are merged."""
         if not self.exported_in:
             return ()
         if self.history is None or not self.libraries:
@@ -208,8 +206,8 @@ class MissingName:
 
     @functools.cached_property
     def is_of_other_compiler(self) -> bool:
-        """Whether the name declares a template parameter, as Clang 18 and later write it, and releases export the same
-        function without: its signature is theirs."""
+        """Whether the name declares a template parameter, as Clang 18+ does, and releases export the same function
+        without it: the signatures are equal."""
         return (
             self.cxx is not None
             and self.cxx.declares_parameters
@@ -219,14 +217,14 @@ class MissingName:
 
     @functools.cached_property
     def related(self) -> tuple[RelatedExport, ...]:
-        """Other names of the same entity (in its CUDA or ROCm spelling too), the most alike first."""
+        """Other names of the same entity (including its CUDA or ROCm spelling), most similar first."""
         return () if self.cxx is None else find_related(self.name, self.cxx, self.knowledge)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
     @functools.cached_property
     def loading_python(self) -> PythonVersion | None:
-        """The CPython that loads the file: by the file's name, else the environment's; None where neither tells."""
+        """The CPython that loads the file: from the file name, else of the environment; None if unknown."""
         if self.file.python is not None:
             return PythonVersion(*self.file.python)
         here = None if self.environment is None else self.environment.python
@@ -234,22 +232,22 @@ class MissingName:
 
     @functools.cached_property
     def installable_versions(self) -> tuple[str, ...]:
-        """Known releases with wheels for the CPython that loads the file; all where it is not known."""
+        """Known releases with wheels for the CPython that loads the file; all if it is unknown."""
         known = self.known_versions
         return known if self.loading_python is None else installable(known, self.loading_python)
 
     @functools.cached_property
     def is_torch_name(self) -> bool:
-        """Whether some torch exports the name, or it is spelt as torch's own are."""
+        """Whether some torch exports the symbol, or it has the form of torch symbols."""
         if self.history is not None or self.target_library is not None:
             return True
-        # Of a C++ name that cannot be read, its beginning alone says too little.
+        # The beginning of a C++ name that cannot be parsed is not sufficient.
         readable = self.cxx is not None or self.reference.owner is not None or not self.name.startswith("_Z")
         return readable and self.owner is Owner.TORCH
 
     @functools.cached_property
     def owner(self) -> Owner:
-        """Whose name it is: as the binding found, else by the name, the reference and the torch that exports it."""
+        """The owner: from the resolution, else from the name, the reference and the torch that exports it."""
         if self.reference.owner is not None:
             return self.reference.owner
         reference = None

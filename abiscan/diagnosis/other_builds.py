@@ -1,4 +1,4 @@
-"""Builds of torch that are no releases of the package index: from source, of a container, from between two releases."""
+"""Builds of torch that are not releases on the package index: from source, of a container, nightlies."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from abiscan.model import versions
 from abiscan.model.target import TorchBuild
 
 SOURCE_BUILD = "source build"
-"""The variant of a torch that was built from source, where its version has the number of a release."""
-# Local version labels and pre-releases: NVIDIA's containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
+"""The variant of a torch source build whose version has the number of a release."""
+# Local version labels and pre-releases: NVIDIA containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
 _OTHER_BUILD = re.compile(rf"\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}", re.IGNORECASE)
-# setup.py of torch: version.txt has `2.1.0a0`, to which it puts the commit where PYTORCH_BUILD_VERSION is not set, and
-# `gitUnknown` where there is no git.
+# setup.py of torch: version.txt has `2.1.0a0`. Without PYTORCH_BUILD_VERSION it adds the commit, or `gitUnknown`
+# without git.
 _FROM_SOURCE = re.compile(
     rf"\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+{SOURCE_BUILD}", re.IGNORECASE
 )
 
 
 def is_other_build(target: TorchBuild) -> bool:
-    """Whether the version says that this torch is no release."""
+    """Whether the version is that of no release."""
     return not versions.is_release(target.version) or bool(_OTHER_BUILD.search(f"{target.version}+{target.variant}"))
 
 
 def built_from_source(target: TorchBuild) -> bool:
-    """Whether the version is one that only a build from a checkout has."""
+    """Whether only a build from a checkout has such a version."""
     return _FROM_SOURCE.search(f"{target.version}+{target.variant}") is not None

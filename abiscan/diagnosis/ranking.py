@@ -1,4 +1,4 @@
-"""Causes that are being considered for one missing name: how well the facts speak for each, and which is best."""
+"""Candidate causes of one missing symbol, with scores."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from abiscan.model.cause import Cause, CauseId, Confidence
 if TYPE_CHECKING:
     from abiscan.diagnosis.missing_name import MissingName
 
-# From which score on a cause has which confidence (`model.Confidence` says what each promises).
+# Minimum scores of confidence (see `model.Confidence`).
 _HIGH, _MEDIUM = 0.8, 0.5
-# A cause that facts have all but excluded is left out.
+# Causes with a lower score are dropped.
 _LEAST = 0.1
-# Causes beyond this many are noise to who reads them.
+# Maximum number of causes.
 _MOST = 5
 _PLACES = {cause: place for place, cause in enumerate(CauseId)}
 
 
 class Candidate(Struct, frozen=True):
-    """One possible cause of one missing name.
+    """A possible cause of one missing symbol.
 
     Attributes:
-        score: 0 (excluded) to 1 (no other reading); it ranks, and `confidence` is read off it.
-        evidence: sentences, each a fact that was looked up, those that speak against it included.
-        fix: something to paste or to change.
+        score: 0 (excluded) to 1 (no other explanation); determines order and `confidence`.
+        evidence: sentences, each a verified fact, for or against the cause.
+        fix: commands or changes.
     """
 
     cause: CauseId
@@ -45,7 +45,7 @@ class Candidate(Struct, frozen=True):
         return Confidence.MEDIUM if self.score >= _MEDIUM else Confidence.LOW
 
     def as_cause(self) -> Cause:
-        """As the report has it."""
+        """The cause in a report."""
         return Cause(self.cause, self.confidence, self.evidence, self.fix)
 
 
@@ -53,7 +53,7 @@ Candidates = Iterator[Candidate]
 
 
 def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Best first, each cause once (its best reading); the order of `CauseId` settles a tie."""
+    """Best first, each cause once with its best score; ties in the order of `CauseId`."""
     best: dict[CauseId, Candidate] = {}
     for candidate in candidates:
         known = best.get(candidate.cause)
@@ -63,7 +63,7 @@ def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
-    """The causes of a missing name, best first."""
-    # A scan without a missing name loads none of them.
+    """The causes of a missing symbol, best first."""
+    # A scan without a missing symbol imports none of them.
     modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES]
     return ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]

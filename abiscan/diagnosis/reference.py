@@ -1,4 +1,4 @@
-"""What a diagnosis starts from: a reference that was not resolved, and the file that has it."""
+"""The input of a diagnosis: an unresolved reference and the file with it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from abiscan.ownership import torch_names
 
 
 class Reference(Struct, frozen=True):
-    """A symbol, or a library, that was not found.
+    """A symbol or library that was not found.
 
     Attributes:
-        name: as it was given: a Mach-O name with the underscore that it begins with.
-        library: the library that a versioned reference names (`libnvJitLink.so.12`).
-        version: the version that it asks for.
-        owner: as the resolution of a file found it; None for a name from a text.
-        status: the result of that resolution; None for a name from a text.
-        provider: the library that exports it outside of the file's scope.
-        spelled_as: the spelling in the text where `name` was made for the search alone (a demangled name that no build
-            exports); its parameters are then unknown.
-        macos: whether it is a name of macOS, whatever its spelling.
-        msvc: whether a tool of Microsoft printed it.
-        link_time: whether a linker reports it, not a loader: the order of loading then does not matter.
-        before_torch: whether a text shows the file imported, and torch not before it.
-        unfound: libraries that `ldd` did not find when it missed the name.
+        name: as given; a Mach-O name with its leading underscore.
+        library: library of a versioned reference (`libnvJitLink.so.12`).
+        version: requested version.
+        owner: from the resolution of a file; None for a name from a text.
+        status: from the resolution of a file; None for a name from a text.
+        provider: the library that exports it, outside of the file's scope.
+        spelled_as: the spelling in the text if `name` was made up for the search (a demangled name that no build
+            exports); then its parameters are unknown.
+        macos: whether it is a symbol of macOS, whatever its spelling.
+        msvc: whether a Microsoft tool printed it.
+        link_time: reported by a linker, not a loader: the order of loading does not matter.
+        before_torch: a text shows that the file was imported without torch before it.
+        unfound: libraries that `ldd` did not find when the symbol was missing.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Reference(Struct, frozen=True):
 
 
 class ReferringFile(Struct, frozen=True, dict=True):
-    """The file that has the reference, as far as it is known.
+    """The file with the reference, as far as known.
 
     Attributes:
-        path: perhaps without directories; empty where no file is known.
-        facts: its own, where it was read.
-        distribution, distribution_version: that ships it, by its own metadata; None where that was not read.
+        path: possibly without directories; empty if unknown.
+        facts: of the file, if it was read.
+        distribution, distribution_version: of its package, from its metadata; None if unknown.
     """
 
     path: str = ""
@@ -66,30 +66,30 @@ class ReferringFile(Struct, frozen=True, dict=True):
 
     @property
     def file_name(self) -> str:
-        """The name without directories; empty where it is not known."""
+        """The name without directories; empty if unknown."""
         return self._last_part
 
     @property
     def base_name(self) -> str:
-        """The name without directories, in lower case; empty where it is not known."""
+        """The name without directories, in lower case; empty if unknown."""
         return self._last_part.lower()
 
     @property
     def module(self) -> str:
-        """The module that the file is, as Python imports it (`_C` of `/x/_C.cpython-310-x86_64-linux-gnu.so`)."""
+        """Its module name in Python (`_C` for `/x/_C.cpython-310-x86_64-linux-gnu.so`)."""
         return self._last_part.split(".")[0]
 
     @property
     def python(self) -> tuple[int, int] | None:
-        """The CPython that the file's name declares."""
+        """The CPython in the file name."""
         return cpython_of(self.base_name)
 
     @functools.cached_property
     def is_torch_itself(self) -> bool:
-        """Whether it is one of torch's own libraries."""
+        """Whether it is a library of torch."""
         return torch_names.is_torch_library(self.path) or torch_names.is_torch_module(self.path)
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The libraries that it lists as needed; empty where it was not read."""
+        """Its needed libraries; empty if it was not read."""
         return () if self.facts is None else self.facts.needed

@@ -1,4 +1,4 @@
-"""Other exported names of the function, class or object that a missing name stands for."""
+"""Other exported names of the function, class or object of a missing symbol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from abiscan.mangling.canonical import to_cuda
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.build import SymbolHistory
 
-# Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
+# Maximum number of overloads and instances; at::_ops has a few hundred per entity at most, constructors of containers
+# more.
 _LIMIT = 400
-# Differences of spelling alone: the same function for whoever wrote the call.
+# Differences of spelling only: the same function in the source.
 _SPELLING = frozenset(
     {
         DifferenceKind.STRING_ABI,
@@ -28,10 +29,10 @@ class RelatedExport(Struct, frozen=True):
     """Another exported name of the same function, class or object.
 
     Attributes:
-        differences: from the missing name to this one.
-        in_target: whether the target exports it; None where that is not known.
-        library: that exports it, in the target or else in the newest build that has it.
-        exported_in: the releases that export this name; empty where only the target was asked.
+        differences: from the missing symbol to this one.
+        in_target: whether the target exports it; None if unknown.
+        library: exports it, in the target or else in the newest build that has it.
+        exported_in: the releases that export this name; empty if only the target was searched.
     """
 
     name: str
@@ -43,22 +44,22 @@ class RelatedExport(Struct, frozen=True):
 
     @property
     def kinds(self) -> frozenset[DifferenceKind]:
-        """What sort of differences there are."""
+        """Kinds of the differences."""
         return frozenset(difference.kind for difference in self.differences)
 
     @property
     def same_function(self) -> bool:
-        """The same call in a source means this name under another compiler, std::string or release."""
+        """Whether the same call in a source gives this name with another compiler, std::string ABI or release."""
         return self.kinds <= _SPELLING
 
     @property
     def where(self) -> str:
-        """Which releases export it, for a sentence."""
+        """The releases that export it, for a sentence."""
         return self.exported_in.text() if self.exported_in else "this torch"
 
 
 def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[RelatedExport, ...]:
-    """Other names of the same entity (in its CUDA or ROCm spelling too), the most alike first."""
+    """Other names of the same entity (including its CUDA or ROCm spelling), most similar first."""
     wanted = to_cuda(cxx.entity)
     found = []
     for other, history in _with_prefixes(cxx, knowledge).items():
@@ -73,7 +74,7 @@ def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[Related
 
 
 def _with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory | None]:
-    """Exported names with the entity's prefixes, and their histories where the index has them."""
+    """Exported names with the entity's prefixes, and their histories if the index has them."""
     names: dict[str, SymbolHistory | None] = {}
     for prefix in search_prefixes(cxx):
         if knowledge.exports is not None and knowledge.exact:

@@ -1,4 +1,4 @@
-"""Where a version lies relative to the releases that export a name."""
+"""The position of a version relative to the releases that export a symbol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.model.versions import ReleaseRanges
 
 
 class Position(enum.Enum):
-    """Where the target's version lies relative to the builds that export a name."""
+    """The position of the target's version relative to the builds that export a symbol."""
 
     INSIDE = enum.auto()
     """Builds of the target's version export it."""
@@ -19,11 +19,11 @@ class Position(enum.Enum):
     AFTER = enum.auto()
     """Every build that exports it is older than the target."""
     GAP = enum.auto()
-    """Older and newer builds export it, those of the target's version don't."""
+    """Older and newer builds export it, but not those of the target's version."""
     NEVER = enum.auto()
     """No known build exports it."""
     UNKNOWN = enum.auto()
-    """No target, no index, or the index doesn't record such names."""
+    """No target, no index, or the index does not record such symbols."""
 
 
 def position_of(version: str | None, exported_in: ReleaseRanges | None, known: Sequence[str]) -> Position:
@@ -39,6 +39,6 @@ def position_of(version: str | None, exported_in: ReleaseRanges | None, known: S
         return Position.BEFORE
     if not exported_in.all_before(version):
         return Position.GAP
-    # Exported by the newest known build: a torch that came later most likely has it still.
+    # Exported by the newest known build: a later torch most likely exports it too.
     later = at > (versions.order(known[-1]) or ()) and exported_in.last == known[-1]
     return Position.UNKNOWN if later else Position.AFTER

@@ -1,4 +1,4 @@
-"""Libraries of NVIDIA, AMD, compilers and others that a loader or a link editor did not find, by their file names."""
+"""Libraries of NVIDIA, AMD, compilers and others that a loader or linker did not find, by file name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
-# Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise), and
-# which releases another count stands for.
+# Libraries whose number after `.so` is the CUDA release since 11 (cufft, curand and cusolver have other numbers), and
+# CUDA releases of other numbers.
 _NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "nppc", "nvjpeg", "nvJitLink"))
 _CUDA_OF = {
     ("cusparse", "11"): ("11",),
@@ -36,14 +36,14 @@ _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?
 
 
 def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:
-    """A needed library that was not found, by its file name.
+    """Causes for a missing library, by its file name.
 
     Args:
-        by_torch: torch itself was imported, and no extension.
+        by_torch: torch itself was imported, not an extension.
     """
     vendor = vendor_of_library(name)
     if missing.reference.link_time and name.endswith((".so", ".dylib")):
-        # A name with a version is what a library that is linked to needs, and belongs beside it.
+        # A name with a version is needed by a linked library, and belongs in its directory.
         yield _not_found_by_linker(name, vendor)
         return
     environment = missing.environment
@@ -93,7 +93,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
 
 # Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
 _OPENCV = re.compile(r"libopencv_\w+\.so\.(\d)(\d\d)$")
-# The major versions of FFmpeg's libraries in FFmpeg 4, one more in each major release since
+# Major versions of the libraries of FFmpeg 4; one more in each later major release
 # (https://ffmpeg.org/download.html#releases, read 2026-11-25).
 _FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfilter": 7, "swscale": 5, "swresample": 3}
 
@@ -118,12 +118,12 @@ def _of_conda(name: str, vendor: Vendor) -> str:
 
 
 _TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # or where the toolkit is; torch.utils.cpp_extension then adds its folder"
-# `ld` looks for the name without a version, which only a package for development has.
+# `ld` searches the name without a version, which only development packages have.
 _FOR_DEVELOPMENT = "wheels of pip have it with its version alone, of which a link without one can be made"
 
 
 def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
-    """`cannot find -lcudart`: no folder of -L has the file, and nothing is loaded yet."""
+    """`cannot find -lcudart`: no folder of -L has the file; nothing is loaded yet."""
     flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
     evidence = [f"The link editor looked for {name} in the folders that -L names, and in the system's, and found none."]
     if vendor is None:
@@ -149,7 +149,7 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
 
 
 def _not_found(name: str, missing: MissingName) -> str:
-    """Who looked for a library: the loader of a message or of this machine, or nobody, against a released build."""
+    """What searched for a library: the loader of a message or of this machine, or nothing, for a released build."""
     if missing.file.facts is None or missing.environment is not None:
         return f"The loader did not find {name}."
     exports = missing.knowledge.exports
@@ -169,7 +169,7 @@ def _cuda_library(
     environment = missing.environment
     if environment is not None:
         others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
-    # cuSPARSELt's soname has counted 0 up to now.
+    # The soname of cuSPARSELt has been 0 so far.
     evidence.append(f"It is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
     if others:
@@ -212,7 +212,7 @@ def _cuda_library(
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
         return
     if name.lower().endswith(".dll") and not others:
-        # Its name has the release, `cublas64_11.dll`: Windows looks for no other.
+        # The name has the release, `cublas64_11.dll`: Windows searches no other.
         text = "torch's wheels for Windows have such DLLs, of their own CUDA release, in torch\\lib."
         bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
         way = (
@@ -226,7 +226,7 @@ def _cuda_library(
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
-        # Of a file it is known that no other version of it is there.
+        # For a file it is known that no other version of it is there.
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
     if name.endswith(".so") and missing.file.facts is None:
@@ -243,7 +243,7 @@ def _cuda_library(
 
 
 def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
-    """Torch asks for what its own wheels bring, beside torch or as requirements of theirs."""
+    """A library that torch's own wheels contain or require."""
     found = _SONAME.search(name)
     text = f"It is part of {vendor.product} and torch needs it: torch's wheels or their dependencies provide it."
     fix = "pip install --force-reinstall torch  # with what it requires: not with --no-deps"
@@ -252,13 +252,13 @@ def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: Mi
 
 
 def _is_other(soname: str, major: str | None) -> bool:
-    """Whether a library's name tells another major version than the wanted one."""
+    """Whether a library's name has another major version than required."""
     found = _SONAME.search(soname)
     return found is not None and found[2] not in (None, major)
 
 
 def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName) -> str:
-    """The build of the extension for the CUDA of torch: its runtime beside another one is two runtimes in a process."""
+    """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
     target = missing.target
     package = install_commands.find_package(missing)
     ways = [] if package is None else list(install_commands.install(package, missing))
@@ -282,14 +282,14 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
 
 
 def _of_cuda(missing: MissingName) -> str:
-    """The build of the extension for the CUDA of torch, whatever that is."""
+    """The extension built for the CUDA of torch, whatever that is."""
     package = install_commands.find_package(missing)
     ways = () if package is None else install_commands.install(package, missing)
     return "\nor: ".join(ways or ("Install the build of the extension for the CUDA of the torch that is installed.",))
 
 
 def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
-    """How to have the very library."""
+    """How to install exactly this library."""
     path = "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # with the folder that has it, where it is installed"
     if major is None:
         return path
@@ -297,13 +297,13 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     target = missing.target
     cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
     if distribution is not None:
-        # A second release of what torch loads itself is no way out.
+        # A second release of a library that torch loads is no solution.
         second = vendor.with_torch and cuda not in (None, int(major))
         return path if second else f'pip install "{distribution}"\nor: {path}'
     beside = distributions_beside(vendor, int(major))
     if cuda is not None:
         beside = {each: text for each, text in beside.items() if each == cuda}
-    # Wheels of torch require one release of these libraries each, which another one replaces.
+    # Wheels of torch require one release of each of these libraries; another one would replace it.
     ways = [
         f'pip install "{text}"  # for a torch of CUDA {each} that requires no other release of it'
         for each, text in sorted(beside.items(), reverse=True)

@@ -1,1 +1,1 @@
-"""What abiscan has as data about error messages and causes."""
+"""Data on error messages and causes."""

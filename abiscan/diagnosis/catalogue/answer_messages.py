@@ -1,4 +1,4 @@
-"""A message found in a text -> the causes of its answer, with templates filled."""
+"""Makes causes from a message in a text: fills in the templates of its answer."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from abiscan.model import versions
 from abiscan.model.subject import SubjectKind
 
 PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
-"""A place in a template: the name of a value or fact, and the text where it is absent or unfit for a command."""
+"""A place in a template: name of a value or fact, and the text if it is absent or not safe for a command."""
 
 
 class _Values:
-    """Captured values and facts, each computed when it is first asked for."""
+    """Captured values and facts, each computed on first access."""
 
     def __init__(self, values: Mapping[str, str], missing: MissingName) -> None:
         self._values = values
         self._missing = missing
 
     def get(self, name: str) -> str | None:
-        """The value; None where it is absent."""
+        """The value; None if absent."""
         if name in FACTS:
             return FACTS[name](self._values, self._missing)
         return self._values.get(name)
@@ -51,11 +51,11 @@ _CONDITION = re.compile(r"(?:(?P<negated>not) )?(?P<name>\w+)(?: (?P<relation>=|
 
 
 def parse_condition(condition: str) -> tuple[str, str, str, bool]:
-    """Name, relation (`=`, or `<` and `>=` of versions; empty: that it is given), what it is compared with, and whether
-    the condition is negated.
+    """Parse a condition: name, relation (`=`, or `<` and `>=` for versions; empty: is given), operand, and whether it
+    is negated.
 
     Raises:
-        ValueError: it is no condition.
+        ValueError: invalid condition.
     """
     found = _CONDITION.fullmatch(condition)
     if found is None:
@@ -64,7 +64,7 @@ def parse_condition(condition: str) -> tuple[str, str, str, bool]:
 
 
 def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
-    """Text and kind of the subject: a message that does not name what it is about is the subject itself."""
+    """Text and kind of the subject. A message that names no subject is the subject itself."""
     answer = found.answer
     text = PLACE.sub(lambda place: found.values.get(place[1]) or place[2] or "", answer.text)
     if text or not answer.text:
@@ -90,7 +90,7 @@ def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator
 
 
 def _fill(template: str, values: _Values, *, command: bool) -> str | None:
-    """The template with its values; None where one is absent for which it has no other text."""
+    """The template with its values; None if a value is absent and has no replacement text."""
     parts: list[str] = []
     end = 0
     for place in PLACE.finditer(template):

@@ -1,5 +1,5 @@
-"""Facts of the message catalogue about a package that is released beside torch, and registers operators (value
-`project`: the namespace of the operators): each of its releases is built for one torch."""
+"""Facts of the message catalogue about packages that are released together with torch and register operators. Each
+release is built for one torch. Value `project`: namespace of the operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _companion(values: Values, _missing: MissingName) -> str | None:
 
 
 def _version(values: Values, missing: MissingName) -> str | None:
-    """The version that is installed."""
+    """The installed version."""
     package = _companion(values, missing)
     return None if package is None or missing.environment is None else missing.environment.packages.get(package)
 
@@ -31,7 +31,7 @@ def _torch(values: Values, missing: MissingName) -> str | None:
 
 
 def _torch_there(_values: Values, missing: MissingName) -> str | None:
-    """The torch as the text or its metadata names it, with a label only where that has one."""
+    """The torch version of the text or its metadata; with a label only if it has one."""
     if missing.target is None:
         return None
     version = missing.target.version
@@ -40,9 +40,9 @@ def _torch_there(_values: Values, missing: MissingName) -> str | None:
 
 
 def _fit(values: Values, missing: MissingName) -> str | None:
-    """`older` or `newer`: the torch that the installed version was built for, beside the one there; where it is that
-    one, `cuda` (torch is a CPU build and the package is not), `variant` (they are of different variants) or `same`;
-    `unknown` where either version is unknown; None without a package."""
+    """Compares the torch that the installed version was built for with the installed torch: `older`, `newer`, or if
+    equal `cuda` (CPU build of torch, CUDA build of the package), `variant` (different variants) or `same`; `unknown` if
+    a version is unknown; None without a package."""
     package, version, there = _companion(values, missing), _version(values, missing), _torch_there(values, missing)
     if package is None:
         return None

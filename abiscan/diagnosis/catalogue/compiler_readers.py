@@ -1,4 +1,4 @@
-"""Values of compilers' messages that no pattern can capture: undeclared names by whose they are, members of torch."""
+"""Values of compiler messages that no pattern can capture: owners of undeclared names, members of torch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from abiscan.ownership.vendors import vendor_of
 
 Values = Mapping[str, str]
 VALUES: Final = ("name", "former", "library", "product", "half", "header", "of_release")
-"""The values that a reader of this module may add."""
+"""Values that readers of this module may add."""
 
-# `cusparseScsrmv`, and not `cudnn_enabled`, a parameter of torch's own.
+# `cusparseScsrmv`, but not `cudnn_enabled`, a parameter of torch.
 _OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
 _CONSTANT = re.compile(r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER|CUFFT|CURAND)_[A-Z]")
 # Types and functions of cuda_fp16.h and cuda_bf16.h.
@@ -23,16 +23,16 @@ _OF_HALF = re.compile(
     r"__half2?|half2?|__nv_bfloat162?|__h(?:add|sub|mul|div|fma|max|min|neg|abs|eq|lt|gt)2?|__(?:half|float|int|low|high)"
     r"2?(?:half|float|bfloat16)\w{0,16}|__floats2(?:half2|bfloat162)_rn"
 )
-# Classes of torch's headers that came with its releases, and macros of the newer ones.
+# Classes that releases of torch added to its headers, and newer macros.
 _CLASSES: Final = ("PackedTensorAccessor32", "PackedTensorAccessor64", "GenericPackedTensorAccessor", "CUDAGuard")
 _LATER: Final = ("TORCH_", "C10_", "Packed", "GenericPacked")
 _SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
 
 def undeclared_name(hit: Hit, _values: Values) -> Values | None:
-    """The `name` that a compiler does not know, with a value that tells whose it is: `former` (an older torch's),
-    `library` and `product` (CUDA's), `half` (of the `header`), `of_release` (`later` for what came with later releases
-    of torch, else `yes`); applies to these alone."""
+    """The undeclared `name` of a compiler error, with a value for its owner: `former` (an older torch), `library` and
+    `product` (CUDA), `half` (of the `header`), `of_release` (`later` if later releases of torch added it, else `yes`).
+    None for other names."""
     if hit.word.startswith("'"):
         name = hit.before.rpartition("'")[2]
     else:
@@ -57,7 +57,7 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
 
 
 def torch_member(hit: Hit, _values: Values) -> Values | None:
-    """The qualified `name` that a class or a namespace of torch lacks."""
+    """The qualified `name` that is missing in a class or namespace of torch."""
     behind = first_quoted(hit.rest[:320])
     if hit.word.startswith("does not name"):
         before, _, _ = hit.before.rpartition(" in namespace ")

@@ -1,4 +1,4 @@
-"""Causes that an answer of the message catalogue takes from facts of the file: a closed table."""
+"""Table of causes that an answer of the message catalogue computes from facts of the file."""
 
 from __future__ import annotations
 

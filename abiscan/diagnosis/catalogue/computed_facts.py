@@ -1,8 +1,5 @@
-"""The facts that templates and conditions of the message catalogue may name beside captured values: a closed table.
-
-Each is computed from the captured values and from what is known of the file and the target, and is None where it is
-unknown. What a fact returns may stand in a command.
-"""
+"""Table of facts for templates and conditions of the message catalogue, besides captured values. A fact is computed
+from captured values, the file and the target; None if unknown. It is safe in a command."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ Values = Mapping[str, str]
 
 
 def _rebuild(values: Values, missing: MissingName) -> str | None:
-    """The command that builds the extension (value `project`, where the message names it) from source."""
+    """The command that builds the extension from source (value `project` if the message names it)."""
     return fixes.rebuild(missing, project=values.get("project"))
 
 
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:
-    """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for the CUDA
-    that torch has (value `torch_cuda`); None where it is not in the catalogue of packages."""
+    """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
+    (value `torch_cuda`); None if it is not in the package catalogue."""
     package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
@@ -47,7 +44,7 @@ def _install_built_torch(values: Values, missing: MissingName) -> str | None:
 
 
 def _with_torch(text: str, missing: MissingName) -> MissingName | None:
-    """The same where a torch is there (`2.1.0+cu121`); None where the text is no release."""
+    """The same with an installed torch (`2.1.0+cu121`); None if the text is no release."""
     version, _, label = text.partition("+")
     if not versions.is_release(version):
         return None
@@ -62,7 +59,7 @@ def _capability(values: Values, _missing: MissingName) -> str | None:
 
 
 def _target_torch(_values: Values, missing: MissingName) -> str | None:
-    """The target's torch where it is a CUDA build: `torch 2.6.0 (cu124)`."""
+    """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
     return missing.target_label if _target_cuda(_values, missing) else None
 
 
@@ -82,49 +79,50 @@ def _target_version(_values: Values, missing: MissingName) -> str | None:
 
 
 def _operator_module(values: Values, _missing: MissingName) -> str | None:
-    """The module that most likely has the operators of the namespace `project`."""
+    """The module that most likely registers the operators of the namespace `project`."""
     namespace = values.get("project", "")
     return fixes.word(namespace.lstrip("_") or namespace, "PACKAGE")
 
 
 def _gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
-    """Given where the value `gpu` is newer than each of `supported`."""
+    """Set if the value `gpu` is newer than each of `supported`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
     return "yes" if gpu and any(supported) and gpu > max(supported) else None
 
 
 def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
-    """Given where the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
+    """Set if the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
     return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
 
 
 def _of_torch(values: Values, _missing: MissingName) -> str | None:
-    """Given where the DLL (values `name`, `folder`) belongs to torch, or none is named and torch was imported."""
+    """Set if the DLL (values `name`, `folder`) belongs to torch, or none is named and torch was imported."""
     name, folder = values.get("name", ""), values.get("folder", "").replace("\\", "/").lower()
     own = is_torch_library(name) or folder.endswith("/torch/lib/") or (not name and "torch_imported" in values)
     return "yes" if own else None
 
 
 def _dll(values: Values, _missing: MissingName) -> str | None:
-    """The value `name` where it is a DLL's."""
+    """The value `name` if it is a DLL."""
     name = values.get("name", "")
     return fixes.word(name, "FILE") if name.lower().endswith(".dll") else None
 
 
 def _foreign_dll(values: Values, missing: MissingName) -> str | None:
-    """The value `name` where it is a DLL's and not torch's."""
+    """The value `name` if it is a DLL that does not belong to torch."""
     return None if _of_torch(values, missing) else _dll(values, missing)
 
 
 def _built_for(values: Values, _missing: MissingName) -> str | None:
-    """`older` or `newer`: the torch that the extension was built for (value `built`), beside the one there (`here`)."""
+    """`older` or `newer`: the torch that the extension was built for (value `built`) compared with the installed one
+    (`here`)."""
     built, here = versions.order(values.get("built", "")), versions.order(values.get("here", ""))
     return None if built is None or here is None or built == here else "older" if built < here else "newer"
 
 
 def _distribution(values: Values, _missing: MissingName) -> str | None:
-    """The package that the message names (value `needed_by`), as pip spells it."""
+    """The package in the message (value `needed_by`), normalised."""
     return fixes.normalised(values.get("needed_by"))
 
 
@@ -135,7 +133,7 @@ def _python(_values: Values, missing: MissingName) -> str | None:
 
 
 def _is_this_python(values: Values, missing: MissingName) -> str | None:
-    """`yes` where the interpreter is one of `for_python`, `no` where it is another."""
+    """`yes` if the interpreter is one of `for_python`, `no` if it is another."""
     python, for_python = _python(values, missing), values.get("for_python")
     if python is None or for_python is None:
         return None

@@ -1,5 +1,5 @@
-"""The message catalogue of this release, from `abiscan/data/messages.json`, which `tools/generate.py` makes of the TOML
-files: reading those would take longer than most answers."""
+"""The message catalogue of this version, from `abiscan/data/messages.json`, which `tools/generate.py` generates:
+parsing TOML takes longer than most answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_catalogue() -> Catalogue:
 
 @cache
 def messages_by_anchor() -> Mapping[str, tuple[Message, ...]]:
-    """The messages of each anchor, in their order."""
+    """The messages of each anchor, in order."""
     found: dict[str, tuple[Message, ...]] = {}
     for message in load_catalogue().message:
         for anchor in message.anchors:

@@ -1,5 +1,4 @@
-"""The package catalogue of this release, from `abiscan/data/packages.json`, which `tools/generate.py` makes of
-`packages.toml`."""
+"""The package catalogue of this version, from `abiscan/data/packages.json`, which `tools/generate.py` generates."""
 
 from __future__ import annotations
 
@@ -40,11 +39,9 @@ def _packages_by_module() -> Mapping[str, Package]:
 
 
 def package_of_file(path: str) -> Package | None:
-    """The package that a shared object belongs to, by its folders and its name; None where neither tells.
-
-    `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so` are torch-scatter's,
-    `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so` is flash-attn's.
-    """
+    """The package of a shared object, detected from its folders and name; None if unknown. torch-scatter for
+    `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so`, flash-attn for
+    `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so`."""
     *folders, base = _PARTS.split(path)
     by_module = _packages_by_module()
     stem = base.partition(".")[0]
@@ -61,5 +58,5 @@ def _packages_by_namespace() -> Mapping[str, Package]:
 
 
 def package_of_namespace(namespace: str) -> Package | None:
-    """The package whose C++ names are in a top-level namespace."""
+    """The package of a top-level C++ namespace."""
     return _packages_by_namespace().get(namespace)

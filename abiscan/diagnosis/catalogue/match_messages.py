@@ -1,8 +1,7 @@
-"""A place in a text where an anchor stands -> the message of the catalogue that it is, with its captured values.
+"""Matches messages of the catalogue at the place of an anchor, and captures their values.
 
-Every pattern is applied to a window of bounded length, and repeats nothing without bound: the work for one place is
-bounded. A pattern is compiled when its anchor is first met.
-"""
+Every pattern is applied to a window of bounded length and has bounded repetitions, so the work per place is bounded.
+Patterns are compiled when their anchor is first found."""
 
 from __future__ import annotations
 
@@ -18,9 +17,9 @@ from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Whe
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 
-# Values that say where in a source.
+# Values for a location in a source.
 LOCATION: Final = ("source_file", "source_line", "source_function")
-# Characters in front of an anchor and behind it that patterns see.
+# Maximum characters before and after an anchor in patterns.
 _BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
 
@@ -39,19 +38,19 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
-"""What a group's name may end in: `(?P<gpu__capability>8\\.6)` captures `gpu` as `sm_86`. A number stands for no
-conversion: `NAME__1` and `NAME__2` are two groups of one value."""
+r"""Suffixes of group names: `(?P<gpu__capability>8\.6)` captures `gpu` as `sm_86`. A number converts nothing: `NAME__1`
+and `NAME__2` are two groups of one value."""
 
 
 class FoundMessage(Struct, frozen=True):
-    """A message of the catalogue, found in a text.
+    """A message of the catalogue in a text.
 
     Attributes:
         message: its row.
         answer: the row of its answer.
         position: offset in the text.
         quote: the matched part of the text, on one line.
-        values: what was captured, and what the row sets.
+        values: captured values, and those that the row sets.
     """
 
     message: Message
@@ -62,12 +61,12 @@ class FoundMessage(Struct, frozen=True):
 
     @property
     def values_without_location(self) -> frozenset[tuple[str, str]]:
-        """What makes the message distinct: a header is missing once, however many sources include it."""
+        """Identifies the message: a missing header counts once, however many sources include it."""
         return frozenset(item for item in self.values.items() if item[0] not in LOCATION)
 
 
 def match_messages(hit: Hit, messages: tuple[Message, ...]) -> Iterator[tuple[Message, str, dict[str, str]]]:
-    """The first message that matches at a place, if any: its row, the matched text and its values."""
+    """The first matching message at a place, if any: its row, the matched text and its values."""
     for message in messages:
         found = _match(hit, message)
         if found is not None:
@@ -76,7 +75,7 @@ def match_messages(hit: Hit, messages: tuple[Message, ...]) -> Iterator[tuple[Me
 
 
 def found_message(hit: Hit, message: Message, quote: str, values: dict[str, str]) -> FoundMessage:
-    """A match whose message has an answer of the catalogue."""
+    """A match whose message has an answer in the catalogue."""
     assert message.answer is not None
     answer = answers_by_id()[message.answer]
     return FoundMessage(message, answer, hit.at, quote, _find(hit, message, answer.find, values))
@@ -169,5 +168,5 @@ def _take(match: re.Match[str], values: dict[str, str]) -> None:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled once: names and versions end where ASCII ends, as in `\u5728PyTorch 2.8.0\u4e0a`."""
+    """Compile and cache a pattern. Names and versions end before non-ASCII text, as in `在PyTorch 2.8.0上`."""
     return re.compile(pattern, re.ASCII)

@@ -1,4 +1,4 @@
-"""The rows of the message catalogue as values: the fields here are the keys of `catalogue/messages/*.toml`."""
+"""The rows of the message catalogue as values. The fields are the keys of `catalogue/messages/*.toml`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from abiscan.model.subject import SubjectKind
 
 
 class Where(enum.StrEnum):
-    """The part of a text that a pattern is applied to. Each is bounded in length."""
+    """The text that a pattern is applied to, of bounded length."""
 
     BEFORE = "before"
-    """The part of the line in front of the anchor."""
+    """The part of the line before the anchor."""
     AFTER = "after"
-    """The part of the line behind the anchor, and the next line."""
+    """The rest of the line after the anchor, and the next line."""
     LINE = "line"
     """The whole line."""
     AROUND = "around"
     """The line first, then also the lines around it."""
     BELOW = "below"
-    """The part of the line behind the anchor, and the lines behind it."""
+    """The rest of the line after the anchor, and the lines below."""
 
 
 class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -31,14 +31,13 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Line(_Row, frozen=True, kw_only=True):
-    """A line of evidence or of a fix.
-
-    A line with a place (`{gpu}`) whose value is absent is left out, unless the place has a text for that (`{gpu|X}`).
+    """A line of evidence or of a fix. A line with a place (`{gpu}`) whose value is absent is left out, unless the place
+    has a replacement text (`{gpu|X}`).
 
     Attributes:
         text: a template.
-        when: conditions, all of which must hold: `NAME` (the value is given), `NAME = TEXT`,
-            `NAME < VERSION`, `NAME >= VERSION`; `not` in front negates.
+        when: conditions that must all hold: `NAME` (the value is given), `NAME = TEXT`, `NAME < VERSION`, `NAME >=
+            VERSION`; a prefix `not` negates.
     """
 
     text: str
@@ -46,12 +45,12 @@ class Line(_Row, frozen=True, kw_only=True):
 
 
 class Finder(_Row, frozen=True, kw_only=True):
-    """An optional pattern: its named groups become values where it is found.
+    """An optional pattern whose named groups become values.
 
     Attributes:
-        name: by which messages and answers ask for it.
-        where: the text that is searched.
-        pattern: a regular expression with bounded repetitions and named groups.
+        name: for use in messages and answers.
+        where: the text to search.
+        pattern: regular expression with bounded repetitions and named groups.
     """
 
     name: str
@@ -60,14 +59,14 @@ class Finder(_Row, frozen=True, kw_only=True):
 
 
 class AnswerCause(_Row, frozen=True, kw_only=True):
-    """A cause that an answer gives where its conditions hold.
+    """A cause of an answer, if its conditions hold.
 
     Attributes:
-        score: 0 to 1, ranks the causes of an answer; from 0.8 on the confidence is high, from 0.5 on medium.
-        when: as of a line.
-        evidence: one fact a line.
-        fix: commands and instructions, one a line. A captured value needs a text for values that a shell would act
-            upon: `{gpu|gfxNNN}`.
+        score: 0 to 1, ranks the causes of an answer. Confidence is high from 0.8, medium from 0.5.
+        when: see `Line`.
+        evidence: one fact per line.
+        fix: one command or instruction per line. A captured value needs a replacement text for unsafe values:
+            `{gpu|gfxNNN}`.
     """
 
     cause: CauseId
@@ -82,14 +81,14 @@ class Answer(_Row, frozen=True, kw_only=True):
 
     Attributes:
         kind: of the subject.
-        text: template of the subject's text; the matched part of the message where absent, and where its values are,
-            the kind then being `runtime-error`.
-        owner: project that the subject belongs to.
+        text: template of the subject's text. If absent, or if its values are, the matched part of the message; then the
+            kind is `runtime-error`.
+        owner: owner of the subject.
         find: names of finders.
-        only_alone: it is left out where the text has anything else.
-        cause: causes; those whose conditions hold are given.
-        repeats_symbol: it is left out where the text has a missing symbol, which is then the reason.
-        computed: names of functions of `computed_causes.py` whose causes are given too.
+        only_alone: omitted if the text has any other subject.
+        cause: causes; those whose conditions hold are used.
+        repeats_symbol: omitted if the text has a missing symbol, which is then the reason.
+        computed: names of functions of `computed_causes.py` that add causes.
     """
 
     id: str
@@ -104,12 +103,12 @@ class Answer(_Row, frozen=True, kw_only=True):
 
 
 class Example(_Row, frozen=True, kw_only=True):
-    """A text that a message is found in; it runs as a test.
+    """A text with the message, used as a test.
 
     Attributes:
-        text: lines as a program prints them.
-        captures: values that are captured, among others.
-        causes: best first, where the example shows which conditions hold.
+        text: lines as printed by a program.
+        captures: some of the captured values.
+        causes: best first, if the example shows which conditions hold.
     """
 
     text: str
@@ -118,27 +117,27 @@ class Example(_Row, frozen=True, kw_only=True):
 
 
 class Message(_Row, frozen=True, kw_only=True):
-    """One message, or several spellings of one, that a program prints.
+    """A message of a program, in one or several spellings.
 
     Attributes:
-        anchors: literal words, each of which begins the search; no pattern is applied where none stands.
-        before: pattern that must end where the anchor begins.
-        after: pattern that must begin where the anchor ends.
-        line: pattern that must be found in the line.
-        not_prose: the anchor is words that prose has too: it counts alone, in quotation marks, behind a colon or behind
-            the name of an error.
-        reader: name of a function of `value_readers.py` that reads further values; the row counts where it finds them.
-        has: names of values of which the reader must find each.
-        requires: words of which each must stand in the line or around it.
-        unless: words of which none may stand there.
-        around: how many lines on either side belong to `around`, `requires` and `unless`.
+        anchors: literal words; patterns are applied only where one is found.
+        before: pattern that must end at the start of the anchor.
+        after: pattern that must begin at the end of the anchor.
+        line: pattern that must match in the line.
+        not_prose: the anchor also occurs in prose: it counts only on its own, in quotation marks, after a colon or
+            after the name of an error.
+        reader: function of `value_readers.py` that reads further values; the row applies only if it finds them.
+        has: names of values that the reader must find.
+        requires: words that must all occur in the line or around it.
+        unless: words that must not occur there.
+        around: number of lines on either side for `around`, `requires` and `unless`.
         find: names of finders.
         must_find: names of finders that must all match.
-        set: values that the message implies, as if they were captured.
+        set: values that the message implies.
         answer: id of the answer.
-        subject: in place of an answer, what code answers: a symbol, a library, a version (`found_subjects.py` has the
-            values that it takes).
-        source: program, file or page that has the message; required.
+        subject: instead of an answer, a subject that code explains: symbol, library, version (`found_subjects.py` lists
+            the values).
+        source: program, file or page with the message; required.
         examples: at least one.
     """
 
@@ -163,10 +162,10 @@ class Message(_Row, frozen=True, kw_only=True):
 
 
 class Catalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as `abiscan/data/messages.json` has them.
+    """Every row, as in `abiscan/data/messages.json`.
 
     Attributes:
-        message: in order: of the messages with one anchor, the first that matches at a place is taken.
+        message: in order: of the messages with one anchor, the first match at a place is used.
     """
 
     finder: tuple[Finder, ...] = ()

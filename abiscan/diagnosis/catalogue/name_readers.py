@@ -1,5 +1,5 @@
-"""Names of symbols and libraries, read by code out of text that may be broken, quoted or translated; and the file that
-needs them. The names of the values are those of `found_subjects.py`."""
+"""Reads names of symbols and libraries, and the file that needs them, from text that may be broken, quoted or
+translated. `found_subjects.py` has the names of the values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_pl
 
 Values = Mapping[str, str]
 
-# What stands for a name where there is none: `undefined symbol: %s` in a program's source.
+# Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 _REFERENCED_BY = re.compile(r">>> referenced by ([^\n :]{1,4096})(?::(\d{1,7})(?= |\n|$))?")
 
 
 def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
-    """glibc: `FILE: undefined symbol: NAME, version LIBRARY`, under LD_DEBUG with ` (fatal)`; `ldd -r`: `undefined
-    symbol: NAME\\t(FILE)`; lld: demangled, then `>>> referenced by`."""
+    r"""glibc: `FILE: undefined symbol: NAME, version LIBRARY`, with LD_DEBUG followed by ` (fatal)`; `ldd -r`:
+    `undefined symbol: NAME\t(FILE)`; lld: demangled, then `>>> referenced by`."""
     rest = hit.rest.removeprefix("s").removeprefix("S")
     if "relocation truncated to fit" in hit.before:
-        return None  # of what is linked in two places that lie too far apart: nothing is missing
+        return None  # a relocation overflow between distant objects: nothing is missing
     undecorated = name_tokens.msvc_name(rest) if "lld-link" in hit.before else None
     if undecorated is not None:
         return {"text": undecorated, "by_linker": "yes", "msvc": "yes"}
@@ -39,7 +39,7 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     if rest.rstrip().endswith(token.name):
         token = name_tokens.mended(token, behind)
     found = {**_of_token(token), "cut_off": "yes" if token.is_cut_off(rest) else ""}
-    # LD_DEBUG prints what a program dies of as well: `PID:\tFILE: error: symbol lookup error: `.
+    # LD_DEBUG also prints the final error: `PID:\tFILE: error: symbol lookup error: `.
     before = _LOOKUP_ERROR.sub("", hit.before)
     if "lld" in before or before.rstrip().endswith("error:"):
         source = _REFERENCED_BY.search(hit.following(2))
@@ -50,7 +50,7 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
 
 
 def symbol_behind(hit: Hit, _values: Values) -> Values | None:
-    """The name behind the words `symbol not found`, and the file before them."""
+    """The name after the words `symbol not found`, and the file before them."""
     token = _name(hit.rest, after_colon=True)
     return None if token is None else {**_of_token(token), "needed_by": path_before(hit.before) or ""}
 
@@ -66,7 +66,7 @@ def link_time_reference(hit: Hit, _values: Values) -> Values | None:
 
 
 def relocation(hit: Hit, _values: Values) -> Values | None:
-    """`cannot apply R_X86_64_JUMP_SLOT ...`: the C++ name of the line, or what is called a symbol."""
+    """`cannot apply R_X86_64_JUMP_SLOT ...`: the C++ name in the line, or the name after the word `symbol`."""
     needed_by = path_before(hit.before) or ""
     names = name_tokens.mangled_names(hit.line, 1)
     if names:
@@ -100,16 +100,16 @@ def dyld_symbol(hit: Hit, _values: Values) -> Values | None:
 
 def undefined_reference(hit: Hit, _values: Values) -> Values | None:
     """GNU ld, gold, mold: `a.cpp:(.text+0x1): undefined reference to `NAME'`, `more undefined references to `NAME'
-    follow`, `undefined reference to symbol 'NAME@@VERSION'`; in the linker's language, in some of which the name
-    stands before."""
+    follow`, `undefined reference to symbol 'NAME@@VERSION'`, in any language. In some languages the name comes
+    first."""
     rest = hit.rest.strip()
     symbol = _SYMBOL.match(rest)
     token = read_name(rest[symbol.end() :] if symbol is not None else rest)
-    # Chinese, Japanese: the name stands before the words.
+    # Chinese, Japanese: the name precedes the words.
     before = name_tokens.last_quoted(hit.before) if token is None else None
     if before is not None:
         token = read_name(f"'{before}'") or token
-    # Linkers quote the name; a word behind theirs is prose.
+    # Linkers quote the name; an unquoted word is prose.
     if token is None or (not token.quoted and is_plain_word(token.name)):
         return None
     return {**_of_token(token), **_object_or_source(hit.before)}
@@ -130,15 +130,15 @@ def unresolved_external(hit: Hit, _values: Values) -> Values | None:
         return {"text": undecorated, "msvc": "yes"}
     if token is None:
         return None
-    # A pointer in the import table, of a function whose C name stands behind.
+    # A pointer in the import table to a function; the C name follows the prefix.
     return {"text": token.name if "?" in token.name else token.name.removeprefix("__imp_")}
 
 
 # --- libraries ------------------------------------------------------------------------------------------------------
 
 _LOADING: Final = "error while loading shared libraries"
-# glibc names a library that it did not find as it was asked for, one that it found with its folders: whatever language
-# it speaks, only the former stands alone behind Python's exception.
+# glibc prints a missing library as it was requested, and a damaged one with its folders. In any language, only the
+# former is a bare name after Python's exception.
 _CUT_BEHIND = re.compile(r"lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?")
 _ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: \S")
 
@@ -151,7 +151,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
         return None
     if hit.rest.removeprefix("ared object file").startswith(": Permission denied") and "/" in name:
         return None
-    # `PROGRAM: error while loading shared libraries: libX` names the program before.
+    # `PROGRAM: error while loading shared libraries: libX`: the program comes first.
     program, loading, _ = hit.before.partition(_LOADING)
     program = program.rstrip(" ").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else ""
@@ -194,11 +194,11 @@ def symbol_version(hit: Hit, _values: Values) -> Values | None:
     return {"text": named[0], "library": path_before(hit.before) or "", "needed_by": needed_by}
 
 
-# --- parts of them --------------------------------------------------------------------------------------------------
+# --- parts of names -------------------------------------------------------------------------------------------------
 
 
 def _name(text: str, *, after_colon: bool) -> NameToken | None:
-    """The name behind a message's words, unless it is a word of the sentence."""
+    """The name after the words of a message, unless it is a word of the sentence."""
     token = read_name(text)
     if token is None or token.name in _PLACEHOLDERS:
         return None
@@ -225,7 +225,7 @@ _SYMBOL = re.compile(r"(?:symbol|\u7b26\u53f7)\s")
 
 
 def _object_or_source(before: str) -> Values:
-    """`a.cpp:(.text+0x1)`, `a.cpp:12`, `libx.a(a.cpp.o):a.cpp:(.text+0x1)`: the first source or object of the line."""
+    """The first source or object in the line: `a.cpp:(.text+0x1)`, `a.cpp:12`, `libx.a(a.cpp.o):a.cpp:(.text+0x1)`."""
     for word in re.split(r"[\s()]", before[-2_048:]):
         path, _, behind = word.partition(":")
         if path.rpartition(".")[2] in _SOURCES and "." in path:
@@ -234,14 +234,14 @@ def _object_or_source(before: str) -> Values:
     return {}
 
 
-# What a prompt of Python or IPython, or a command line, was given.
+# Input at a prompt of Python or IPython, or on a command line.
 _TYPED = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
 _IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
 _OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', ]")
 
 
 def _is_before_torch(hit: Hit, needed_by: str) -> bool:
-    """Whether a prompt above shows the module itself imported, and nothing of torch before it."""
+    """Whether a prompt above imported the module itself, and no torch before it."""
     typed = _TYPED.findall(hit.preceding(24)) if needed_by else []
     imported = _IMPORTS.match(typed[-1]) if typed else None
     module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]
@@ -249,8 +249,8 @@ def _is_before_torch(hit: Hit, needed_by: str) -> bool:
 
 
 def _by_torch(hit: Hit) -> Values:
-    """`by_torch` where the last frame of the traceback above is torch's own, or the last that a prompt was given is to
-    import it."""
+    """`by_torch` if the last frame of the traceback above belongs to torch, or the last input at a prompt imports
+    it."""
     frames = [line for line in hit.preceding(6).split("\n") if line.lstrip(" >|").startswith("File ")]
     typed = [] if frames else _TYPED.findall(hit.preceding(3))
     own = _OF_TORCH.search(frames[-1]) is not None if frames else bool(typed) and typed[-1].strip(" '\"") == _IMPORT

@@ -1,4 +1,4 @@
-"""The rows of the package catalogue as values: the fields here are the keys of `catalogue/packages.toml`."""
+"""The rows of the package catalogue as values. The fields are the keys of `catalogue/packages.toml`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
 
 class Wheels(_Row, frozen=True, kw_only=True):
-    """Wheels that a project publishes for releases of torch, and how pip is given one.
+    """Wheels that a project publishes for releases of torch, and the pip command for them.
 
     Attributes:
-        install: what follows `pip install`, with places: `{name}`, `{release}` of the package, `{torch}` (2.8.1),
+        install: arguments of `pip install`, with places: `{name}`, `{release}` of the package, `{torch}` (2.8.1),
             `{minor}` (2.8), `{short}` (28), `{digits}` (281), `{variant}` (cu128), `{major}` of CUDA (12), `{abi}`
-            (TRUE for the new std::string), `{python}` (cp311), `{py}` (py311), `{platform}`.
-        platforms: as wheel tags name them, without a policy: `linux_x86_64`, `win_amd64`, `macosx`.
-        variants: torch (minor or full version) -> variants of it that have a wheel; `cu12` is every CUDA 12.
-        releases: torch (minor or full version) -> release of the package; empty where one page serves all.
-        pythons: the first and the last CPython that have a wheel; empty where every one that this torch has does.
-        with_torch: torch itself is named, so that pip resolves both.
-        source: page or file that says so.
-        date: when that was last changed, or read where it carries no date (YYYY-MM-DD).
+            (TRUE for the C++11 std::string), `{python}` (cp311), `{py}` (py311), `{platform}`.
+        platforms: wheel platforms without a policy: `linux_x86_64`, `win_amd64`, `macosx`.
+        variants: torch (minor or full version) -> variants with a wheel; `cu12` is every CUDA 12.
+        releases: torch (minor or full version) -> release of the package; empty if one page covers all.
+        pythons: first and last CPython with a wheel; empty if the same as for torch.
+        with_torch: the command also names torch, so that pip resolves both.
+        source: page or file with this information.
+        date: of its last change, or of reading it if it has no date (YYYY-MM-DD).
     """
 
     id: str
@@ -41,20 +41,20 @@ class Package(_Row, frozen=True, kw_only=True):
 
     Attributes:
         name: of the distribution, normalised (PEP 503).
-        modules: folders in site-packages, and modules there.
-        files: how the names of its shared objects begin, where the folder does not tell.
+        modules: folders and modules in site-packages.
+        files: prefixes of its shared objects, if the folder does not identify it.
         namespaces: of its C++ names.
-        wheels: ids of wheels, beside those of the package index.
+        wheels: ids of wheels outside of the package index.
         sdist: the newest release on the package index has its source.
-        repository: what pip can build it from, where it has none there.
-        environment: variables for a build with everything in it.
-        requires: what has to be installed before it is built without isolation.
-        fetches_wheel: its build looks for the wheel of the installed torch first.
-        upgrade: its wheels on the package index are for the torch that they require: the newest fits the newest.
+        repository: source repository for pip, if the index has no source.
+        environment: variables for a complete build.
+        requires: packages to install before a build without isolation.
+        fetches_wheel: its build first looks for the wheel for the installed torch.
+        upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
-        needs_no_torch: it links nothing of torch.
-        conda: requirement for conda, where it is on no other index.
-        command: what installs it, where that is neither pip nor conda.
+        needs_no_torch: it does not link torch.
+        conda: requirement for conda, if it is on no other index.
+        command: install command, if neither pip nor conda has it.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Package(_Row, frozen=True, kw_only=True):
 
 
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as `abiscan/data/packages.json` has them."""
+    """Every row, as in `abiscan/data/packages.json`."""
 
     wheels: tuple[Wheels, ...] = ()
     package: tuple[Package, ...] = ()

@@ -1,5 +1,5 @@
-"""Values of Python's messages that no pattern can capture: compiled modules by their names, tags of wheels,
-functions that Dynamo skips."""
+"""Values of Python messages that no pattern can capture: names of compiled modules, wheel tags, functions that Dynamo
+skips."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ VALUES: Final = (
     "said",
     *_FRAME_VALUES,
 )
-"""The values that a reader of this module may add beside `name`."""
+"""Values that readers of this module may add besides `name`."""
 
-# How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
+# Usual names of compiled modules: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
 _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})|"
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
 )
 _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
-# Inductor and Triton, the folders that they write to, and the names of files there (torch/_inductor/codecache.py: `c`
-# and a hash in base32, in a folder of its first letters), whatever TORCHINDUCTOR_CACHE_DIR is.
+# Inductor, Triton, their cache folders and files there (torch/_inductor/codecache.py: `c` and a base32 hash, in a
+# folder named after its first letters), for any TORCHINDUCTOR_CACHE_DIR.
 _OF_INDUCTOR = re.compile(
     r"torchinductor|[/\\]_inductor[/\\]|[/\\]\.?triton[/\\]|[/\\][a-z2-7]{2}[/\\]c[a-z2-7]{4,64}\.py", re.ASCII
 )
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK = 30, 60, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
-"""The class of the object that a function bound by pybind11 belongs to: to 2.13, from 3.0 on."""
-# Where Dynamo names the function, the surest first; each reads a bounded run of a name's characters.
+"""The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
+# Where Dynamo names the function, most specific first; bounded patterns.
 _SKIPPED = (
     re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
     re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
@@ -52,14 +52,14 @@ _SKIPPED = (
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
 )
 _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
-# Tags that a wheel's evidence lists.
+# Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
 
 
 def compiled_module(hit: Hit, values: Values) -> Values | None:
-    """The module `name`, imported from `package` where that is given, with its first and last part (`project`, `base`)
-    and the CPython that a file of it is for (`for_python`); applies to modules outside of torch that are compiled ones
-    by their names, or of which a file is shown."""
+    """The module `name`, imported from `package` if given, with its first and last part (`project`, `base`) and the
+    CPython of its file (`for_python`). Applies to modules outside of torch with the name of a compiled one, or with a
+    known file."""
     name, package = values["name"], values.get("package")
     if package is not None:
         if _COMPILED.fullmatch(name) is None:
@@ -75,13 +75,13 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
 
 
 def private_module(_hit: Hit, values: Values) -> Values | None:
-    """`project` and `base` of the module `name`; applies where it is none of CPython's own."""
+    """`project` and `base` of the module `name`, unless it belongs to CPython."""
     name = values["name"]
     return None if name in sys.stdlib_module_names else {"project": name, "base": name}
 
 
 def wheel_tags(_hit: Hit, values: Values) -> Values | None:
-    """The first `tags` of the wheel `name`, and the CPythons that it is `for_python`; applies to names of wheels."""
+    """The first `tags` of the wheel `name`, and its CPythons (`for_python`); for names of wheels."""
     parts = split_wheel_name(values["name"])
     if parts is None:
         return None
@@ -94,14 +94,14 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
 
 
 def source_build(hit: Hit, _values: Values) -> Values | None:
-    """What the line says where it says that torch itself was built from source (`said`)."""
+    """The words in the line that state that torch was built from source (`said`)."""
     said = find_source_build(hit.line)
     return None if said is None else {"said": said}
 
 
 def skipped_function(hit: Hit, values: Values) -> Values:
-    """The function that Dynamo skips: `name` (where not captured), `function` and `library` for an operator in its
-    place, `bound` and `capsule` where it is bound from C++, and the last frame of the user's code."""
+    """The function that Dynamo skips: `name` (if not captured), `function` and `library` for an operator that replaces
+    it, `bound` and `capsule` if it is bound from C++, and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     named = None if "name" in values else next(filter(None, (each.search(around) for each in _SKIPPED)), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
@@ -134,14 +134,14 @@ def last_frame(hit: Hit, _values: Values) -> Values:
 
 
 def generated_frame(hit: Hit, _values: Values) -> Values | None:
-    """The same; applies where that is in a module that TorchInductor wrote, or in Inductor or Triton, or where no frame
-    is shown."""
+    """The same; applies if it is in a module generated by TorchInductor, in Inductor or Triton, or if there is no
+    frame."""
     frames = _FRAME.findall(hit.preceding(_LINES_OF_TRACEBACK))
     return None if frames and _OF_INDUCTOR.search(frames[-1][0]) is None else _frame(frames)
 
 
 def _user_frame(hit: Hit) -> Values:
-    """The last frame behind `from user code:`."""
+    """The last frame after `from user code:`."""
     around = hit.following(_LINES_OF_USER)
     at = around.find("from user code")
     return _frame(_FRAME.findall(around, at) if at >= 0 else [])

@@ -1,7 +1,5 @@
-"""The TOML files of the message catalogue, read and checked: keys and types by `message_row.py`, and here the rest.
-
-Only the tool that makes `abiscan/data/messages.json` and the tests read the files.
-"""
+"""Reads and checks the TOML files of the message catalogue: keys and types by `message_row.py`, other conditions here.
+Only the tests and the tool that generates `abiscan/data/messages.json` read these files."""
 
 from __future__ import annotations
 
@@ -25,22 +23,21 @@ from abiscan.diagnosis.catalogue.value_readers import READER_VALUES, VALUE_READE
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-# Keys of an answer that a message may have itself, which is then an answer of its own; those of its only cause.
+# Keys of an answer that a message may have itself, instead of an answer; keys of its only cause.
 _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause", "computed", "evidence", "fix")
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
 
 
 class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
-    """What a file of the catalogue says is no row; the message names the file and the row."""
+    """A row of the catalogue is invalid. The message names the file and the row."""
 
 
 def read_catalogue(folder: Path) -> Catalogue:
-    """The rows of every file of a folder, in the order of the files' names.
-
-    A file's table `phrase`, and `phrases.toml` for all files, have texts for places of lines (`{phrase}`).
+    """The rows of all files in a folder, in the order of file names. The table `phrase` of a file, and `phrases.toml`
+    for all files, define texts for places in lines (`{phrase}`).
 
     Raises:
-        InvalidMessage: the first thing that is wrong.
+        InvalidMessage: the first problem.
     """
     shared = tomllib.loads((folder / "phrases.toml").read_text(encoding="utf-8"))
     finders: list[Finder] = []
@@ -64,12 +61,12 @@ def read_catalogue(folder: Path) -> Catalogue:
     return catalogue
 
 
-# --- what a person may write shorter --------------------------------------------------------------------------------
+# --- short forms ----------------------------------------------------------------------------------------------------
 
 
 def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any]:
     """The table in the form of `message_row.py`: the answer of each message under `answer`, every line as a table, with
-    defaults and phrases put in."""
+    defaults and phrases."""
     answers: list[Any] = table.setdefault("answer", [])
     default: dict[str, Any] = table.pop("default", {})
     for message in table.get("message", ()):
@@ -102,7 +99,7 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
 
 
 def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
-    """Lines as tables; `when` has the conditions of the line that the value stands for."""
+    """Lines as tables; `when` has the conditions of the enclosing line."""
     for each in [value] if isinstance(value, str) else value:
         line = {"text": each} if isinstance(each, str) else dict(each)
         own = line.get("when", ())
@@ -217,7 +214,7 @@ def _values_of(messages: Iterable[Message], answer: Answer | None, finders: dict
 
 
 def _pattern_problems(pattern: str) -> Iterator[str]:
-    """A pattern repeats nothing without bound, and converts values by what there is."""
+    """A pattern must have bounded repetitions and known conversions."""
     try:
         groups = re.compile(pattern).groupindex
     except re.error as error:

@@ -1,5 +1,5 @@
-"""Facts of the message catalogue about what a source names (values `name`, `header`, `library`), and which releases
-have it."""
+"""Facts of the message catalogue about names in sources (values `name`, `header`, `library`) and the releases that have
+them."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def _has_header(values: Values, _missing: MissingName) -> str | None:
 
 
 def _headers_of(_values: Values, _missing: MissingName) -> str:
-    """The torch whose headers are known."""
+    """The torch with known headers."""
     return torch_headers.version_read()
 
 
 def _target_before_1(_values: Values, missing: MissingName) -> str | None:
-    """Given where the target is a torch before 1.0."""
+    """Set if the target is a torch before 1.0."""
     at = None if missing.target is None else versions.order(missing.target.version)
     return "yes" if at is not None and at < (1, 0) else None
 
 
 def _exported_by(values: Values, missing: MissingName) -> str | None:
-    """The releases of torch that export a function of the `name`: `2.3.0 - 2.12.1`."""
+    """The releases of torch that export a function with this `name`: `2.3.0 - 2.12.1`."""
     ranges = _exported_in(values.get("name", ""), missing)
     return ranges.text() if ranges else None
 
 
 def _exported_side(values: Values, missing: MissingName) -> str | None:
-    """`newest` where these releases include the newest known, else `oldest` where they include the oldest."""
+    """`newest` if these releases include the newest known one, else `oldest` if they include the oldest."""
     ranges, known = _exported_in(values.get("name", ""), missing), missing.known_versions
     if not ranges:
         return None
@@ -55,21 +55,21 @@ def _exported_side(values: Values, missing: MissingName) -> str | None:
 
 
 def _in_c10_cuda(values: Values, missing: MissingName) -> str | None:
-    """Given where the `name` is sought in at::cuda, and the newest torch has it in c10::cuda."""
+    """Set if `name` was looked up in at::cuda and the newest torch has it in c10::cuda."""
     scope, _, base = values.get("name", "").rpartition("::")
     ranges = _exported_in(f"c10::cuda::{base}", missing) if scope == "at::cuda" else None
     return "yes" if ranges and ranges.last == missing.known_versions[-1] else None
 
 
 def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
-    """The releases that export any function of a name; None where none is known."""
+    """The releases that export any function with a name; None if none is known."""
     if "::" not in name:
         return missing.exported_in
     releases = missing.knowledge.releases
     if releases is None:
         return None
     *scope, base = name.split("::")
-    # Since 1.10 the methods that are no operators are of its base.
+    # Since 1.10 the base class has the methods that are no operators.
     scopes = (scope, ["at", "TensorBase"]) if scope == ["at", "Tensor"] else (scope,)
     encoded = ["".join(f"{len(part)}{part}" for part in (*each, base)) for each in scopes]
     prefixes = [f"{start}{each}" for each in encoded for start in ("_ZN", "_ZNK")]

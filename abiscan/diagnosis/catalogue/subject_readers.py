@@ -1,4 +1,4 @@
-"""Messages of the catalogue that are about a subject which is answered by code: a symbol, a library, a version."""
+"""Messages of the catalogue with a subject that code explains: a symbol, a library, a version."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ SUBJECTS: Final[Mapping[str, type[FoundSubject]]] = {
     "library": LibrarySubject,
     "version": VersionSubject,
 }
-"""What a row names as `subject`."""
+"""Names of subjects in rows."""
 _NO_VALUES: Final = frozenset(("position", "message", "location"))
 
 
 def subject_values(subject: str) -> frozenset[str]:
-    """The values that a row of a subject may capture or set; `text` is its name, a flag is any text."""
+    """The values that a row with a subject may capture or set; `text` is its name, a flag has any text."""
     return frozenset((*SUBJECTS[subject].__struct_fields__, "source_file", "source_line")) - _NO_VALUES
 
 
 @cache
 def _fields_of(kind: type[FoundSubject]) -> Mapping[str, bool]:
-    """The fields of a subject, and which of them are flags. A log may have thousands of subjects."""
+    """The fields of a subject, and which of them are flags. Cached: a log may have thousands of subjects."""
     return {field.name: field.type is bool for field in msgspec.structs.fields(kind)}
 
 
 def read_subject(message: Message, position: int, values: Mapping[str, str]) -> FoundSubject | None:
-    """The subject that a message is about; None where the text is cut off before its name.
+    """The subject of a message; None if the text ends before its name.
 
     Args:
         position: offset in the text.
@@ -49,7 +49,7 @@ def read_subject(message: Message, position: int, values: Mapping[str, str]) -> 
 
 
 def location_of(values: Mapping[str, str]) -> Location | None:
-    """The place in a source that the values `source_file`, `source_line` and `source_function` name."""
+    """The source location in the values `source_file`, `source_line` and `source_function`."""
     file, line = values.get("source_file"), values.get("source_line")
     if file is None:
         return None

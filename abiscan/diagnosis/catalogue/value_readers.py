@@ -1,8 +1,5 @@
-"""Values of a message that no pattern can capture, read by code: a closed table, which a row names as `reader`.
-
-A reader is given the place of the anchor and the values so far; it returns the values that it adds, or None where the
-row does not apply.
-"""
+"""Table of functions that read values of a message which no pattern can capture; rows name them as `reader`. A reader
+gets the place of the anchor and the values so far. It returns further values, or None if the row does not apply."""
 
 from __future__ import annotations
 
@@ -16,25 +13,25 @@ from abiscan.diagnosis.messages.name_tokens import last_quoted
 from abiscan.ownership.glibc import is_glibc_name
 
 Values = Mapping[str, str]
-# C23's conversions came with glibc 2.38; the table of its names is of 2.36.
+# glibc 2.38 added the C23 conversions; the table of its names is from 2.36.
 _SINCE_2_38: Final = "__isoc23_"
 
 
 def _file_before(hit: Hit, _values: Values) -> Values | None:
-    """`file` and `name` of the library in front of the anchor: `/x/_C.so: `, `'/x/_C.so' (`."""
+    """`file` and `name` of the library before the anchor: `/x/_C.so: `, `'/x/_C.so' (`."""
     before = hit.before.removesuffix("(")
     file = path_before(before) or last_quoted(before)
     return _of_file(file) if file is not None and is_file(file) else None
 
 
 def _path_before(hit: Hit, _values: Values) -> Values | None:
-    """`file` and `name` of the path, with folders, in front of the anchor."""
+    """`file` and `name` of the path, with folders, before the anchor."""
     path = path_before(hit.before.replace(" (deleted)", ""))
     return _of_file(path) if path is not None and "/" in path else None
 
 
 def _file_tried_by_dyld(hit: Hit, _values: Values) -> Values | None:
-    """`file` and `name` of the library that dyld tried; none where the message has none."""
+    """`file` and `name` of the library that dyld tried; empty if the message has none."""
     file = last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before)
     if hit.rest.startswith(" in /"):
         file = hit.rest[4:4_100].split(",", 1)[0].strip()
@@ -44,7 +41,7 @@ def _file_tried_by_dyld(hit: Hit, _values: Values) -> Values | None:
 
 
 def _quoted_file_before(hit: Hit, _values: Values) -> Values | None:
-    """`file` and `name` of the last quoted library in front of the anchor: `"libc10.dylib" can't `."""
+    """`file` and `name` of the last quoted library before the anchor: `"libc10.dylib" can't `."""
     before = hit.before.rstrip()
     for word in ("can't", "can\u2019t", "cannot"):
         before = before.removesuffix(word)
@@ -53,7 +50,7 @@ def _quoted_file_before(hit: Hit, _values: Values) -> Values | None:
 
 
 def _glibc_symbol(_hit: Hit, values: Values) -> Values | None:
-    """Nothing; applies where the value `symbol` is a name of glibc."""
+    """No values; applies if the value `symbol` is a name of glibc."""
     symbol = values.get("symbol", "")
     return {} if is_glibc_name(symbol) or symbol.startswith(_SINCE_2_38) else None
 
@@ -91,5 +88,5 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "skipped-function": python_readers.skipped_function,
     "source-build": python_readers.source_build,
 }
-# What each may add, for the check of templates.
+# Values of all readers, for the check of templates.
 READER_VALUES: Final = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)

@@ -1,4 +1,4 @@
-"""One module a theme of causes."""
+"""Modules of causes, one per topic."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ MODULES: Final = (
     "extension_source",
     "inlined_calls",
 )
-"""The modules that are asked about a missing name, in their order; each has a function `causes`."""
+"""The modules that are run for a missing name, in order; each has a function `causes`."""

@@ -1,4 +1,4 @@
-"""built-for-newer-torch, built-for-older-torch: the releases that export the name lie on either side of the target."""
+"""built-for-newer-torch, built-for-older-torch: only releases after, or before, the target export the name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.build import loaded_globally
 
-# What a name of torch's namespaces is that no known release exports, is a guess.
+# The score of a guess: a name in a namespace of torch that no known release exports.
 _GUESS = 0.45
 _DECIDE = "The installed torch is unknown: pass --torch VERSION."
 
 
 def causes(missing: MissingName) -> Candidates:
-    """Every reading of the target's place among the releases that export the name."""
+    """Causes for each possible position of the target among the releases that export the name."""
     if not missing.is_torch_name or missing.file.is_torch_itself:
         return
     yield from by_label(missing)
@@ -37,7 +37,7 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def by_label(missing: MissingName) -> Candidates:
-    """What the label of an extension's version says, where a text has both it and the torch that was there."""
+    """From the version label of an extension, if a text has both it and the installed torch."""
     made_for, target = missing.knowledge.made_for, missing.target
     if made_for is None or target is None:
         return
@@ -60,7 +60,7 @@ def _newer(missing: MissingName) -> Candidates:
     assert missing.exported_in
     assert missing.target is not None
     if missing.target.cxx11_abi is None and built_from_source(missing.target) and string_abi(missing.name) == "new":
-        return  # releases came to have the new string late, builds from source have it from their compiler
+        return  # releases adopted the C++11 string late; source builds use that of their compiler
     first = missing.exported_in.first
     evidence = [f"{missing.target_label} is older than {first}, the first release that exports {missing.shown}."]
     if missing.knowledge.target_is_before_index and missing.in_oldest_known:
@@ -100,14 +100,13 @@ def _gap(missing: MissingName) -> Candidates:
         f"{missing.target_label} is between them: the symbol was removed after {before} and added again in {after}.",
     )
     fix = fixes.rebuild_or_install(missing, missing.exported_in)
-    # The name of the file says which CPython it is for, and each torch supports only some.
+    # The file name has the CPython version, and each torch supports only some.
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.66, evidence, fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.64, evidence, fix)
 
 
 def _never(missing: MissingName) -> Candidates:
-    """A name of torch that no known build exports: from before the index, from a later torch, or of another
-    compiler."""
+    """A torch name that no known build exports: from before the index, from a later torch, or of another compiler."""
     evidence = [missing.exported_text]
     first, last = missing.known_versions[0], missing.known_versions[-1]
     same = [form for form in missing.related if form.same_function]
@@ -137,7 +136,7 @@ def _never(missing: MissingName) -> Candidates:
 
 
 def _unknown(missing: MissingName) -> Candidates:
-    """No target: the releases that export the name show what the file was made for."""
+    """Unknown target: the releases that export the name show what the file was made for."""
     fix = fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges())
     if missing.exported_in is None:
         evidence: tuple[str, ...] = (missing.exported_text,)
@@ -150,7 +149,7 @@ def _unknown(missing: MissingName) -> Candidates:
             )
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4, evidence, fix)
     elif missing.target is not None:
-        # Newer than the index, or no version at all.
+        # Newer than the index, or not a version.
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, _GUESS, (missing.exported_text,), fix)
     elif not missing.exported_in:
         yield from _never(missing)
@@ -159,11 +158,9 @@ def _unknown(missing: MissingName) -> Candidates:
 
 
 def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candidates:
-    """The torch is not known: each side of the ranges on which it may lie, as a condition.
-
-    The scores are in the order of how often reports (`tests/diagnosis/data`) turned out so: a name that came with a
-    release is missing from an older torch; one that went with a release from a newer.
-    """
+    """Unknown torch: one cause for each side of the ranges, with its condition. Scores follow the frequency in reports
+    (`tests/diagnosis/data`): a name that a release added is missing from an older torch; one that it removed, from a
+    newer."""
     begins, ends = ranges.first, ranges.last
     if_older = (
         f"If your torch is older than {begins}: it does not export {missing.shown}, and the file was built for a newer "
@@ -178,7 +175,7 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     older = (if_newer, *((if_older,) if both else ()), missing.exported_text)
     fix = fixes.by_release(ranges, fix)
     if not missing.in_newest_known:
-        # An installer puts no torch beside a Python that has no wheels of it.
+        # Only releases with wheels for the Python count.
         older_ones, newer_ones = _installable_beside(missing, begins, ends)
         if not missing.in_oldest_known and older_ones and not newer_ones:
             beyond = (
@@ -189,7 +186,7 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
             return
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, older, fix)
         if not missing.in_oldest_known:
-            # The more releases lie on one side of the range, the likelier the torch is one of them.
+            # The more releases are on one side of the range, the likelier the torch is one of them.
             score = 0.57 if older_ones >= newer_ones else 0.45 if loaded_globally(ends) else 0.54
             yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
         return
@@ -201,14 +198,13 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
             missing.exported_text,
         )
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)
-    # Hardly anybody has a torch from before 1.0, where the index begins.
+    # A torch from before 1.0, where the index begins, is rare.
     score = 0.58 if not missing.in_oldest_known else 0.54 if len(ranges) > 1 else 0.38
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
 
 
 def _installable_beside(missing: MissingName, begins: str, ends: str) -> tuple[int, int]:
-    """How many known releases lie before and after a range, of those with wheels for the Python that loads the
-    file."""
+    """Number of known releases before and after a range, with wheels for the Python that loads the file."""
     first, last = versions.order(begins), versions.order(ends)
     places = [at for release in missing.installable_versions if (at := versions.order(release)) is not None]
     return sum(first is not None and at < first for at in places), sum(last is not None and at > last for at in places)

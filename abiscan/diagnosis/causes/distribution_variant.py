@@ -1,4 +1,4 @@
-"""distribution-variant: another build of the target's version, or libraries of two torches in one process."""
+"""distribution-variant: another build of the target's version, or libraries of two torch builds in one process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _mixed(missing: MissingName) -> Candidates:
-    """A library of torch that misses a name of torch: its libraries are always built together."""
+    """A library of torch misses a torch symbol: its libraries are always built together."""
     evidence = [
         f"{missing.file.file_name} is a library of torch and misses {missing.shown}, a name of torch: the process "
         f"mixes libraries of two torch builds.",
@@ -42,7 +42,7 @@ def _mixed(missing: MissingName) -> Candidates:
         f"{missing.file.file_name} misses {missing.shown}, a name of torch.",
         "An older torch may have left a library behind when this one was installed over it.",
     )
-    # No build hides a C name.
+    # No build hides C names.
     yield Candidate(
         CauseId.BUILT_FOR_OLDER_TORCH,
         0.55 if missing.name_kind is NameKind.C else 0.45,
@@ -63,7 +63,7 @@ def _mixed(missing: MissingName) -> Candidates:
 
 
 def _torch_again(missing: MissingName) -> str:
-    """The command that installs all libraries of torch anew."""
+    """The command that reinstalls all libraries of torch."""
     target = missing.target
     if target is not None and versions.is_release(target.version):
         known = install_commands.install_torch(target.version, missing)
@@ -72,8 +72,8 @@ def _torch_again(missing: MissingName) -> str:
 
 
 def _other_build(missing: MissingName) -> Candidates:
-    """The version's own release exports the name, or nobody can compare this build with a release: another build of
-    it."""
+    """A release of the same version exports the name, or this build cannot be compared with a release: another build of
+    the version."""
     target = missing.target
     if target is None:
         if missing.exported_in:
@@ -88,13 +88,13 @@ def _other_build(missing: MissingName) -> Candidates:
             )
         return
     if target.variant == "cpu" and _is_exported_by_gpu_libraries(missing):
-        # gpu_builds says why: no CPU build has it.
+        # gpu_builds covers it: no CPU build has the symbol.
         return
     evidence = []
     score = 0.0
     odd = is_other_build(target)
     if missing.position is Position.INSIDE and missing.of_linux is not None:
-        # What is known of the target is its build of Linux, which has the function under another name.
+        # The target's Linux build is known, and has the function under another name.
         score = 0.4
         evidence.append(missing.exported_text)
     elif missing.position is Position.INSIDE and missing.target_library is None:
@@ -113,7 +113,7 @@ def _other_build(missing: MissingName) -> Candidates:
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.knowledge.target_is_before_index else 0.6
         if missing.macho and not missing.exported_in:
-            score = 0.3  # builds of macOS are not in the index: that none exports it says nothing of snapshots
+            score = 0.3  # the index has no macOS builds, so it says nothing about nightlies for it
         evidence.append(
             f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from every "
             f"release."

@@ -1,4 +1,5 @@
-"""extension-source-not-built: a name of the file's own that nothing exports, because an object was not linked in."""
+"""extension-source-not-built: a symbol of the file's own project that nothing exports, because an object was not
+linked."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of
 
 _WORD = re.compile(r"[a-z]+|\d+")
-# Words of file names that say nothing of whose code it is.
+# Words in file names that do not identify a project.
 _COMMON = frozenset(
     {
         "c",
@@ -45,7 +46,7 @@ _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary_")
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For names that are nobody else's."""
+    """For names without another owner."""
     if missing.reference.library is not None or missing.reference.version is not None:
         return
     if _LINKED_BINARY.match(missing.name):
@@ -127,7 +128,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
 
 
 def _words_of_package(missing: MissingName) -> set[str]:
-    """The words of the folders that the file is in, and of what the catalogue of packages has of its package."""
+    """Words in the folders of the file and in the catalogue entry of its package."""
     path = missing.file.path
     known = package_of_file(path) if path else None
     names = () if known is None else (known.name, *known.modules, *known.namespaces)
@@ -135,14 +136,15 @@ def _words_of_package(missing: MissingName) -> set[str]:
 
 
 def _scope(missing: MissingName) -> str:
-    """The outermost scope in a sentence; where it is the only one, a mangled name does not tell which it is."""
+    """The outermost scope in a sentence. If it is the only one, a mangled name does not show whether it is a class or
+    namespace."""
     only = missing.cxx is not None and len(missing.cxx.scope) == 1
     return f"{'namespace or class' if only else 'namespace'} {missing.namespace}"
 
 
 def _c_name(missing: MissingName) -> Candidates:
     if missing.name.startswith(("_Z", "__Z")):
-        return  # a C++ name that nobody can read
+        return  # a C++ name that cannot be parsed
     evidence = [f"{missing.name} is a C symbol, not a known one of torch, Python or CUDA."]
     score = 0.6
     if _CPU_FILE.search(missing.file.base_name):
@@ -166,7 +168,7 @@ def _c_name(missing: MissingName) -> Candidates:
 
 
 def _is_python_module(missing: MissingName) -> bool:
-    """Whether the file may be one of Python's: a plugin of another program mostly lacks a library's function."""
+    """Whether the file may be a Python module: plugins of other programs usually miss a function of a library."""
     if missing.file.facts is not None or not missing.file.path:
         return True
     path = missing.file.path.replace("\\", "/").lower()

@@ -1,4 +1,4 @@
-"""cuda-build-required and rocm-naming: the name lives in a GPU library that the target lacks, or is spelt for the
+"""cuda-build-required and rocm-naming: the symbol is in a GPU library that the target lacks, or has the spelling of the
 other vendor."""
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import accelerator_of
 
-# What hipify rewrites in a file's own name, and what projects call their ROCm variants.
+# Prefixes that hipify writes in file names, and names of ROCm variants.
 _ROCM_FILE = ("hip", "rocm", "aiter")
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For torch names of a GPU library, by who exports them or by their namespace."""
+    """For torch symbols of a GPU library, by exporting library or namespace."""
     cuda, hip = _is_cuda(missing), _is_hip(missing)
     if not (cuda or hip) or missing.file.is_torch_itself:
         return

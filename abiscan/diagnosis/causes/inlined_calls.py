@@ -1,9 +1,8 @@
-"""inlined-call: the name stands in no source, because an inline function or a macro of torch's headers refers to it.
+"""inlined-call: the symbol is in no source, because an inline function or macro of torch headers refers to it.
 
-Each row was read in the headers that the releases ship: the function that the header calls out of line, and what in an
-extension's source
-leads there. The rows state a fact about an API; whether a name is missing, and since when, is never read from here.
-"""
+Each row was read in the headers of the releases: the out-of-line function that a header calls, and the code in an
+extension that leads there. Rows are facts about an API; they do not decide whether a symbol is missing, or since
+when."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ class InlinedCall(Struct, frozen=True):
 
     Attributes:
         entity: its qualified name.
-        called_by: what stands in the source.
-        header: where the inline code is.
-        instead: what to write, where there is something else to write; else empty.
+        called_by: the code in the source.
+        header: of the inline code.
+        instead: replacement; may be empty.
     """
 
     entity: str
@@ -105,7 +104,7 @@ def causes(missing: MissingName) -> Candidates:
     row = next((row for row in INLINED if row.entity == qualified), None)
     if row is None and missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::"):
         operator = missing.cxx.scope[2] if len(missing.cxx.scope) > 2 else missing.cxx.base
-        # The name has the overload behind the operator (`add_Tensor`, `to_dtype_layout`), and nothing between them.
+        # The name is the operator with its overload (`add_Tensor`, `to_dtype_layout`), without a separator.
         row = InlinedCall(
             qualified, f"the operator {operator}, called as at:: function or method of Tensor", "ATen/ops"
         )
@@ -118,5 +117,5 @@ def causes(missing: MissingName) -> Candidates:
     fix = f"{fixes.rebuild(missing)}  # compiles the inline functions of the installed headers"
     if row.instead:
         fix += f"\nor write {row.instead}."
-    # It says where the name comes from; the release or ABI says why it is missing.
+    # It explains the origin of the name; the release or ABI explains why it is missing.
     yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, fix)

@@ -1,4 +1,4 @@
-"""library-version-mismatch: a symbol is missing in the version that one release of a library gives it."""
+"""library-version-mismatch: a symbol is missing in the version that one release of a library defines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from abiscan.ownership.version_nodes import library_of_version
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For a versioned reference that is no library's of the system, of CUDA's or of torch's.
-
-    The link editor takes the version from the library that it is given: the file was linked with it.
-    """
+    """For a versioned reference outside of system, CUDA and torch libraries. The linker takes the version from the
+    library that it is given, so the file was linked with it."""
     version = missing.reference.version
     if version is None or is_symbol_version(version) or missing.reference.link_time or missing.is_torch_name:
         return

@@ -1,9 +1,8 @@
-"""libtorch-python-not-linked, import-torch-first, library-not-linked for names of torch: exported, and yet not found.
+"""libtorch-python-not-linked, import-torch-first, library-not-linked for torch symbols: exported, but not found.
 
-CPython opens extensions with RTLD_LOCAL, and `import torch` loads its libraries so: what a file does not list as
-needed is not in its
-scope, even where it is in memory. A needed soname that is loaded already is taken from there.
-"""
+CPython opens extensions with RTLD_LOCAL, and `import torch` does the same with its libraries. A library that a file
+does not list as needed is not in its scope, even if it is loaded. A needed soname that is loaded is not opened
+again."""
 
 from __future__ import annotations
 
@@ -22,11 +21,11 @@ _PYTHON_LIBRARY = "libtorch_python"
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For a name that the target exports, or may export."""
+    """For a symbol that the target exports, or may export."""
     if not missing.is_torch_name or missing.file.is_torch_itself:
         return
     if _android_app(missing):
-        # An app of Android has no Python, and its libraries come with it: only their releases can differ.
+        # An Android app has no Python and ships its libraries: only their releases can differ.
         return
     if missing.reference.before_torch:
         yield _not_yet_imported(missing)
@@ -60,19 +59,18 @@ def causes(missing: MissingName) -> Candidates:
         yield _moved(missing, library)
         return
     python_only = torch_stem(library) == _PYTHON_LIBRARY
-    # Where the index knows no older torch, a name that every known release exports was most likely there before.
+    # If the index knows no older torch, a symbol that every known release exports most likely existed before.
     always = len(missing.exported_in or ()) == 1 and missing.in_oldest_known and missing.in_newest_known
     if missing.reference.status is Status.UNREACHABLE or (
         missing.target_library is not None and missing.knowledge.exports is not None
     ):
         base = 0.6
     elif missing.position is Position.INSIDE:
-        # A snapshot's version lies in a range without being one of its builds.
+        # The version of a nightly is in a range without being one of its builds.
         base = 0.5 if missing.target is not None and versions.is_release(missing.target.version) else 0.4
     elif missing.target is None and missing.exported_in:
-        # Torch's own tools link its libraries: of the reports in which the torch is unknown, most had one without the
-        # name, few a file that does not link them.
-        # A linker has the library of the very headers, and MSVC's decoration is in no loader's message.
+        # torch's build tools link its libraries: in most reports with an unknown torch, it lacked the symbol; few files
+        # do not link torch. A linker has the library of the same headers, and loaders do not print MSVC names.
         alike = always or missing.reference.link_time or missing.reference.msvc
         base = (0.44 if alike else 0.25) - (0.0 if python_only else 0.1)
     elif always:
@@ -80,10 +78,10 @@ def causes(missing: MissingName) -> Candidates:
     else:
         base = 0.25
     if missing.macho:
-        # dyld names a library in most of its messages: few are of a file that does not link it.
+        # dyld names a library in most of its messages: few are about a file that does not link it.
         base -= 0.15
     if missing.target is not None and _may_be_global(missing):
-        # What is loaded is in the scope of everybody there.
+        # Loaded libraries are in the global scope there.
         yield _import_first(missing, library, base + 0.1, python_only)
         if python_only:
             yield from _python(missing, library, base - 0.1)
@@ -114,7 +112,7 @@ def _not_yet_imported(missing: MissingName) -> Candidate:
 
 
 def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
-    """`ldd -r` looks for names in what it has found, and goes on without the rest."""
+    """`ldd -r` searches the libraries that it found, and continues without the others."""
     evidence = (
         f"ldd did not find {', '.join(unfound)}: it then misses every name of torch, those that torch exports too.",
         missing.exported_text,
@@ -125,12 +123,12 @@ def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
 
 
 def _may_be_global(missing: MissingName) -> bool:
-    """Whether the torch may be of the releases that loaded their libraries for all to see."""
+    """Whether the torch may be a release that loads its libraries with RTLD_GLOBAL."""
     return missing.target is None or loaded_globally(missing.target.version)
 
 
 def _all_global(missing: MissingName) -> bool:
-    """Whether all releases that export the name are of those."""
+    """Whether all releases that export the symbol are such releases."""
     return missing.exported_in is not None and bool(missing.exported_in) and loaded_globally(missing.exported_in.last)
 
 
@@ -146,7 +144,7 @@ def _exported_before_index(missing: MissingName) -> Candidate:
 
 
 def _moved(missing: MissingName, library: str) -> Candidate:
-    """A file that names the library of each symbol asks another one for it: it was linked with another torch."""
+    """A file that records the library of each symbol expects it in another one: it was linked with another torch."""
     evidence = (
         f"{missing.target_label} exports {missing.shown} in {library}; the file asks another library for it.",
         "Windows and macOS look a symbol up in the library that the file names only.",
@@ -178,7 +176,7 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.95
     else:
         evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
-        # A linker has the library of the very headers, and complains of nothing else.
+        # A linker has the library of the same headers, and no other possible reason.
         score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
     flags = (
         "torch_python.lib with /LIBPATH: for torch\\lib"
@@ -206,7 +204,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         )
     score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
     if missing.target is None and missing.in_oldest_known and missing.in_newest_known and not missing.macho:
-        # No known release is without it: what remains is a file that does not link it, or the order of imports.
+        # All known releases have it: the file does not link the library, or the import order is wrong.
         score = base + 0.06
     if missing.file.facts is not None and missing.reference.status is Status.UNREACHABLE:
         score = 0.85
@@ -222,9 +220,8 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
     evidence = [_exported(missing, library)]
     score = base + (0.16 if python_only else 0.1)
     if missing.position is Position.INSIDE and not python_only:
-        # Since 1.5 torch.utils.cpp_extension links libc10, libtorch_cpu and libtorch: what is not loaded then is said
-        # to be missing
-        # by its file name, not by its symbols.
+        # Since 1.5 torch.utils.cpp_extension links libc10, libtorch_cpu and libtorch: if they are not loaded, the error
+        # names the file, not its symbols.
         score = base - 0.03
     if missing.file.facts is not None and library not in missing.file.needed:
         score -= 0.2

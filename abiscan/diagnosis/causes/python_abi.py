@@ -1,4 +1,4 @@
-"""python-abi-mismatch: a name of CPython that this interpreter does not export."""
+"""python-abi-mismatch: a CPython symbol that this interpreter does not export."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_
 
 
 def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None = None) -> str:
-    """`2.7 - 3.12, 3.14`. Free-threaded builds are named where they differ from the default build of their version:
-    `2.7 - 3.14, not 3.13t - 3.14t`.
+    """`2.7 - 3.12, 3.14`. Free-threaded builds are named if they differ from the default build of their version: `2.7 -
+    3.14, not 3.13t - 3.14t`.
 
     Args:
-        of: the versions in question; None for all that are known.
+        of: the versions to consider; None for all known ones.
     """
     exporting = set(found)
     versions = [version for version in known_versions() if of is None or version in of]
@@ -119,6 +119,6 @@ def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None =
 
 
 def _runs(of: Sequence[PythonVersion], chosen: Set[PythonVersion]) -> str:
-    """Those of some versions that are chosen, each row of neighbours as `first - last`."""
+    """The chosen versions, consecutive ones as `first - last`."""
     runs = (list(run) for is_chosen, run in groupby(of, chosen.__contains__) if is_chosen)
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)

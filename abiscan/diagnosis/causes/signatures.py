@@ -1,4 +1,4 @@
-"""signature-changed: the same function is exported with other parameters. Both are shown, and what differs is
+"""signature-changed: the same function is exported with other parameters. Both are shown, with the differences
 marked."""
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _WORDS = {
     DifferenceKind.STRING_ABI: "std::string",
     DifferenceKind.DECLARATION: "declaration",
 }
-# More of them would bury the one that matters.
+# With more marks, the important one would be lost.
 _MARKED = 4
 
 
 def causes(missing: MissingName) -> Candidates:
-    """A related export with other parameters in the target, else in the releases around the target."""
+    """A related export with other parameters in the target, else in the releases around it."""
     if missing.cxx is None or not missing.is_torch_name or missing.file.is_torch_itself or missing.is_of_other_compiler:
         return
     if missing.reference.spelled_as is not None and (
         missing.exported_in or missing.reference.spelled_as.startswith("_Z")
     ):
-        # The text has no parameters (MSVC's decoration, a name without its end), so nothing says that they differ.
+        # The text has no parameters (MSVC names, truncated names), so they cannot be compared.
         return
     changed = [form for form in missing.related if _is_changed(missing, form) and not _coexists(missing, form)]
     if not changed:
@@ -44,7 +44,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
         return
     if missing.knowledge.target_is_before_index and missing.in_oldest_known:
-        # The first known release has the name itself: what it became later says nothing of a torch before that.
+        # The first known release has the symbol itself: later changes are irrelevant for a torch before it.
         return
     if here:
         form = min(here, key=_distance)
@@ -52,17 +52,17 @@ def causes(missing: MissingName) -> Candidates:
         if DifferenceKind.ENTITY in form.kinds:
             score = 0.78
         elif len(here) > 3:
-            # Many overloads: that some other one is exported says little of this one.
+            # Many overloads: another exported one is weak evidence.
             score -= 0.15
         if _is_entry_point(missing) and missing.position is Position.AFTER:
             score = min(score, 0.78)
         elif missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file.facts is None):
-            # Which torch the file was built for says more than how the function differs there; of a file that was read,
-            # its other imports tell that.
+            # The torch that the file was built for is stronger evidence; if the file was read, its other imports show
+            # that.
             score = min(score, 0.81)
         where = missing.target_label
     elif elsewhere:
-        # No target: the change is a fact, and on which side of it the installed torch lies would decide.
+        # Unknown target: the change is a fact, and its direction depends on the installed torch.
         form = min(elsewhere, key=_distance)
         gone = not missing.in_newest_known
         score = 0.53 if gone else 0.45
@@ -85,21 +85,18 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _is_entry_point(missing: MissingName) -> bool:
-    """Whether it is what torch's headers call for an operator (`at::_ops::zeros::call`).
-
-    These change all at once, when a release gives a type another name (std::optional, SymInt): no source calls them,
-    and the release says more than the parameters.
-    """
+    """Whether torch headers call it for an operator (`at::_ops::zeros::call`). All of these change together when a
+    release renames a type (std::optional, SymInt). No source calls them, so the release is the better cause."""
     return missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::")
 
 
 def _coexists(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether some release exports both: then the two are overloads, and neither became the other."""
+    """Whether some release exports both: then they are overloads, and neither replaced the other."""
     return bool(form.exported_in.intersect(missing.exported_in or ReleaseRanges()))
 
 
 def _macos_function(missing: MissingName) -> Candidates:
-    """A function that only macOS builds have: the index, of Linux builds, cannot tell a change from a removal."""
+    """A function of macOS builds only: the index has Linux builds and cannot distinguish a change from a removal."""
     if (
         not missing.macho
         or missing.exported_in
@@ -117,10 +114,10 @@ def _macos_function(missing: MissingName) -> Candidates:
 
 
 def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether a call of the one became a call of the other: same name, other parameters or renamed types in them."""
+    """Whether one function replaced the other: same name, with other parameters or renamed types."""
     kinds = form.kinds
     if DifferenceKind.ENTITY in kinds:
-        # The same function under ROCm's name: what counts is whether its parameters differ beyond the spelling.
+        # The same function with its ROCm name: only differences of parameters beyond the spelling count.
         return any(
             d.kind is DifferenceKind.PARAMETERS and to_cuda(d.old or "") != to_cuda(d.new or "")
             for d in form.differences
@@ -132,13 +129,13 @@ def _is_changed(missing: MissingName, form: RelatedExport) -> bool:
     if DifferenceKind.TEMPLATE_ARGS in kinds:
         return _same_instance(missing, form)
     if missing.name_kind is NameKind.MSVC and DifferenceKind.RETURN_TYPE in kinds:
-        # Microsoft's mangling has the return type of every function.
+        # Microsoft names contain the return type of every function.
         return True
     return not kinds.isdisjoint({DifferenceKind.NAMESPACE_ALIAS, DifferenceKind.QUALIFIERS, DifferenceKind.DECLARATION})
 
 
 def _same_instance(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether template arguments agree as far as both have them: `f<long>` and `f<long, 0>`, never `f<int>`."""
+    """Whether the common template arguments are equal: `f<long>` and `f<long, 0>`, but not `f<int>`."""
     assert missing.cxx is not None
     mine, theirs = missing.cxx.template_args or (), form.parsed.template_args or ()
     return all(a == b for a, b in zip(mine, theirs, strict=False))
@@ -148,17 +145,17 @@ def _distance(form: RelatedExport) -> int:
     return sum(2 if d.kind is DifferenceKind.PARAMETERS else 1 for d in form.differences)
 
 
-# Of a signature that is shown: its length, and what of it stands before the place where two begin to differ.
+# Maximum length of a printed signature, and of its part before the first difference.
 _MOST_SHOWN = 200
 _BEFORE = 60
 
 
 def _apart(theirs: str, mine: str) -> tuple[str, str]:
-    """Both, bounded; cut in their common beginning, so that where they differ is in what is left."""
+    """Both, truncated in their common beginning, so that the difference remains."""
     pairs = zip(theirs, mine, strict=False)
     same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(theirs), len(mine)))
     longest = max(len(theirs), len(mine))
-    # The name stays: what is cut is behind its parenthesis.
+    # Keep the name: truncate after the parenthesis.
     head = min(theirs.find("(") + 1, _MOST_SHOWN // 2)
     start = same - _BEFORE
     if longest <= _MOST_SHOWN or start <= head:

@@ -1,8 +1,5 @@
-"""stable-shim-too-new: a C shim of the stable ABI that a later torch than the target brought.
-
-Shims carry the release that introduced them (torch/csrc/stable/c/shim_function_versions.txt in pytorch/pytorch, from
-2.10).
-"""
+"""stable-shim-too-new: a C shim of the stable ABI that a later torch than the target added. Shims have a first release
+(torch/csrc/stable/c/shim_function_versions.txt in pytorch/pytorch, since 2.10)."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.exported_in and (other := fixes.install_torch(missing, missing.exported_in)) is not None:
         ways.append(other)
     at = None if missing.target is None else versions.order(missing.target.version)
-    # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
+    # TORCH_TARGET_VERSION supports versions since the registration macros of the stable ABI.
     if missing.exported_in and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"
         ways.append(f"build it with {flag}: {fixes.rebuild(missing)}")

@@ -1,4 +1,4 @@
-"""built-for-newer-torch, built-for-older-torch: the release that a text states exports the name."""
+"""built-for-newer-torch, built-for-older-torch: the release in a text exports the symbol."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.build import loaded_globally
 
-# A range's end is near where at most so many releases lie between it and a stated one, about two years' of them.
+# Maximum number of releases between a range's end and a near release: about two years.
 _NEAR = 13
 _FAR = 0.54
 
 
 def causes(missing: MissingName) -> Candidates:
-    """The release that a text states exports the name, so it is not missing beside that one: another was loaded.
-
-    The version is then that of the build, or of another environment. In reports (`tests/diagnosis/data`) the torch that
-    was loaded lay beyond the nearer end of the range, where that end is near.
-    """
+    """The release in a text exports the symbol, so another torch was loaded. The version is that of the build, or of
+    another environment. In reports (`tests/diagnosis/data`) the loaded torch was beyond the nearer end of the range, if
+    that is near."""
     if (
         missing.knowledge.exact
         or missing.reference.status is not None
@@ -39,7 +37,7 @@ def causes(missing: MissingName) -> Candidates:
     known = missing.known_versions
     after, until = ReleaseRanges(((begins, target.version),)), ReleaseRanges(((target.version, ends),))
     sides = []
-    # A torch before 1.0 beside a file for one of many years later is nobody's.
+    # A torch before 1.0 with a file for a much later one is not plausible.
     if begins != known[0] or loaded_globally(target.version):
         sides.append((sum(after.contains(v) is True for v in known), CauseId.BUILT_FOR_NEWER_TORCH))
     if ends != known[-1]:
@@ -65,22 +63,22 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _score(missing: MissingName, distance: int, newer: bool) -> float:
-    """How likely the torch that was loaded lies beyond an end of the range that is so many releases away.
+    """The score of a torch beyond an end of the range, by number of releases between.
 
     Args:
-        newer: whether the end is the range's beginning, before which releases are known not to have the name.
+        newer: whether the end is the range's beginning, before which releases are known to lack the symbol.
     """
     assert missing.target is not None
     if distance > _NEAR:
         return _FAR
     if missing.target_library is not None and missing.target_library.startswith("libtorch_python"):
-        # Behind the link that CMake leaves out, before the order of imports.
+        # After a missing link of CMake, before the import order.
         return 0.77
     if not loaded_globally(missing.target.version):
         return 0.66 if missing.reference.before_torch else 0.73
-    # Up to torch 1.4 nothing was linked, and the order of imports is the likelier; any name tells that, and not first
-    # one with a std::string in it, of which a file for a newer torch was more often the reason than the other
-    # std::string, and that than a file for an older.
+    # Until torch 1.4 extensions did not link torch, so the import order is likelier. But then any symbol is reported,
+    # and rarely one with std::string first. For such a symbol a newer torch was the most frequent reason, then the
+    # other std::string ABI, then an older torch.
     if string_abi(missing.name) is None or missing.reference.before_torch:
         return 0.66
     return 0.73 if newer else 0.68

@@ -1,8 +1,7 @@
-"""cxx11-abi-mismatch: the same function is exported with the other std::string.
+"""cxx11-abi-mismatch: the same function is exported with the other std::string ABI.
 
-libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` chooses when a file is compiled
-(https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html).
-"""
+libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` selects one for each compilation
+(https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html)."""
 
 from __future__ import annotations
 
@@ -21,15 +20,15 @@ from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
-# Before a library that is not linked, and before the order of imports, which any name would tell, and not first one
-# with a string in it; behind another release than the stated one (`stated_release`).
+# Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
+# another release than the stated one (`stated_release`).
 _ANOTHER_BUILD = 0.725
 
 
 def causes(missing: MissingName) -> Candidates:
-    """A counterpart of the name in the other ABI, in the target or in some release."""
+    """A counterpart of the symbol in the other ABI, in the target or in some release."""
     if missing.cxx is None or missing.macho or missing.reference.msvc:
-        # libc++, macOS's library, and Microsoft's have one std::string, and no such macro.
+        # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
         return
     if missing.reference.spelled_as is not None:
         yield from _demangled_name(missing, missing.reference.spelled_as)
@@ -60,7 +59,7 @@ def causes(missing: MissingName) -> Candidates:
                 f"{counterpart.exported_in.last} have that form, so it has it too."
             )
         elif from_source:
-            # The new one is what such a build most likely has.
+            # Such a build most likely has the C++11 ABI.
             score = 0.86 if mine == "old" else 0.4
             last = _last_release_with_old_string(missing)
             evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)]
@@ -98,7 +97,8 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _demangled_name(missing: MissingName, text: str) -> Candidates:
-    """A demangled name that no build exports so: demanglers write the old class std::string, the new one in full."""
+    """A demangled name that no build exports in this form: demanglers print the old class as std::string, the C++11 one
+    in full."""
     if "__cxx11" in text:
         mine = "new"
     elif "std::string" in text or "std::basic_string<char" in text:
@@ -132,7 +132,7 @@ def _demangled_name(missing: MissingName, text: str) -> Candidates:
 
 
 def _cut_off_name(missing: MissingName) -> Candidates:
-    """A name that lost its parameters, of a function all of whose known forms have a std::string in them."""
+    """A name without its parameters, of a function whose known forms all have a std::string."""
     forms = [form for form in missing.related if form.in_target] or missing.related
     if not missing.is_torch_name or not forms or any(string_abi(form.name) is None for form in forms):
         return
@@ -148,11 +148,11 @@ def _cut_off_name(missing: MissingName) -> Candidates:
 
 
 def _flips(missing: MissingName, form: RelatedExport) -> bool:
-    """Whether this is the name in the other ABI, rather than another spelling in the same one."""
+    """Whether this is the symbol in the other ABI, not another spelling in the same one."""
     if DifferenceKind.STRING_ABI in form.kinds:
         return True
-    # A function that returns a string carries its ABI in a tag alone. The tag proves nothing by itself, only that no
-    # build exports both: each has one std::string.
+    # A function that returns a string has the ABI only as a tag. A tag alone proves nothing, but no build exports both:
+    # each has one std::string.
     if DifferenceKind.ABI_TAG not in form.kinds:
         return False
     mine = set() if missing.history is None else {build.key for build in missing.history.exporting_builds}
@@ -162,13 +162,13 @@ def _flips(missing: MissingName, form: RelatedExport) -> bool:
 
 
 def _is_older_counterpart(missing: MissingName, counterpart: RelatedExport) -> bool:
-    """Whether the counterpart is exported from the first known release on, and the name itself only later."""
+    """Whether the counterpart is exported from the first known release on, and the symbol itself only later."""
     theirs = counterpart.exported_in
     return bool(theirs) and theirs.first == missing.known_versions[0] and not missing.in_oldest_known
 
 
 def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | None:
-    """Which string the name is made with: by its types, or by the tag that tells it from its counterpart."""
+    """The ABI of the symbol: from its types, or from the tag that distinguishes it from its counterpart."""
     assert missing.cxx is not None
     abi = string_abi(missing.name)
     if abi is not None:
@@ -179,8 +179,7 @@ def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | No
 
 
 def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
-    """A name with a std::string in it whose other spelling is nowhere: of another library, or of a torch before the
-    index."""
+    """A symbol with a std::string and no known counterpart: of another library, or of a torch before the index."""
     assert missing.cxx is not None
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
     abi = missing.knowledge.target_cxx11_abi
@@ -207,8 +206,8 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
                 "If your torch has the new one: the file was built for another build. Wheels of the package index have "
                 "it from 2.7.0 on, torch of conda-forge and of NVIDIA's images before that too."
             )
-            # A name that went while all wheels had the old one went for another reason; a linker has the library of
-            # the very headers.
+            # A symbol that disappeared while all wheels had the old ABI has another reason. A linker has the library of
+            # the same headers.
             score = 0.59 if missing.exported_in.contains(_last_release_with_old_string(missing)) else 0.55
             score = 0.68 if missing.reference.link_time else score
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
@@ -235,12 +234,12 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
     elif missing.namespace == "std" or missing.file.is_torch_itself:
         return
     else:
-        # Distributions compile with the new string since GCC 5; the old one comes from a flag, most often torch's.
+        # Distributions compile with the C++11 string since GCC 5; the old one comes from a flag, usually that of torch.
         torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
-        # A library that nobody knows is more often absent, or of another release, than made with the other one; of a
-        # function of the extension's own library with the old one, more often than its source was left out.
+        # An unknown library is more often missing, or another release, than built with the other ABI. For a function of
+        # the extension's own library with the old ABI, a missing source is more frequent.
         score = 0.87 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
@@ -258,7 +257,7 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
 
 
 def _unlike_its_release(missing: MissingName) -> bool:
-    """Whether the target is known to have the string that no build of its version on the package index has."""
+    """Whether the target is known to have a string ABI that no build of its version on the package index has."""
     releases, target = missing.knowledge.releases, missing.target
     if releases is None or target is None or target.cxx11_abi is None:
         return False
@@ -267,8 +266,8 @@ def _unlike_its_release(missing: MissingName) -> bool:
 
 
 def _may_be_another_build(missing: MissingName, mine: str) -> bool:
-    """Whether the release of the target's version exports a name with the old string, and nobody looked at the build
-    itself."""
+    """Whether the release of the target's version exports a symbol with the old ABI, and the build itself was not
+    read."""
     unread = not missing.knowledge.exact and missing.reference.status is None
     return mine == "old" and unread and missing.position is Position.INSIDE
 
@@ -284,21 +283,21 @@ def _another_build_text(missing: MissingName) -> str:
 
 
 def _last_release_with_old_string(missing: MissingName) -> str:
-    """The last release on the package index with the old string, as far as builds are known."""
+    """The last release on the package index with the old string ABI, of the known builds."""
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)
     return next((build.torch for build in reversed(builds) if build.cxx11_abi is False and not build.user), "")
 
 
 def _is_before_new_string(missing: MissingName) -> bool:
-    """Whether the target is a release before the index, all of which have the old std::string on the package index."""
+    """Whether the target is a release before the index; all of these have the old string ABI on the package index."""
     return (
         missing.target is not None and missing.knowledge.target_is_before_index and not is_other_build(missing.target)
     )
 
 
 def _may_have_new_string(missing: MissingName) -> bool:
-    """Whether the target is a build from source of which nobody says which std::string it has."""
+    """Whether the target is a source build with unknown string ABI."""
     return missing.target is not None and missing.target.cxx11_abi is None and built_from_source(missing.target)
 
 
@@ -310,7 +309,7 @@ def _source_build_text(missing: MissingName) -> str:
 
 
 def _passed_by_torch(missing: MissingName) -> list[str]:
-    """Up to which release torch of the package index has its extensions compiled with the old string."""
+    """The last release of torch on the package index that compiles extensions with the old string ABI."""
     old = _last_release_with_old_string(missing)
     if not old:
         return []

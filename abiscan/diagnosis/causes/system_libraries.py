@@ -1,8 +1,7 @@
 """libstdcxx-too-old and glibc-too-old: a symbol version that this machine's library does not define.
 
-GCC releases per version: https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html ("Known Versioning"). A GLIBC_2.x is
-of glibc 2.x. Distributions: the glibc and GCC packages of each release, as their own package lists name them.
-"""
+GCC releases per version: https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html ("Known Versioning"). glibc 2.x
+defines GLIBC_2.x. Distributions: glibc and GCC packages from their package lists."""
 
 from __future__ import annotations
 
@@ -14,12 +13,12 @@ from abiscan.model.cause import CauseId
 
 _VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d+)\.(\d+)(?:\.(\d+))?$")
 
-# Last number of GLIBCXX_3.4.N -> the first GCC that has it.
+# Last number of GLIBCXX_3.4.N -> first GCC with it.
 _GLIBCXX = {
     19: "4.8.3", 20: "4.9.0", 21: "5.1.0", 22: "6.1.0", 23: "7.1.0", 24: "7.2.0", 25: "8.1.0", 26: "9.1.0", 27: "9.2.0",
     28: "9.3.0", 29: "11.1.0", 30: "12.1.0", 31: "13.1.0", 32: "13.2.0", 33: "14.1.0", 34: "15.1.0",
 }  # fmt: skip
-# Last number of CXXABI_1.3.N -> the first GCC that has it.
+# Last number of CXXABI_1.3.N -> first GCC with it.
 _CXXABI = {
     7: "4.8.0", 8: "4.9.0", 9: "5.1.0", 10: "6.1.0", 11: "7.1.0", 12: "9.1.0", 13: "11.1.0", 14: "13.1.0", 15: "14.1.0",
     16: "15.1.0",
@@ -43,7 +42,7 @@ def is_symbol_version(text: str) -> bool:
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For an import, or an error, that asks for a version of a system library."""
+    """For an import, or an error, with a version of a system library."""
     wanted = missing.reference.version if missing.reference.version is not None else missing.name
     if wanted == _PRIVATE:
         yield _two_glibcs(missing)
@@ -117,7 +116,7 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
 
 
 def _is_of_system(library: str | None) -> bool:
-    """Whether the copy that lacks the version is the system's own, which to load first does not help."""
+    """Whether the library without the version is that of the system, so that loading it first does not help."""
     return library is not None and library.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"))
 
 

@@ -1,12 +1,8 @@
-"""template-mangling: the same instantiation, mangled otherwise by another compiler or for another system's integer
-types.
+"""template-mangling: the same instantiation, with the mangling of another compiler or another system's integer types.
 
-Clang 18 and later write the declaration of a constrained template parameter before its argument (`Tn...`; Itanium C++
-ABI,
-section 5.1.8, after itanium-cxx-abi/cxx-abi issue 24). GCC does not, and libtorch is built with GCC. nvcc's front end
-writes `sr4__T0`
-where Clang writes `sr3std` (pytorch/pytorch issue 174898).
-"""
+Clang 18+ writes the declaration of a constrained template parameter before its argument (`Tn...`; Itanium C++ ABI,
+section 5.1.8, after itanium-cxx-abi/cxx-abi issue 24). GCC, the compiler of libtorch, does not. nvcc's front end writes
+`sr4__T0` where Clang writes `sr3std` (pytorch/pytorch issue 174898)."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
 from abiscan.model.cause import CauseId
 
-# <builtin-type> (Itanium C++ ABI, 5.1.5.2): elements of tensors.
+# <builtin-type> (Itanium C++ ABI, 5.1.5.2): element types of tensors.
 _BUILTIN = {
     "a": "int8_t",
     "b": "bool",
@@ -36,7 +32,7 @@ _FLAG = "-fclang-abi-compat=17"
 
 
 def causes(missing: MissingName) -> Candidates:
-    """Another compiler's spelling of the name, and macOS's integer types."""
+    """The mangling of another compiler, and integer types of macOS and Windows."""
     if missing.cxx is None:
         return
     if missing.reference.spelled_as is not None and missing.reference.spelled_as.startswith("_Z"):
@@ -50,11 +46,11 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _two_compilers(missing: MissingName) -> Candidates:
-    """Torch's own libraries, of a build from source, whose parts two compilers made: each spells a constrained template
-    its own way."""
+    """Libraries of a torch source build that two compilers built: each has its own mangling of constrained
+    templates."""
     assert missing.cxx is not None
     arguments = missing.cxx.template_args or ()
-    # `std::enable_if_t<..., int> = 0`: the argument stands there, its declaration only in Clang's spelling.
+    # `std::enable_if_t<..., int> = 0`: all manglings have the argument, only Clang's has its declaration.
     if not arguments or arguments[-1] != "0" or not missing.exported_in or missing.file.facts is not None:
         return
     evidence = (
@@ -70,7 +66,7 @@ def _two_compilers(missing: MissingName) -> Candidates:
 def _other_compiler(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
     if missing.exported_in or missing.macho:
-        return  # some release exports it under this very spelling: it is libtorch's own; and macOS's std has its own
+        return  # some release exports this spelling: it is a symbol of libtorch; macOS has its own std
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
     if not forms and not declares:
@@ -95,19 +91,19 @@ def _other_compiler(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, forms))
 
 
-# <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; behind I and what arguments come before.
+# <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
 _DECLARED = re.compile(r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))")
 
 
 def _cut_off(missing: MissingName, beginning: str) -> Candidates:
-    """A name without its end, which no index completes: what its beginning says of the compiler."""
+    """A name without its end that the index cannot complete: its beginning may identify the compiler."""
     declared = _DECLARED.search(beginning)
     if declared is None:
         return
-    # Up to the declaration the spellings of both compilers agree.
+    # The manglings of both compilers are equal before the declaration.
     alike = [form for form in missing.related if form.name.startswith(beginning[: declared.start(1)])]
     if declared[1].startswith("Tn"):
-        # GCC writes the value alone, a literal or an expression; without one it is another declaration's name.
+        # GCC writes only the value, a literal or an expression; otherwise it is another declaration's name.
         alike = [form for form in alike if form.name[declared.start(1) : declared.start(1) + 1] in ("L", "X")]
     evidence = [
         f"The name declares its template parameters (Tn...): {_compiler(beginning)} made it. GCC, which builds "
@@ -124,7 +120,7 @@ def _compiler(name: str) -> str:
 
 
 def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | None = None) -> str:
-    """What to write or how to compile: with the old spelling only where the target exports that one."""
+    """What to change in the source, or how to compile; with the old mangling only if the target exports that."""
     assert missing.cxx is not None
     ways = []
     if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
@@ -145,7 +141,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
 
 
 def _darwin_integers(missing: MissingName) -> Candidates:
-    """`long` where macOS's int64_t is `long long`: libtorch instantiates its templates for int64_t."""
+    """`long` where int64_t of macOS is `long long`: libtorch instantiates its templates for int64_t."""
     assert missing.cxx is not None
     arguments = missing.cxx.template_args or ()
     if not missing.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
@@ -165,7 +161,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
 
 
 def _windows_integers(missing: MissingName) -> Candidates:
-    """`long`, which has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
+    """`long` has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
     assert missing.cxx is not None
     if not missing.reference.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return

@@ -1,4 +1,4 @@
-"""cuda-library-mismatch, library-not-linked: C names of NVIDIA, AMD, compilers and MPI, and of the C++ runtime."""
+"""cuda-library-mismatch, library-not-linked: C symbols of NVIDIA, AMD, compilers, MPI and the C++ runtime."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
-# Functions of the Itanium C++ ABI (sections 2 and 3), which every C++ runtime has.
+# Functions of the Itanium C++ ABI (sections 2 and 3) that every C++ runtime has.
 _CXX_ABI = frozenset(
     (
         *("__gxx_personality_v0", "__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch"),
@@ -29,20 +29,20 @@ _CXX_ABI = frozenset(
         *("__cxa_demangle", "__cxa_vec_new", "__cxa_vec_ctor", "__cxa_vec_dtor", "__cxa_current_exception_type"),
     )
 )
-# Names that nvcc itself emits calls to: registration of device code, launches.
+# Functions that nvcc generates calls to: registration of device code, launches.
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
-# `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
+# `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _STEM = "nvidia-"
-# Of which a wheel, the system and a container often have a copy each.
+# Often several copies exist, in a wheel, the system and a container.
 _SEVERAL = frozenset(("cudnn", "nccl"))
-# Of accelerators for which torch has plug-ins.
+# Accelerators with plug-ins for torch.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
 
 
 def causes(missing: MissingName) -> Candidates:
-    """For a C name of a known library, or any name that a versioned reference ties to one; and for std::filesystem."""
+    """For a C symbol of a known library, any symbol with a versioned reference to one, and std::filesystem."""
     if missing.cxx is not None and missing.reference.library is None:
         yield from _cxx_runtime(missing)
         return
@@ -67,7 +67,7 @@ def causes(missing: MissingName) -> Candidates:
             return
         of_plugin = missing.file.base_name.startswith("libtorch") and not missing.file.is_torch_itself
         if of_plugin and missing.file.facts is None and vendor.library in _OF_PLUGINS:
-            # Torch's plug-ins are linked to what they call: it is there in another release.
+            # Plug-ins link the libraries that they call: another release of it is there.
             yield _missing(vendor, 0.85)
             yield _not_linked(missing, vendor, 0.5)
             return
@@ -77,7 +77,7 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
-    """The vendor of a name with a CUDA release in it of which Markdown, or who typed it, lost an underscore."""
+    """The vendor of a name with a CUDA release that lost an underscore to Markdown or typing."""
     if missing.file.facts is not None or _RELEASE_IN_NAME.search(missing.name) is None:
         return None
     return vendor_of(f"__{missing.name.lstrip('_')}")
@@ -90,7 +90,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if releases is not None:
         evidence.append(releases.evidence)
         score = releases.mismatch or score
-    # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
+    # For a file, only a missing symbol counts: an undecided one may come from a library that was not found.
     looked = missing.file.facts is None or missing.reference.status in (None, Status.MISSING)
     if missing.reference.library is not None and looked:
         score = 0.95
@@ -117,7 +117,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         score -= 0.15
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if not needed and not _is_of_cuda(missing):
-        # A linker has the library of the very headers: what all releases export is of one that it was not given.
+        # A linker has the library of the same headers: what all releases export is missing because it was not linked.
         not_given = missing.reference.link_time and releases is not None and releases.mismatch is None
         not_linked = 0.78 if not_given else 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
@@ -135,20 +135,20 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
 
 
 def _is_of_cuda(missing: MissingName) -> bool:
-    """Whether the file is itself one of CUDA's, which NVIDIA alone links."""
+    """Whether the file itself belongs to CUDA, which only NVIDIA links."""
     of_file = vendor_of_library(missing.file.base_name)
     return of_file is not None and of_file.cuda
 
 
 def _owner_text(missing: MissingName, vendor: Vendor) -> str:
-    """Which functions a library has is not recorded: a name that nobody's message has may be mistyped."""
+    """The functions of a library are not recorded: a symbol that is in no known message may be mistyped."""
     if not missing.file.path and missing.reference.library is None:
         return f"{missing.name} is named like the symbols of {vendor.product}"
     return f"{missing.name} belongs to {vendor.product}"
 
 
 def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
-    """The vendor's library among the needed ones; "" where it is not there, None where the file was not read."""
+    """The vendor's library among the needed ones; "" if missing, None if the file was not read."""
     if missing.file.facts is None:
         return None
     return next((soname for soname in missing.file.needed if vendor_of_library(soname) is vendor), "")
@@ -206,12 +206,12 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 
-# What MKL exported up to 2024.0, and no longer from 2024.1 on (pytorch/pytorch issue 123097).
+# MKL exported this until 2024.0 (pytorch/pytorch issue 123097).
 _OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in an environment of pip'
 
 
 def _conda_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
-    """Torch of conda's channels finds ITT's names in MKL."""
+    """torch from conda channels uses ITT symbols of MKL."""
     evidence = (
         f"{missing.name} belongs to {vendor.product}: torch of conda's channels finds it in MKL.",
         "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with.",
@@ -230,7 +230,7 @@ def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
 
 
 def _cxx_abi(missing: MissingName) -> Candidates:
-    """What compilers emit calls to, of the C++ runtime."""
+    """Functions of the C++ runtime that compilers generate calls to."""
     evidence = f"{missing.name} is a function of the C++ runtime (libstdc++), to which compilers emit calls."
     everywhere = missing.name in _CXX_ABI
     older = "The one that is loaded is older than the file's compiler." if not everywhere else "Every release has it."
@@ -245,7 +245,7 @@ def _cxx_abi(missing: MissingName) -> Candidates:
 
 
 def _cxx_runtime(missing: MissingName) -> Candidates:
-    """std::filesystem of GCC 8 lay in a library of its own (GCC 8 release notes); names of other C++ libraries."""
+    """std::filesystem of GCC 8, which was a separate library (GCC 8 release notes); symbols of other C++ libraries."""
     cxx = missing.cxx
     assert cxx is not None
     if cxx.scope[:3] == ("std", "experimental", "filesystem"):

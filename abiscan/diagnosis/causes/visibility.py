@@ -1,9 +1,7 @@
-"""symbol-hidden: still there, no longer exported.
+"""symbol-hidden: still defined, but no longer exported.
 
-Since 2.7 libtorch_python is compiled with hidden visibility: of some 3,600 names of torch, at, c10 and THP that 2.6.0
-exports about 240
-are left (pytorch/pytorch issue 154105).
-"""
+Since 2.7 libtorch_python is compiled with hidden visibility: it exports about 240 of some 3,600 symbols of torch, at,
+c10 and THP in 2.6.0 (pytorch/pytorch issue 154105)."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.T
 
 
 def causes(missing: MissingName) -> Candidates:
-    """A name that libtorch_python hid, and class data whose class is still exported."""
+    """A symbol that libtorch_python hides, and data of a class that is still exported."""
     if not missing.is_torch_name or missing.file.is_torch_itself or missing.target_library is not None:
         return
     yield from _python_library(missing)
@@ -55,7 +53,7 @@ def _python_library(missing: MissingName) -> Candidates:
         score = 0.55
     else:
         score = 0.3
-    # Names that went before 2.7 were removed or renamed, not hidden by that change.
+    # Symbols that disappeared before 2.7 were removed or renamed, not hidden.
     if ends_there and not _until_the_change(missing):
         score -= 0.45
     fix = "Replace the internal symbol: the public C++ API (at::, torch::) has what extensions need."
@@ -66,7 +64,7 @@ def _python_library(missing: MissingName) -> Candidates:
 
 
 def _until_the_change(missing: MissingName) -> bool:
-    """Whether the last release before the change still exports the name."""
+    """Whether the last release before the change still exports the symbol."""
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     before = [version for version in missing.known_versions if (versions.order(version) or since) < since]
@@ -119,7 +117,7 @@ def _members_exported(missing: MissingName) -> str | None:
 
 
 def _around(missing: MissingName, prefix: str) -> tuple[str, ...]:
-    """Names of releases before and after a target of which its version alone is known, or of that very version."""
+    """Names in releases before and after a target with known version only, or in that version."""
     releases, target = missing.knowledge.releases, missing.target
     if releases is None or target is None or versions.order(target.version) is None:
         return ()

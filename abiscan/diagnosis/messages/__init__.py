@@ -1,1 +1,1 @@
-"""Error messages and logs -> typed subjects -> answers."""
+"""Extracts subjects from error messages and logs and explains them."""

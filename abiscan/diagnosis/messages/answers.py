@@ -1,4 +1,4 @@
-"""The engine behind `abiscan explain`: a text -> every subject in it, each answered."""
+"""The engine of `abiscan explain`: explains every subject in a text."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 
-# Two forms of history that a person can take in.
+# Maximum number of history lines.
 _HISTORY = 4
 
 FileFacts = Callable[[str], SharedObject | None]
-"""Path of a file that a message names -> its facts, if it is there and can be read."""
+"""Path in a message -> facts of the file, if it can be read."""
 _Found = FoundSubject | FoundMessage
 
 
 class _Question(Struct, frozen=True):
-    """What the subjects of one text are answered with.
+    """The facts for the subjects of one text.
 
     Attributes:
-        needed_by: the file that the text as a whole is about.
+        needed_by: the file that the whole text is about.
         unfound: libraries that `ldd` did not find.
     """
 
@@ -54,7 +54,7 @@ class _Question(Struct, frozen=True):
     unfound: tuple[str, ...]
 
     def referring_file(self, needed_by: str | None) -> ReferringFile:
-        """The file that a message names, or the text; with its facts, where it can be read."""
+        """The file in a message or the text, with its facts if it can be read."""
         path = needed_by or self.needed_by
         facts = self.file_facts(path) if self.file_facts is not None and path is not None else None
         return ReferringFile(path or "", facts)
@@ -63,11 +63,11 @@ class _Question(Struct, frozen=True):
 def answer(
     read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """Every subject of a text, answered (`abiscan.diagnosis.explain` says how)."""
+    """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
     answered = _answers(read.found, knowledge, needed_by, file_facts)
     if answered:
         return answered
-    # Names that stand by themselves count only where no message is answered.
+    # Names without a message count only if there is no message.
     names = bare_names(read.text, knowledge, sure=needed_by is not None)
     return _answers(names, knowledge, needed_by, file_facts)
 
@@ -94,7 +94,7 @@ def _answers(
             alone.add(key)
     if alone < answered.keys():
         answered = {key: subject for key, subject in answered.items() if key not in alone}
-    # A missing operator only repeats the missing symbol that kept its library from loading.
+    # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
 
@@ -174,7 +174,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         version=found.version,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
-        # GNU's and LLVM's demanglers write no `void` for no parameters, Microsoft's does.
+        # GNU and LLVM demanglers do not print `void` for no parameters, Microsoft's does.
         msvc=found.msvc or "(void)" in found.text or classify(found.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=found.by_linker,
         before_torch=found.before_torch,
@@ -218,8 +218,8 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
 def _of_its_platform(
     found: SymbolSubject, knowledge: Knowledge, *, macos: bool
 ) -> tuple[Knowledge, spelling.Spelled | None]:
-    """The builds for the platform of a name that Windows or macOS prints, if one of them exports it, and the name as it
-    is there; else the given ones, to which the name is translated."""
+    """The builds for the platform of a Windows or macOS symbol and the symbol, if one of them exports it; else the
+    given builds and the translated symbol."""
     name = found.text.strip().strip("'\"`").removeprefix("__imp_")
     kind = classify(name)
     machines: tuple[str, ...] = ()
@@ -242,8 +242,8 @@ def _of_its_platform(
 
 
 def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
-    """What a name that no build exports may be meant to be; a slip can leave a C++ name that nobody can read."""
-    # Programs make no slips.
+    """Similar symbols for one that no build exports; a typing error may make a C++ name unreadable."""
+    # Programs make no typing errors.
     typed = not missing.reference.link_time and not missing.file.path and not missing.reference.msvc
     if missing.exported_in or (missing.related and not typed):
         return ()
@@ -258,7 +258,7 @@ def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[s
 
 
 def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """The causes of the name that a name which nobody can read is nearly; those of the latter where it has none."""
+    """Causes of the symbol that an unreadable name is similar to; its own causes if there is none."""
     reference = msgspec.structs.replace(missing.reference, name=name, spelled_as=None, macos=missing.macho, msvc=False)
     meant = MissingName(reference, missing.knowledge, missing.file)
     taken = f"No known build exports this name; read as {name}."
@@ -267,12 +267,12 @@ def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, 
 
 
 def history_of(missing: MissingName) -> tuple[str, ...]:
-    """The releases that export the name, and what the same entity was before and became after."""
+    """The releases that export the symbol, and earlier and later forms of the same entity."""
     if missing.exported_in is None or missing.cxx is None:
         return () if missing.exported_in is None or missing.history is None else (missing.exported_text,)
     lines: list[str] = []
     if missing.reference.spelled_as is not None and missing.reference.spelled_as.startswith("_Z"):
-        return ()  # of a name without its end nobody can say which of the forms it is
+        return ()  # a truncated name does not show which form it is
     lines += [
         f"{spans.text()}: {missing.shown} ({', '.join(names[:2])})" for spans, names in missing.exporters if names
     ]

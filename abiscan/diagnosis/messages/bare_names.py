@@ -1,4 +1,4 @@
-"""A text without any message: names, one a line or in a sentence. Prose and lines of a program are none."""
+"""Reads names from a text without a message: one per line or in a sentence. Ignores prose and source code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from abiscan.ownership.names import is_python_name
 from abiscan.ownership.torch_names import SHIM_PREFIXES
 from abiscan.ownership.vendors import vendor_of
 
-# A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
+# Maximum lines of a text with one symbol per line; a longer text is a log, in which single names mean nothing.
 _LINES = 200
 _CHARACTERS = 262_144
 _LINE = 8_192
@@ -37,11 +37,11 @@ _LIBRARY_NAME = re.compile(
 )
 _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
-# What is no symbol by its form, and its subject, or a message about it to answer: Python's first function of a module,
-# an operator of torch, TorchInductor's name of a size, an intrinsic of CUDA, a Python name of torch, a compiled module.
+# Forms that are no symbols, with their subject or message: init function of a Python module, torch operator, size
+# symbol of TorchInductor, CUDA intrinsic, Python name of torch, compiled module.
 _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"PyInit_\w{1,128}", re.ASCII), "does not define module export function ({})"),
-    # Of the namespaces that are seen: a C++ function is written so as well.
+    # Known namespaces only: C++ functions have the same form.
     (
         re.compile(
             r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}", re.ASCII
@@ -58,32 +58,32 @@ _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"torch\.\w{1,64}\.\w{1,64}", re.ASCII), "No module named '{}'"),
     (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))", re.ASCII), "No module named '{}'"),
 )
-# A line of nm's output: `                 U _ZN3c10...`
+# A line of nm output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
-# A word that no language has: with capitals or underscores inside of it. It is a symbol's where something failed.
+# A word that is in no language: with upper-case letters or underscores inside. It is a symbol if an error is near.
 _PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])", re.ASCII)
-# A compiler's error is about names of the source.
+# A compiler error is about names in the source.
 _OF_COMPILER = re.compile(r"(?::\d{1,7}|\(\d{1,7}(?:,\d{1,5})?\)) ?: (?:fatal )?error\b")
 _FAILURE = re.compile(
     r"undefin|unresolv|resolve|missing|not found|(?:can't|cannot|unable to) find|symbol|import error|non d\u00e9fini|"
     r"\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49",
     re.IGNORECASE,
 )
-# Words of Chinese and Japanese stand right before a name and behind it, without a blank.
+# In Chinese and Japanese, words precede and follow a name without a space.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
 # In prose: "numpy does not find GLIBCXX_3.4.30".
 _SYMBOL_VERSION = re.compile(r"(?<!\w)(?:GLIBCXX|CXXABI|GLIBC)_\d(?:\.\d{1,3}){1,2}(?![\w.]\w)", re.ASCII)
-# What stands in a line of a program and in no demangled name.
+# Characters of source code that no demangled name contains.
 _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
 
 
 def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
-    """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it.
+    """The names in a (cleaned) text of names; else its C++ names and known C names.
 
     Args:
-        sure: whoever asks said that it is a symbol (by naming the file that needs it): any C name is one.
+        sure: the user declared it a symbol by naming the file that needs it, so any C name counts.
     """
     lines = text.split("\n", _LINES + 1)
     if len(lines) > _LINES or len(text) > _CHARACTERS:
@@ -107,8 +107,8 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
 
 
 def is_known(name: str, knowledge: Knowledge) -> bool:
-    """Whether a C name is one of torch's exports, of Python's or of a known library's."""
-    # Every name of CPython's has an underscore; a word without one, such as PyTorch, is prose.
+    """Whether a C name is exported by torch, Python or a known library."""
+    # All names of CPython have an underscore; a word without one, such as PyTorch, is prose.
     of_python = is_python_name(name) and "_" in name
     return spelling.is_known(name, knowledge) or of_python or vendor_of(name) is not None
 
@@ -151,31 +151,31 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
 
 
 def _as_message(message: str, name: str, at: int) -> FoundSubject | FoundMessage | None:
-    """The name as the subject of a message that a program prints about such names."""
+    """The name as the subject of a program's message about such names."""
     found = find_messages(message.format(name))
     return msgspec.structs.replace(found[0], position=at) if found else None
 
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
-    """Whether a line that is one word, or one phrase, is a name."""
+    """Whether a line with one word or phrase is a name."""
     if classify(name.removeprefix("__imp_")) is not NameKind.C or spelling.begun(name) is not None:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
-        # One word: of prose, of a path, or a C name.
+        # One word: prose, a path, or a C name.
         if sure:
             return True
         if is_plain_word(name) or "." in name or "_" not in name.strip("_") or name.isupper():
             return is_known(name, knowledge)
         if name.replace("_", "-").lower() in packages_by_name():
             return False
-        # A project on torch is named as its C shims are (`torch_geometric`).
+        # A package name may look like a C shim (`torch_geometric`).
         shim = name.startswith(SHIM_PREFIXES)
         return not shim or is_known(name, knowledge) or bool(near_names.near(name, knowledge))
     if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:
         return False
     if "::" in name.split("(", 1)[0]:
         return True
-    # A call has the same look: only types tell a declaration.
+    # A call looks the same: only types show that it is a declaration.
     parameters = name.partition("(")[2].rpartition(")")[0]
     return bool(parameters) and all(
         "::" in each or _TYPES.intersection(re.split(r"[\s*&]+", each)) for each in parameters.split(",")

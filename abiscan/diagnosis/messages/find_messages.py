@@ -1,9 +1,7 @@
-"""A text -> the things that went wrong in it: error messages of loaders, linkers, compilers, Python, torch.compile.
+"""Finds error messages of loaders, linkers, compilers, Python and torch.compile in a text.
 
-Logs may be hundreds of megabytes, so a text is searched for the few literal words that each message of the catalogue
-has; only what stands around a hit is looked at closely, cut to a bounded length. Time is linear
-in the text; the number of things is bounded.
-"""
+Logs may have hundreds of megabytes. The text is searched for the literal words of the messages; only a bounded part
+around each hit is parsed. Time is linear in the text; the number of results is bounded."""
 
 from __future__ import annotations
 
@@ -14,17 +12,16 @@ from abiscan.diagnosis.catalogue.subject_readers import read_subject
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
 
-# Distinct things one answer tells; a broken link step can name thousands, which one cause explains.
+# Maximum number of results; a failed link may name thousands, with one cause.
 MAX_FOUND = 200
-# Hits of one word, and of all, that are read closely, most of them repetitions of the same few.
+# Maximum hits of one word and of all words that are parsed; most of them repeat others.
 _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
-# Characters behind a message's first words that tell one complaint from another, and before them for words that come
-# last.
+# Characters after the first words of a message that distinguish it, and before them for words at its end.
 _SAID, _SAID_BEFORE, _NAME = 512, 48, 4_096
 
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
-    """Every distinct thing that a (cleaned) text reports, in its order, at most `MAX_FOUND`."""
+    """All different results in a (cleaned) text, in order, at most `MAX_FOUND`."""
     hits: list[tuple[int, int, str]] = []
     ascii_only = text.isascii()
     for rank, word in enumerate(messages_by_anchor()):
@@ -51,8 +48,8 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 
 
 def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
-    """Keep a message, unless it repeats one that was found before, in whatever source, or is about the same subject; of
-    two the one with more values is kept."""
+    """Add a message, unless it repeats an earlier one from another source or with the same subject; the one with more
+    values is kept."""
     values, subject = new.values_without_location, subject_of(new)
     for place, known in enumerate(messages):
         if known.answer.id == new.answer.id:
@@ -65,14 +62,14 @@ def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
 
 
 def _places(text: str, word: str) -> list[int]:
-    """Where a word stands, each time that something else is said around it."""
+    """Places of a word, without those with the same text around it."""
     places: list[int] = []
     seen: set[str] = set()
     at = text.find(word)
     while at >= 0 and len(places) < _MAX_HITS:
-        # The same words again are the same complaint, whatever rank, time or thread stands further before them.
+        # The same words are the same message, whatever rank, time or thread precedes them.
         end = text.find("\n", at, at + _SAID)
-        # Before a closing quotation mark stands the name, however long it is.
+        # The name precedes a closing quotation mark, however long it is.
         begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _SAID_BEFORE
         said = text[max(0, begin) : end if end >= 0 else at + _SAID]
         if said not in seen:

@@ -1,4 +1,4 @@
-"""What a message is about where code answers it: a symbol, a library, a symbol version."""
+"""Subjects of messages that code explains: a symbol, a library, a symbol version."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from abiscan.model.subject import SubjectKind
 
 
 class FoundSubject(Struct, frozen=True, kw_only=True):
-    """One thing that a text reports as missing.
+    """Something that a text reports as missing.
 
     Attributes:
         text: the name.
         position: offset in the text, for the order.
-        message: id of the message of the catalogue; None for a name by itself.
-        needed_by: the file (or the package) that needs it, where the message tells.
-        location: where in a source.
-        by_linker: a linker reports it, not a loader.
+        message: id of the message; None for a bare name.
+        needed_by: the file or package that needs it, if known.
+        location: in a source.
+        by_linker: reported by a linker, not a loader.
     """
 
     text: str
@@ -33,20 +33,20 @@ class FoundSubject(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes it distinct."""
+        """Identifies the subject."""
         return self.kind, self.text
 
 
 class SymbolSubject(FoundSubject, frozen=True, kw_only=True):
-    """A symbol that is not defined.
+    """An undefined symbol.
 
     Attributes:
-        library: that its reference names.
-        version: that is asked for.
-        macos: a loader or linker of macOS reports it.
-        msvc: the name is as MSVC's tools write it for people.
-        cut_off: dots stand behind the name, of which the text has the beginning alone.
-        before_torch: a prompt shows that the file was imported, and torch not before it.
+        library: in its reference.
+        version: requested version.
+        macos: reported by a loader or linker of macOS.
+        msvc: in the readable form of MSVC tools.
+        cut_off: dots follow the name, so it is only the beginning.
+        before_torch: a prompt shows that the file was imported without torch before it.
     """
 
     library: str | None = None
@@ -60,7 +60,7 @@ class SymbolSubject(FoundSubject, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes it distinct."""
+        """Identifies the subject."""
         return self.kind, self.text, self.version or ""
 
 
@@ -68,9 +68,9 @@ class LibrarySubject(FoundSubject, frozen=True, kw_only=True):
     """A library that was not found.
 
     Attributes:
-        by_ldd: `ldd` reports it, which looks for torch's libraries where no Python has loaded them.
-        by_torch: torch itself was imported, nothing of an extension.
-        searched: the folder of torch's libraries that the command of a linker names with -L.
+        by_ldd: reported by `ldd`, which searches torch libraries without a Python process that loaded them.
+        by_torch: torch itself was imported, not an extension.
+        searched: folder of torch libraries in the linker's command (-L).
     """
 
     by_ldd: bool = False
@@ -84,7 +84,7 @@ class VersionSubject(FoundSubject, frozen=True, kw_only=True):
     """A symbol version that a library does not define.
 
     Attributes:
-        library: that lacks it.
+        library: without the version.
     """
 
     library: str | None = None

@@ -1,9 +1,7 @@
-"""What a log says of the process that wrote it: which torch, CUDA and Python were there.
+"""Facts in a log about its process: torch, CUDA and Python versions.
 
-Such lines are those of `python -m torch.utils.collect_env`, of `pip list`, `pip show` and `conda list`, of a prompt
-that printed `torch.__version__`, and sentences with a version in them. Where lines of the surest kind that a text has
-disagree, nothing is taken from them.
-"""
+Sources are `python -m torch.utils.collect_env`, `pip list`, `pip show`, `conda list`, `torch.__version__` at a prompt,
+and versions in sentences. If lines of the most reliable kind in a text contradict each other, none is used."""
 
 from __future__ import annotations
 
@@ -22,13 +20,13 @@ _VERSION = (
     r"(?a:v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
     r"(?![\w+-]|\.\d))"
 )
-# Marks of Markdown, JSON and quotations that stand around a name or a version.
+# Markup of Markdown, JSON and quotations around a name or version.
 _MARK = r"[*`'\"]{0,3}"
-# What a prompt prints before a value: `Out[2]: `.
+# A prompt before a value: `Out[2]: `.
 _PRINTED = r"(?:Out\[\d{1,4}\]: {0,4})?['\"]?"
-# Matched where `torch` stands, the surest first; each says which torch is there.
+# Patterns at the word `torch`, most reliable first; each gives the torch version.
 _SAID: Final = (
-    # collect_env and what imitates it, forms of issues; a prompt; pip show; ds_report.
+    # collect_env and similar output, issue templates; a prompt; pip show; ds_report.
     (
         re.compile(
             rf"orch[ _][Vv]ersion(?: {{0,2}}\([^()\n]{{1,24}}\))?{_MARK}(?: {{0,8}}[:=\uff1a|]| \.{{2,80}}){_MARK}"
@@ -59,20 +57,20 @@ _SAID: Final = (
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
     ),
 )
-# An archive of libtorch: `libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip`, and its older kind without `cxx11-abi-`.
+# An archive of libtorch: `libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip`, or the older kind without `cxx11-abi-`.
 _ARCHIVE = re.compile(
     r"libtorch-(?P<abi>cxx11-abi-)?(?:shared|static)-with-deps-(?P<version>\d[\d.]{2,16}(?:\+\w{1,16})?)\.zip"
 )
 # "the 1.2.0 version of pytorch"
 _VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
-# What refuses a torch names the one that it found.
+# A program that rejects a torch prints the version that it found.
 _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
-# What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit, or
-# `gitUnknown` where there was no git (tools/generate_torch_version.py of pytorch).
+# The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
+# without git (tools/generate_torch_version.py of pytorch).
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown))\b", re.ASCII)
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
-# torch.version.cuda at a prompt; the build string of conda's package; a label in words: `1.9.0 (cu111)`.
+# torch.version.cuda at a prompt; build string of the conda package; a label in words: `1.9.0 (cu111)`.
 _CUDA_SAID: Final = (
     re.compile(
         rf"orch\.version\.cuda\)?['\"]?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}){_PRINTED}(\d{{1,2}}\.\d)(?![.\d])"
@@ -86,7 +84,7 @@ _PYTHON = re.compile(
     r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?![\w+-]|\.\d)", re.ASCII
 )
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
-# A prompt or `python -c` that asked torch how it was built; not the flag of a compiler's command line.
+# A prompt or `python -c` that printed the ABI of torch; not a compiler flag on a command line.
 _CXX11_ABI = re.compile(
     r"(?:(?<!-D)_GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)[)'\"`*]{0,4}"
     r"(?:[\s:=>\uff1a-]{1,8}| {0,2}(?:returns?|is|was|gives|prints|[\u662f\u4e3a]|\u8fd4\u56de)[ :\uff1a]{0,4})"
@@ -99,11 +97,11 @@ _CXX11_ABI_BESIDE = re.compile(
     r"orch\.__version__, {0,2}torch\.(?:_C\._GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\))\)['\"]?\n{1,2}"
     r"[\w.+]{1,64} (True|False)\b"
 )
-# torch.__config__.show(): the flags that torch itself was compiled with.
+# torch.__config__.show(): compiler flags of torch.
 _BUILT_WITH: Final = "PyTorch built with:"
 _FLAG = re.compile(r"-D_GLIBCXX_USE_CXX11_ABI=([01])\b")
 _FLAGS = 8_192  # characters
-# conda list: name, version, build and channel. Packages of conda-forge have the new std::string.
+# conda list: name, version, build and channel. Packages of conda-forge have the C++11 std::string.
 _CONDA_FORGE = re.compile(r"torch(?:-[cg]pu)?[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}\w{1,80}[ \t]{1,40}conda-forge\b")
 # `torchvision   0.18.1`, `torchvision==0.18.1`, `Name: torchvision` and `Version: 0.18.1`, `torchvision.__version__`.
 _COMPANION = re.compile(
@@ -111,9 +109,9 @@ _COMPANION = re.compile(
     r"(?:\nVersion: |(?:\.__version__\)?|[ -][Vv]ersion(?: is)?|\u7248\u672c)?"
     r"(?:[ \t]{1,80}|[ \t]{0,8}(?:[:=\uff1a]{1,2}|is|\u662f|\u4e3a)[ \t]{0,8}|\n)['\"]?)" + _VERSION
 )
-# Places that are looked at; a log repeats itself.
+# Maximum number of places; logs are repetitive.
 _MOST = 20_000
-# A command that builds or installs names what shall be there, and a failed one what was not.
+# A build or install command names a version that is not installed yet; after a failure it never was.
 _NOT_THERE = (
     "Uninstalling ",
     "uninstall ",
@@ -124,15 +122,14 @@ _NOT_THERE = (
     "Expected ",
     "e.g., ",
 )
-# Of two, a sentence names the one that did not fail so.
+# In a sentence with two versions, the other one failed.
 _BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
 _WORKED = tuple(f"{word} {beside} " for word in ("works", "worked", "fine") for beside in ("with", "on", "in"))
-# pip says so of what it replaces.
+# pip prints this about a replaced version.
 _REPLACED = ("uninstalled ", "existing installation: ")
 
 
-# The labels by which projects say for which torch a wheel is: `+cu122torch2.3cxx11abiFALSE`, `+pt20cu118`,
-# `+torch200cu118`.
+# Labels for the torch of a wheel: `+cu122torch2.3cxx11abiFALSE`, `+pt20cu118`, `+torch200cu118`.
 _MADE_FOR = re.compile(
     r"(?<![A-Za-z0-9])([A-Za-z][\w.]{0,63}?)[-= ]{1,4}v?\d[\w.]{0,31}\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6})?[._-]?"
     r"(?:torch|pt)(\d\.\d{1,2}|\d{2,4})(?!\d)"
@@ -140,17 +137,17 @@ _MADE_FOR = re.compile(
 
 
 class LogFacts(Struct, frozen=True):
-    """What a text says of the place where its error came up; what it does not say is None.
+    """Facts in a text about the environment of its error; unknown ones are None.
 
     Attributes:
-        torch: version with its local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is put on where the text says
-            that it was built without CUDA and ROCm.
+        torch: version with local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is added if the text shows a build
+            without CUDA and ROCm.
         python: (major, minor) of the interpreter.
-        cxx11_abi: whether torch is built with the new std::string, where it was asked, or the label tells.
-        made_for: an extension, and the torch (major.minor) that the label of its version names.
-        companions: packages that are released with torch (`torchvision`) -> version, with its local label.
-        from_source: whether torch is said to be built from source.
-        platform: as wheel tags name it, where it is not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
+        cxx11_abi: whether torch has the C++11 std::string, if printed or in the label.
+        made_for: an extension, and the torch (major.minor) in its version label.
+        companions: packages released with torch (`torchvision`) -> version with local label.
+        from_source: whether the text says that torch was built from source.
+        platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
     """
 
     torch: str | None = None
@@ -163,7 +160,7 @@ class LogFacts(Struct, frozen=True):
 
 
 def log_facts(text: str) -> LogFacts:
-    """Read a (cleaned) text once."""
+    """Read the facts of a (cleaned) text in one pass."""
     torch = _torch(text)
     if torch is not None and "+" not in torch:
         torch += _label(text)
@@ -174,7 +171,7 @@ def log_facts(text: str) -> LogFacts:
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), _platform(text), source)
 
 
-# A frame of Python or a path of Windows; what collect_env and forms of issues print.
+# A Python frame or a Windows path; output of collect_env and issue templates.
 _PLATFORMS: Final = (
     ("win_amd64", re.compile(r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d")),
     ("macosx", re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d")),
@@ -187,19 +184,19 @@ def _platform(text: str) -> str:
 
 
 def _made_for(text: str) -> tuple[str, str] | None:
-    """The one extension whose label names a torch; None where there are several, of different ones."""
+    """The only extension whose label names a torch; None if there are several with different ones."""
     found = {}
     for match in itertools.islice(_MADE_FOR.finditer(text), _MOST):
         version = match[2]
         if "." not in version:
-            # `pt20`, `torch200`, `torch2100`: major, minor, and a zero for the patch release where there are three.
+            # `pt20`, `torch200`, `torch2100`: major, minor, and with three digits or more a zero for the patch release.
             version = f"{version[0]}.{version[1:-1] if len(version) > 2 else version[1:]}"
         found[match[1].replace("_", "-").lower()] = version
     return next(iter(found.items())) if len(set(found.values())) == 1 else None
 
 
 def _label(text: str) -> str:
-    """`+cpu`, `+cu111`, `+rocm5.2`, by what the text says that torch is built for; empty where it does not."""
+    """`+cpu`, `+cu111`, `+rocm5.2`: the variant of torch according to the text; empty if unknown."""
     cuda, rocm = _CUDA.search(text), _ROCM.search(text)
     without = ("None", "N/A", "No")
     if cuda is not None and cuda[1] in without and (rocm is None or rocm[1] in without):
@@ -243,7 +240,7 @@ def _torch(text: str) -> str | None:
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
-    """Whether `orch` is the end of the word torch, or PyTorch, and no command that takes it away stands before."""
+    """Whether `orch` is the end of the word torch or PyTorch, and no command that removes it precedes."""
     start = at - 1
     if start < 0 or text[start] not in "tT":
         return False
@@ -253,7 +250,7 @@ def _is_torch_itself(text: str, at: int) -> bool:
         start -= 3
     before = text[max(0, start - 24) : start]
     if before.rstrip().endswith("to compile"):
-        return False  # `the version that was used to compile PyTorch (11.8)`: of CUDA
+        return False  # `the version that was used to compile PyTorch (11.8)`: a CUDA version
     if before.endswith(("envs/", "envs\\")):
         return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
@@ -264,7 +261,7 @@ def _is_torch_itself(text: str, at: int) -> bool:
 
 
 def _one_of(versions: list[str]) -> str | None:
-    """The one version that all say, the one with a label or a third number where the others are short for it."""
+    """The version that all agree on. Shorter forms agree with one that has a label or a third number."""
     longest = max(versions, key=len)
     return longest if all(longest.startswith(version) for version in versions) else None
 
@@ -292,7 +289,7 @@ def _cxx11_abi(text: str) -> bool | None:
 
 
 def _companions(text: str) -> dict[str, str]:
-    """What `pip list` and its like say of each; a package of which lines disagree is left out."""
+    """Versions from `pip list` and similar output; a package with contradictory lines is omitted."""
     said: dict[str, dict[str, None]] = {}
     for match in itertools.islice(_COMPANION.finditer(text), _MOST):
         before = text[max(0, match.start() - 24) : match.start()]
@@ -309,7 +306,7 @@ _PATHS = 64
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """Absolute paths of files that a text names, the first of them each once."""
+    """Absolute paths of files in a text, without duplicates, up to a limit."""
     found: dict[str, None] = {}
     for match in itertools.islice(_PATH.finditer(text), _MOST):
         path = match[1]

@@ -1,4 +1,4 @@
-"""Where the file that a message is about stands in its line."""
+"""Finds the file in the line of a message."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Final
 
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
 ANDROID_APP: Final = "/data/app/"
-"""What needs a library of an app whose file Android does not name."""
-_PATH_MAX: Final = 4_096  # of Linux
-# What opens a file's name in prose and in messages of any script.
+"""Stands for an app: Android does not name the file that needs a library."""
+_PATH_MAX: Final = 4_096  # on Linux
+# Characters before a file name in prose and in messages of any script.
 _BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff0c\u3001"
 
 
 def path_before(before: str) -> str | None:
-    """The file that stands right before a colon: `ImportError: /x/_C.so: `."""
+    """The file before a colon: `ImportError: /x/_C.so: `."""
     line = before.rstrip(" \t:\uff1a'\"`)\u2019\u201d")
-    # Its folders may have blanks in their names, where it begins the line or stands behind a colon.
+    # Its folders may contain spaces, if it is at the start of the line or after a colon.
     whole = line[line.rfind(": ") + 2 :] if ": " in line else line.lstrip()
     if _begins_path(whole) and is_file(whole) and len(whole) <= _PATH_MAX and whole.count(" /") == 0:
         return whole
@@ -35,13 +35,13 @@ def _begins_path(text: str) -> bool:
 
 
 def is_file(path: str) -> bool:
-    """Whether a text is the name of a shared object or library, perhaps with folders."""
+    """Whether a text is the name or path of a shared object or library."""
     base = path.replace("\\", "/").rpartition("/")[2]
     return any(f"{suffix}." in f"{base}." for suffix in _LIBRARY_SUFFIXES) and "\n" not in path
 
 
 def file_in_parentheses(rest: str) -> str | None:
-    """`ldd -r` names the file behind the symbol: `undefined symbol: f\\t(./libx.so)`."""
+    r"""The file after the symbol in output of `ldd -r`: `undefined symbol: f\t(./libx.so)`."""
     line = rest.rstrip()
     if not line.endswith(")"):
         return None

@@ -1,8 +1,7 @@
-"""A text as it was pasted -> plain lines, and the bounded surroundings of one word in them.
+"""Converts pasted text to plain lines, and extracts the bounded surroundings of a word.
 
-Whatever a reader looks at closely is cut here: a line to `_LINE` characters, its surroundings to a few lines and
-`_AROUND` characters. So the work for one word is bounded, and that for a text is linear in its length.
-"""
+Everything that is parsed is bounded here: a line to `_LINE` characters, its surroundings to a few lines and `_AROUND`
+characters. So the work per word is bounded, and that for a text is linear in its length."""
 
 from __future__ import annotations
 
@@ -11,27 +10,27 @@ from typing import Final
 
 from msgspec import Struct
 
-# Characters of a line on either side of a word. Mangled names beyond 4,096 are no compiler's.
+# Characters of a line on either side of a word. Compilers emit no mangled names beyond 4,096.
 _LINE: Final = 6_144
-# Lines around a hit in which its context stands: compilers' notes, Dynamo's explanation, a traceback's last frame; and
-# characters, whatever the lines are like.
+# Lines around a hit that are its context (compiler notes, Dynamo's explanation, last frame of a traceback), and
+# characters.
 _CONTEXT: Final = 12
 _AROUND: Final = 8_192
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\r(?=\n)")
-# Quoted mail and Markdown begin a line so.
+# Line prefixes of quoted mail and Markdown.
 _MARGIN = r"[ \t]{0,16}(?:[>|#*][>|#* \t]{0,16})?"
-# A terminal breaks words anywhere, mail between them.
+# A terminal breaks lines within words, mail between them.
 _BROKEN = re.compile(
     rf"([uU])ndefi(?:\n?n\n?e\n?d|ned)(?:\n?[ \t]{{0,4}}|[ \t]{{0,4}}\n{_MARGIN})symbol(?=[ \t]{{0,4}}[:\uff1a'`\"(\n])"
 )
-# One of these stands in a text that the pattern may match: most logs need not be searched twice.
+# Quick check for the pattern: most logs need no second search.
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
-# A mangled name whose underscores Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
+# A mangled name with underscores that Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
-# Blanks of web pages and of East Asian text: a message has an ASCII one there.
+# Spaces in web pages and East Asian text, where a message has an ASCII one.
 _WIDE_BLANKS: Final = ("\xa0", "\u202f", "\u3000")
-# A string of JSON with an escape in it (RFC 8259, 7): a value, or an element of a list on a line of its own.
+# A JSON string with an escape (RFC 8259, 7): a value, or an element of a list on a line of its own.
 _JSON_STRING = re.compile(
     r'(?P<before>(?:[{,]|^)[ \t]{0,64}"[\w.@-]{1,64}"[ \t]{0,4}:[ \t]{0,4}\[?[ \t]{0,4}|'
     r'^[ \t]{0,64}(?:\[[ \t]{0,4})?(?!"[A-Za-z]:\\))'
@@ -44,7 +43,8 @@ _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
-    """The text without terminal colours and links, URL and HTML escapes decoded, a broken `undefined symbol` mended."""
+    """The text without terminal colours and links, with URL and HTML escapes decoded and a broken `undefined symbol`
+    joined."""
     if "\\" in text and '"' in text:
         text = _without_json(text)
     for blank in _WIDE_BLANKS:
@@ -71,7 +71,7 @@ def clean(text: str) -> str:
 
 
 def _without_json(text: str) -> str:
-    """The text with strings of JSON decoded, each on lines of its own."""
+    """The text with JSON strings decoded, each on lines of its own."""
     for _ in range(_JSON_DEPTH):
         decoded = _JSON_STRING.sub(_json_decoded, text)
         if decoded == text:
@@ -87,19 +87,19 @@ def _json_decoded(found: re.Match[str]) -> str:
         decoded: str = json.loads(f'"{found["string"]}"', strict=False)
     except ValueError:
         return found[0]
-    # Half of a pair is no character, and nothing that is looked up can have one.
+    # Half of a surrogate pair is no character and in no name.
     decoded = _HALF_OF_A_PAIR.sub("\ufffd", decoded)
     return f"{found['before']}\n{decoded}\n"
 
 
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
-# The end of a mangled name; mail of many programs is pasted without its headers.
+# The end of a mangled name; mail is often pasted without its headers.
 _NAME_END = re.compile(r"_Z[A-Za-z0-9_]{4,}$")
-_LINE_OF_MAIL: Final = 80  # characters, of quoted-printable (RFC 2045, 6.7)
+_LINE_OF_MAIL: Final = 80  # characters, in quoted-printable (RFC 2045, 6.7)
 
 
 def _rejoined(text: str) -> str:
-    """The text with names put together that quoted-printable broke: `=` ends a line softly."""
+    """The text with names joined that quoted-printable broke: `=` is a soft line break."""
     first, *others = text.split("=\n")
     parts = [first]
     for part in others:
@@ -114,12 +114,12 @@ def _url_decoded(run: re.Match[str]) -> str:
         return word
     from urllib.parse import unquote, unquote_plus
 
-    # `+` is a blank only where nothing else is: C++ file names have it.
+    # `+` is a space only if nothing else is: C++ file names contain it.
     return unquote(word) if "%20" in word else unquote_plus(word)
 
 
 class Hit(Struct, frozen=True):
-    """Where a word was found: the whole text, and the bounds of its line."""
+    """A found word: the whole text, and the bounds of its line."""
 
     text: str
     at: int
@@ -129,7 +129,7 @@ class Hit(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str, at: int, word: str) -> Hit:
-        """The word at an offset, with its line. A `\\n` that JSON or Python's repr wrote out ends a line too."""
+        r"""The word at an offset, with its line. An escaped `\n` of JSON or Python's repr ends a line too."""
         low, high = max(0, at - _LINE), min(len(text), at + len(word) + _LINE)
         start = max(text.rfind("\n", low, at) + 1, low)
         written = text.rfind("\\n", start, at)
@@ -145,21 +145,21 @@ class Hit(Struct, frozen=True):
 
     @property
     def before(self) -> str:
-        """The part of the line that stands before the word."""
+        """The part of the line before the word."""
         return self.text[self.start : self.at]
 
     @property
     def rest(self) -> str:
-        """The part of the line that stands behind the word."""
+        """The part of the line after the word."""
         return self.text[self.at + len(self.word) : self.end]
 
     @property
     def next_line(self) -> str:
-        """The line behind, without the margin of mail and Markdown."""
+        """The next line, without the prefix of mail and Markdown."""
         return self.following(1).lstrip("\n> \t|#")
 
     def following(self, lines: int = _CONTEXT, characters: int = _AROUND) -> str:
-        """The lines behind this one."""
+        """The lines after this one."""
         bound = min(len(self.text), self.end + characters)
         end = self.end
         for _ in range(lines):

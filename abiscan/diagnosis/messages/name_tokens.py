@@ -1,7 +1,5 @@
-"""Where a name, a file or a quotation begins and ends in a line of prose, of a log, of Markdown or of JSON.
-
-Each of these reads a bounded line once, from left to right; none goes back.
-"""
+"""Finds the start and end of names, files and quotations in a line of prose, a log, Markdown or JSON. Each function
+reads a bounded line once, from left to right, without backtracking."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-# Closing quotation mark -> the opening ones that it may close: of compilers' and loaders' languages, Markdown and JSON.
+# Closing quotation mark -> opening ones: in the languages of compilers and loaders, Markdown and JSON.
 QUOTES: Final = {
     "'": "`'\u2018",
     "`": "`",
@@ -28,19 +26,19 @@ QUOTES: Final = {
 }
 _OPENING: Final = frozenset("".join(QUOTES.values()))
 _CLOSING: Final = {opening: frozenset(c for c, o in QUOTES.items() if opening in o) for opening in _OPENING}
-# What may stand between a message's words and the name: blanks, colons of any script, Markdown's emphasis and table.
+# Characters between the words of a message and the name: spaces, colons of any script, emphasis and tables of Markdown.
 _LEAD: Final = " \t:\uff1a=*|\\\u3000"
 _EXAMPLE = re.compile(
     r"\(?(?:e\.\s?g\.|eg|for example|such as|like|i\.e\.|\u4f8b\u5982|\u6bd4\u5982)[,:\uff0c\uff1a ]+"
 )
-# An ELF name; `.` is in clones' names (`f.cold`) and in versions, `$` in a few.
+# An ELF name; `.` occurs in names of clones (`f.cold`) and in versions, `$` in a few.
 _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
-# What GCC and Clang put behind the full stop of a function that they split or copied.
+# Suffixes of GCC and Clang after a dot, for functions that were split or copied.
 _CLONES: Final = ("cold", "part", "isra", "constprop", "llvm", "lto_priv", "localalias", "resolver", "clone")
 _VERSION = re.compile(r"@{1,2}([A-Za-z0-9_.+-]+)|,?\s{1,4}version[:\s]\s{0,4}([A-Za-z0-9_.+-]+)")
 _MANGLED = re.compile(r"_{1,2}Z[A-Za-z0-9_$.]+|\?[A-Za-z_?][A-Za-z0-9_?@$]+")
-# What of a broken name stands on the next line, behind the margin of mail; and on how many lines a name may lie.
+# The rest of a broken name on the next line, after the prefix of mail; maximum number of lines of a name.
 _CONTINUED = re.compile(r"[> \t|]{0,16}([A-Za-z0-9_]{1,4096})")
 _BROKEN_INTO: Final = 3
 _WORD = re.compile(r"[A-Za-z]?[a-z]+")
@@ -53,14 +51,14 @@ _LEADS: Final = (
     "non-virtual thunk to ",
     "virtual thunk to ",
 )
-# Words that stand beside a name in a demangled text; any other word ends it.
+# Words next to a name in a demangled text; any other word ends it.
 _BESIDE: Final = frozenset(
     (
         *("const", "volatile", "unsigned", "signed", "long", "int", "short", "char", "bool", "void", "float", "double"),
         *("auto", "&", "&&", "*", "const&", "const*"),
     )
 )
-# What may stand behind the parameters; a tag of HTML is no argument.
+# Suffixes after the parameters; an HTML tag is no argument.
 _QUALIFIER = re.compile(r"(?:const|volatile)(?![A-Za-z0-9_])|&&?(?= |$)|\[clone|\[abi:")
 _TAG = re.compile(r"</|<(?:br|p|b|i|a|pre|code|span|div|td|tr|li|em|strong)[ />]", re.IGNORECASE)
 _BRACKETS: Final = {"<": ">", "(": ")", "[": "]", "{": "}"}
@@ -72,13 +70,13 @@ _DOTS: Final = ("...", "\u2026")
 
 
 class NameToken(Struct, frozen=True):
-    """A name as it stands in a line.
+    """A name in a line.
 
     Attributes:
         name: without quotation marks, version and punctuation.
-        version: that a versioned reference asks for (`libnvJitLink.so.12`, `GLIBC_2.34`).
-        end: offset behind it.
-        quoted: whether quotation marks enclose it.
+        version: of a versioned reference (`libnvJitLink.so.12`, `GLIBC_2.34`).
+        end: offset after it.
+        quoted: whether it is in quotation marks.
     """
 
     name: str
@@ -87,17 +85,17 @@ class NameToken(Struct, frozen=True):
     quoted: bool
 
     def is_cut_off(self, text: str) -> bool:
-        """Whether dots stand behind it in the line."""
+        """Whether dots follow the name in the line."""
         return text.startswith(_DOTS, self.end)
 
     @property
     def library(self) -> str | None:
-        """The library that the version names, if it is one."""
+        """The version if it is a library."""
         return self.version if self.version is not None and ".so" in self.version else None
 
 
 def read_name(text: str) -> NameToken | None:
-    """The name that a line begins with, behind colons, quotation marks, Markdown and `(e.g.,`."""
+    """The name at the start of a line, after colons, quotation marks, Markdown and `(e.g.,`."""
     at = _skip(text, 0)
     example = _EXAMPLE.match(text, at)
     if example is not None:
@@ -117,17 +115,17 @@ _CONVENTION = re.compile(
 
 
 def msvc_name(text: str) -> str | None:
-    """The qualified name, without parameters, in a declaration as MSVC's undecorator writes it: `c10::Error::Error` of
+    """The qualified name, without parameters, in the output of MSVC's undecorator: `c10::Error::Error` for
     `__declspec(dllimport) public: __cdecl c10::Error::Error(struct c10::SourceLocation)`."""
     found = _CONVENTION.search(text, 0, 4_096)
     return found[1] if found is not None and "::" in found[1] and not found[1].endswith("::") else None
 
 
 def mended(token: NameToken, behind: str) -> NameToken:
-    """The token, or the whole of a mangled name that a terminal broke at the end of the line.
+    """The token, or the whole mangled name that a terminal broke at the end of the line.
 
     Args:
-        behind: the lines that follow.
+        behind: the following lines.
     """
     if not token.name.startswith("_Z"):
         return token
@@ -170,7 +168,7 @@ def _quoted(text: str, at: int) -> NameToken | None:
 
 
 def _in_name(text: str, at: int) -> bool:
-    """Whether an apostrophe is Clang's `'lambda'` or GCC's `'unnamed'` within a demangled name."""
+    """Whether an apostrophe belongs to Clang's `'lambda'` or GCC's `'unnamed'` in a demangled name."""
     return text[at] == "'" and (text.startswith("'lambda", at) or text[max(0, at - 8) : at].endswith(("lambda", "'")))
 
 
@@ -191,7 +189,7 @@ def _bare(text: str, at: int) -> NameToken | None:
 
 
 def _without_sentence(name: str) -> str:
-    """A mangled name without the sentence that goes on behind its full stop: `_Z1fv.I tried`."""
+    """A mangled name without the sentence after its full stop: `_Z1fv.I tried`."""
     if not name.startswith(("_Z", "__Z")) or "." not in name:
         return name
     whole, _, behind = name.partition(".")
@@ -199,7 +197,7 @@ def _without_sentence(name: str) -> str:
 
 
 def _begins_demangled(text: str, at: int) -> bool:
-    """Whether the name is written for people: a scope, arguments or parameters come behind its first word."""
+    """Whether the name is demangled: a scope, template arguments or parameters follow its first word."""
     if text.startswith(("_Z", "__Z", "?"), at):
         return False
     if text.startswith(("(anonymous namespace)", "std::", "::", "operator ", "operator("), at):
@@ -217,14 +215,14 @@ def _begins_demangled(text: str, at: int) -> bool:
         return _TAG.match(text, end) is None
     word = text[at:end]
     if word in _BESIDE or text[end : end + 1] in ("*", "&"):
-        # A return type: what follows must be a scope.
+        # A return type: a scope must follow.
         following = text[end : end + 256].lstrip(" *&")
         return any(part in following.split("(")[0] for part in ("::", "<")) or (word in _BESIDE and "(" in following)
     return text[end : end + 1] == " " and "::" in text[end + 1 : end + 129].split(" ", maxsplit=1)[0]
 
 
 def demangled_end(text: str, at: int) -> int:
-    """Where a demangled name that begins at an offset ends: brackets are balanced, and prose does not go on with it."""
+    """The end of the demangled name at an offset, with balanced brackets and without following prose."""
     depth = 0
     parameters_closed = False
     here = at + len(next((lead for lead in _LEADS if text.startswith(lead, at)), ""))
@@ -261,7 +259,7 @@ def _is_word(char: str) -> bool:
 
 
 def _goes_on(text: str, at: int, closed: bool) -> bool:
-    """Whether a demangled name goes on behind a blank that stands outside of its brackets."""
+    """Whether a demangled name continues after a space outside of its brackets."""
     if _QUALIFIER.match(text, at) is not None:
         return True
     if closed:
@@ -275,18 +273,18 @@ def _is_demangled_text(text: str) -> bool:
 
 
 def is_plain_word(name: str) -> bool:
-    """Whether this may be a word of prose as well as a C name: letters alone."""
+    """Whether this may be a word of prose as well as a C name: only letters."""
     return _WORD.fullmatch(name) is not None
 
 
 def ends_clause(text: str, at: int) -> bool:
-    """Whether nothing of the sentence comes behind an offset: the line ends there, or punctuation stands there."""
+    """Whether an offset is at the end of a clause: the line ends, or punctuation follows."""
     rest = text[at : at + 64].lstrip(" .\"'`*_)\u3002\uff01\uff09")
     return not rest or rest[0] in "\t(,;|\\<[\uff0c\uff1b" or not rest[0].isascii() or rest.startswith("version")
 
 
 def mangled_names(text: str, limit: int) -> list[tuple[int, str]]:
-    """(offset, name) of the first mangled C++ names that stand anywhere in a text."""
+    """(offset, name) of the first mangled C++ names anywhere in a text."""
     found: list[tuple[int, str]] = []
     for match in _MANGLED.finditer(text):
         before = text[match.start() - 1 : match.start()]
@@ -303,7 +301,7 @@ def mangled_names(text: str, limit: int) -> list[tuple[int, str]]:
 
 
 def last_quoted(before: str) -> str | None:
-    """The quotation that a line ends with."""
+    """The quotation at the end of a line."""
     line = before.rstrip(" \t:\uff1a")
     if not line or line[-1] not in QUOTES:
         return None
@@ -312,7 +310,7 @@ def last_quoted(before: str) -> str | None:
 
 
 def first_quoted(text: str) -> str | None:
-    """The first quotation of a line; up to its end where nothing closes it."""
+    """The first quotation of a line; up to its end if it is not closed."""
     at = next((i for i, char in enumerate(text) if char in _OPENING), -1)
     if at < 0:
         return None

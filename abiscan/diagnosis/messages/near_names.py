@@ -1,4 +1,4 @@
-"""Exported names that are nearly a given one: a name that was typed from a screenshot, or lost a letter."""
+"""Finds exported names similar to a given one, which has a typing error or lost a letter."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.environment import python_names
 from abiscan.mangling import NameKind, classify, parse
 
-# Names that are compared letter by letter, and how many of the nearest are told.
+# Maximum number of names that are compared by letters, and of results.
 _COMPARED, _TOLD = 1_500, 2
-# How alike two names must be, from 0 to 1: one letter in thirty differs.
+# Minimum similarity of two names, from 0 to 1: one letter in thirty differs.
 _ALIKE = 0.96
 _SHORTEST, _LONGEST = 8, 512
-# A slip is mended by a look-up, without comparing: so many letters behind it must agree.
+# Number of letters after a typing error that must agree for a correction by look-up.
 _BEHIND = 8
 _LETTERS = "0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
-    """The exported names that differ from a C++ or C name of torch by a slip of the hand, the nearest first."""
+    """Exported names that differ from a C++ or C name of torch by a typing error, most similar first."""
     releases = knowledge.releases
     if releases is None or not _SHORTEST <= len(name) <= _LONGEST or classify(name) not in (NameKind.CXX, NameKind.C):
         return ()
-    # The slip stands behind the longest beginning that some exported name has too.
+    # The error is after the longest prefix that some exported name shares.
     low, high = 0, len(name)
     while low < high:
         middle = (low + high + 1) // 2
@@ -50,8 +50,8 @@ def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
 
 
 def with_one_word_misspelt(name: str, knowledge: Knowledge) -> tuple[str, ...]:
-    """Of the names that are nearly a C++ name, those that read like it but for the letters of one identifier: another
-    release's parameters differ in more, or in less."""
+    """Of the names similar to a C++ name, those that differ only in the letters of one identifier; parameters of
+    another release differ in more or less."""
     words = _WORD.findall(_read(name))
     found = []
     for other in near(name, knowledge):
@@ -66,18 +66,15 @@ def with_one_word_misspelt(name: str, knowledge: Knowledge) -> tuple[str, ...]:
 
 _WORD = re.compile(r"\w+")
 _SHORTEST_WORD = 6
-# One identifier of a qualified name, and how alike two must be; shorter ones differ by design.
+# Minimum similarity of identifiers in a qualified name, and their minimum length: shorter ones differ on purpose.
 _ALIKE_PART, _SHORTEST_PART = 0.8, 4
 _QUALIFIERS = ("", "K")
 _PARTS = 8
 
 
 def near_of_entity(parts: tuple[str, ...], text: str, knowledge: Knowledge) -> tuple[str, ...]:
-    """The exported functions of which one scope, or the base, is nearly that of `parts`; of overloads the one that
-    reads most like `text`.
-
-    The slip stands behind the part's first two letters.
-    """
+    """The exported functions with a scope or base similar to one of `parts`; of overloads, the one most similar to
+    `text`. The typing error is after the first two letters."""
     if knowledge.releases is None or not 2 <= len(parts) <= _PARTS:
         return ()
     found: dict[tuple[str, ...], list[str]] = {}
@@ -97,7 +94,7 @@ def near_of_entity(parts: tuple[str, ...], text: str, knowledge: Knowledge) -> t
 
 
 def _beginning_so(scope: tuple[str, ...], part: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
-    """Exported names of a scope, whose next part begins as `part` does and is about as long; with that part."""
+    """Exported names in a scope whose next part has the same beginning and similar length, with that part."""
     assert knowledge.releases is not None
     before = "".join(f"{len(each)}{each}" for each in scope)
     for qualifiers in _QUALIFIERS:
@@ -119,7 +116,7 @@ def _ratio(one: str, other: str) -> float:
 
 
 def near_of_python(name: str) -> tuple[str, ...]:
-    """The functions of CPython's C API that are nearly a name which none exports."""
+    """Functions of CPython's C API that are similar to a name which none exports."""
     from difflib import get_close_matches
 
     begins = re.match(r"_?Py[A-Z]?[a-z]+", name)
@@ -130,7 +127,7 @@ def near_of_python(name: str) -> tuple[str, ...]:
 
 
 def _mended(name: str, at: int) -> list[str]:
-    """Beginnings that one letter more, one less or another letter at the slip gives."""
+    """Prefixes with one letter inserted, removed or replaced at the error."""
     behind = name[at : at + _BEHIND]
     if len(behind) < _BEHIND:
         return []

@@ -1,4 +1,4 @@
-"""A text, read once: what it reports, and what it says of the place that it comes from."""
+"""Reads a text once: its subjects and facts about its environment."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from abiscan.diagnosis.messages.message_text import clean
 
 
 class ReadText(Struct, frozen=True):
-    """What was read out of a text.
+    """The contents of a text.
 
     Attributes:
         text: without terminal colours, decoded.
-        found: what it reports, in its order.
-        facts: what it says of its torch and Python.
-        paths: absolute paths of files that it names.
+        found: subjects, in order.
+        facts: about its torch and Python.
+        paths: absolute paths of files in it.
     """
 
     text: str
@@ -28,7 +28,7 @@ class ReadText(Struct, frozen=True):
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is names alone, typed in where they are asked about, and no message of some process."""
+        """Whether it contains only names, typed by the user, and no message of a process."""
         return not self.found and " " not in self.text.strip()
 
 

@@ -1,4 +1,4 @@
-"""Whether a text says that the torch of its process was built from source, whatever its version is."""
+"""Detects whether a text says that torch was built from source, whatever its version is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAID: Final = (
 
 
 def find_source_build(text: str) -> str | None:
-    """The words of a text that say that torch, no extension of it, was built from source; linear in its length."""
+    """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
     if "source" not in text and "\u6e90" not in text:
         return None
     found = next(filter(None, (pattern.search(text) for pattern in _SAID)), None)

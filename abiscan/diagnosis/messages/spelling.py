@@ -1,5 +1,5 @@
-"""Names as users paste them (demangled, with macOS's underscore, MSVC's decoration, a version) -> names that can be
-looked up."""
+"""Converts names as users paste them (demangled, with the underscore of macOS, MSVC names, with a version) to names in
+the index."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from abiscan.mangling import (
 from abiscan.mangling.string_spelling import Abi, respelled
 from abiscan.releases.build import SymbolHistory
 
-# Overloads that a demangled name may mean.
+# Maximum number of overloads for a demangled name.
 _LIMIT = 400
-# So many characters of a name must be there for its end to be guessed.
+# Minimum characters of a truncated name.
 _CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
-# <nested-name> without the characters that begin every C++ name.
+# <nested-name> without the prefix of C++ names.
 _HEADLESS = re.compile(r"Z?N[rVK]{0,3}[RO]?\d{1,3}[A-Za-z_]")
 _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
 # <ctor-dtor-name>
@@ -34,7 +34,7 @@ _STRUCTORS: Final = ("C1", "C2", "D0", "D1", "D2")
 _LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
-# A template: `??$data_ptr@J@TensorBase@at@@QEBA...`, its arguments behind the base.
+# A template: `??$data_ptr@J@TensorBase@at@@QEBA...`, with its arguments after the base.
 _MSVC_TEMPLATE = re.compile(
     r"(?:__imp_)?\?\?\$([A-Za-z_]\w{0,255})@((?:_?[A-Z]|[UVW]\w{1,255}(?:@\w{1,255}){0,8}@@){1,8})@"
     r"((?:[A-Za-z_]\w{0,255}@){1,16})@"
@@ -56,7 +56,7 @@ _MSVC_TYPES: Final = {
     "_J": "__int64",
     "_K": "unsigned __int64",
 }
-# libstdc++'s and libc++'s long spellings of std::string.
+# Long spellings of std::string in libstdc++ and libc++.
 _STRING = re.compile(
     r"std::(?:__cxx11::|__1::)?basic_string<char,\s*std::(?:__1::)?char_traits<char>,\s*std::(?:__1::)?allocator<char>\s*>"
 )
@@ -64,16 +64,15 @@ _QUOTES: Final = "'`\"\u2018\u2019"
 
 
 class Spelled(Struct, frozen=True):
-    """A name as it was given, and what to look up for it.
+    """A given name, and the names to look up.
 
     Attributes:
         given: the text.
-        names: the mangled names it stands for, as ELF spells them, the likeliest first; one for a mangled name,
-        several where a
-            demangled one fits more than one export.
-        exact: whether `names` are what the text says, not the nearest that could be found for it.
-        shown: what to call it where the name itself is made up.
-        notes: what should be said of the spelling.
+        names: the mangled ELF names, likeliest first; one for a mangled name, several if a demangled one matches
+            several exports.
+        exact: whether `names` are those of the text, not the most similar ones.
+        shown: the displayed name if the name itself is made up.
+        notes: about the spelling.
         macos: whether it is a name of macOS.
     """
 
@@ -86,10 +85,10 @@ class Spelled(Struct, frozen=True):
 
 
 def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool = False) -> Spelled | None:
-    """What a name stands for; None where the text is no name.
+    """The meaning of a name; None if the text is no name.
 
     Args:
-        cut_off: the text says, by dots, that this is the beginning of the name.
+        cut_off: dots in the text show that this is the beginning of the name.
     """
     given = text.strip().strip(_QUOTES)
     if not given or not _TOKEN.match(given[0]) or len(given) > 65_536:
@@ -119,8 +118,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
 
 
 def begun(name: str) -> str | None:
-    """The C++ name of which Markdown, or who copied it, took the first characters: `ZN3c105ErrorC1Ev`,
-    `N2at5emptyEv`."""
+    """The C++ name whose first characters were lost to Markdown or copying: `ZN3c105ErrorC1Ev`, `N2at5emptyEv`."""
     if not _HEADLESS.match(name):
         return None
     whole = f"_{name.lstrip('_')}" if "Z" in name[:2] else f"_Z{name}"
@@ -129,11 +127,11 @@ def begun(name: str) -> str | None:
 
 
 def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
-    """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
+    """A C++ name; if it is invalid or truncated, the exported name with this beginning."""
     parsed = parse(name)
     if parsed is not None and ((parsed.parameters is not None and not cut_off) or is_known(name, knowledge)):
         return Spelled(name, (name,))
-    # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
+    # Titles and messages truncate names: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: list[SymbolHistory] = []
     if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
         longer = list(knowledge.releases.prefix(name, knowledge.machine, _LIMIT))
@@ -155,14 +153,14 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
 
 
 def _is_there(found: SymbolHistory, knowledge: Knowledge) -> bool:
-    """Whether the target, or else the newest build, exports a name: the one that a text misses is another."""
+    """Whether the target, or else the newest build, exports a name: then another one is missing."""
     if knowledge.exports is not None:
         return knowledge.exports.library_of(found.name) is not None
     return found.exports[-1] is not None
 
 
 def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
-    """Scopes and base of a function, whose mangled name is whole up to there (`_ZNK2at10TensorBase8data_ptrI`)."""
+    """Scopes and base of a function whose mangled name is complete up to there (`_ZNK2at10TensorBase8data_ptrI`)."""
     begin = _NESTED.match(name)
     if begin is None:
         return None
@@ -209,8 +207,7 @@ def _msvc(given: str, knowledge: Knowledge) -> Spelled:
     special, base, scopes = found.groups()
     scope = [part for part in scopes.split("@") if part]
     if special and scope:
-        # ??0 and ??1 are constructor and destructor of the class that follows, which the pattern took for the base or
-        # a scope.
+        # ??0 and ??1 are constructor and destructor of the next class, which the pattern took for the base or a scope.
         names = [*reversed(scope), base or scope[0]]
         if special in _MSVC_STRUCTORS:
             names.append(f"{_MSVC_STRUCTORS[special]}{names[-1]}")
@@ -238,7 +235,7 @@ def _msvc_template(given: str, found: re.Match[str], knowledge: Knowledge, note:
     else:
         shown = _MSVC_TYPES.get(argument, "...")
     qualified = f"{'::'.join(names)}<{shown}>"
-    # The builds of the index are Linux's, whose long is another type.
+    # The index has Linux builds, whose long is another type.
     candidates = () if argument in ("J", "K") else tuple(_exported(_made_up(names), knowledge))
     return Spelled(
         given,
@@ -260,7 +257,7 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
     candidates = _exported(made_up, knowledge)
     wanted = comparable(given)
     same = [name for name in candidates if _compares(name, wanted)]
-    # Demanglers write the old std::string so, and the new one in full: the text's own spelling decides.
+    # Demanglers print the old std::string in short and the C++11 one in full: the spelling in the text decides.
     own = _string_of(given, macos)
     alike = [name for name in same if own is None or string_abi(name) in (own, None)]
     if alike:
@@ -288,7 +285,7 @@ def _complete_first(name: str) -> tuple[bool, str]:
 
 
 def _string_of(text: str, macos: bool) -> Abi | None:
-    """Whose std::string a demangled text mentions; None where it has none."""
+    """The std::string of a demangled text; None if it has none."""
     if "std::__cxx11::" in text:
         return "new"
     if "std::__1::basic_string" not in text and "std::string" not in text and "std::basic_string<char," not in text:
@@ -297,8 +294,7 @@ def _string_of(text: str, macos: bool) -> Abi | None:
 
 
 def qualified_name(text: str) -> tuple[str, ...] | None:
-    """The scopes and base of a demangled name, without return type, arguments and parameters; None where it is no
-    name."""
+    """The scopes and base of a demangled name, without return type, arguments and parameters; None if it is no name."""
     for lead in (
         "vtable for ",
         "typeinfo for ",
@@ -329,7 +325,7 @@ def qualified_name(text: str) -> tuple[str, ...] | None:
                 if part.startswith("operator"):
                     part += char
                 else:
-                    # A return type stood before; `const` and the like too.
+                    # A return type, `const` and similar words precede.
                     parts, part = [], ""
             else:
                 part += char
@@ -344,7 +340,7 @@ def qualified_name(text: str) -> tuple[str, ...] | None:
 
 
 def _before_parameters(text: str) -> str:
-    """What stands before the parameter list, `(anonymous namespace)` excepted."""
+    """The part before the parameter list; `(anonymous namespace)` is not one."""
     depth = 0
     for at, char in enumerate(text):
         if char == "(" and depth == 0 and not text.startswith("(anonymous", at) and not text[:at].endswith("operator"):
@@ -357,7 +353,7 @@ def _before_parameters(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """A demangled text in the form in which two demanglers' texts of one name agree."""
+    """A normal form of a demangled text, equal for the output of two demanglers."""
     text = _STRING.sub("std::string", text)
     text = re.sub(r"\[abi:\w+\]|__cxx11::|\(anonymous namespace\)|\s+", "", text)
     return text.replace("unsignedlong", "ulong")
@@ -368,7 +364,7 @@ def _compares(name: str, wanted: str) -> bool:
     if parsed is None:
         return False
     shown = comparable(parsed.display)
-    # With or without a return type; a data object or a name without parameters as it is.
+    # With or without a return type; data and names without parameters unchanged.
     return wanted in (shown, comparable(parsed.signature), comparable(parsed.qualified))
 
 
@@ -377,7 +373,7 @@ def _length(part: str) -> int:
 
 
 def _made_up(names: tuple[str, ...]) -> str:
-    """A mangled name of this entity, without parameters: good for a search, not a name that stands anywhere."""
+    """A mangled name of this entity without parameters: for searches only, it does not exist."""
     *scope, base = names
     if base.startswith("~"):
         end = "D1"
@@ -390,7 +386,7 @@ def _made_up(names: tuple[str, ...]) -> str:
 
 
 def _exported(made_up: str, knowledge: Knowledge) -> list[str]:
-    """Exported names of the entity, by the index and the target; data and class data too."""
+    """Exported names of the entity, in the index and the target, including data and class data."""
     parsed = parse(made_up)
     if parsed is None:
         return []
