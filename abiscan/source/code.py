@@ -26,8 +26,9 @@ _DIRECTIVE = re.compile(rb"[#i]")
 _MAX_INCLUDES = 10_000
 # Maximum number of tokens, of some 120 bytes each, that are created at once.
 _MAX_LISTED = 200_000
-# Maximum number of names to search in the text; for more names, the text is tokenized.
+# Maximum number of names to search in the text, and of places of each; for more, every word is indexed.
 _MAX_SEARCHES = 32
+_MAX_OCCURRENCES = 4_096
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef"})
 
 
@@ -170,18 +171,20 @@ class Code:
 
     def places_of(self, name: str) -> Iterator[int]:
         """The indices in `tokens` of a name."""
-        if not self._may_have(name):
-            return
-        found = self.tokens
-        for offset in self._places.may_be(name):
-            at = found.index_at(offset) if self.text.startswith(name, offset) else None
-            if at is not None and found.kinds[at] == NAME and found.word(at) == name:
+        for offset in self._offsets_of(name):
+            at = self.tokens.index_at(offset) if self.text.startswith(name, offset) else None
+            if at is not None and self.tokens.kinds[at] == NAME and self.tokens.word(at) == name:
                 yield at
 
-    def _may_have(self, name: str) -> bool:
-        """Whether the text may contain a name: few names of most files are needed, and this needs no tokens."""
+    def _offsets_of(self, name: str) -> Sequence[int]:
+        """The offsets where a name may be, in order. Few names of most files are needed, and this needs no index."""
         self._searches += 1
-        return "_places" in self.__dict__ or self._searches > _MAX_SEARCHES or name in self.text
+        if "_places" not in self.__dict__ and self._searches <= _MAX_SEARCHES:
+            if not (count := self.text.count(name)):
+                return ()
+            if count <= _MAX_OCCURRENCES:
+                return [*_occurrences(self.text, name)]
+        return self._places.may_be(name)
 
     def index_at(self, offset: int) -> int | None:
         """The index in `tokens` of the token at a character offset; None if it is in a directive or a skipped
@@ -195,6 +198,13 @@ class Code:
     def spend(self, steps: int) -> None:
         """See `Steps.spend`."""
         self.steps.spend(steps)
+
+
+def _occurrences(text: str, name: str) -> Iterator[int]:
+    at = text.find(name)
+    while at >= 0:
+        yield at
+        at = text.find(name, at + len(name))
 
 
 def listed(found: Tokens) -> Tokens | TokenList:
@@ -271,9 +281,9 @@ def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
     return kept, WordIndex((word_at(text, number // 2), number) for number in defined), directives
 
 
-def _follow(branches: bytearray, line: Sequence[Token]) -> int:
+def _follow(branches: bytearray, line: Tokens) -> int:
     """Process a conditional directive. Return the change in the number of skipped branches."""
-    keyword = line[0].text
+    keyword = line.word(0)
     if keyword in _CONDITIONS:
         known = holds(keyword, line[1:])
         branches.append(_known(known) | (0 if known is False else _STANDS | _TAKEN))

@@ -6,11 +6,11 @@ Macros of HIP: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porti
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from abiscan.source.lexer import Token
+from abiscan.source.lexer import Tokens
 
 _DEFINED = frozenset({"USE_ROCM", "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "__HIP_PLATFORM_HCC__"})
 _UNDEFINED = frozenset({"__CUDA_ARCH__", "__NVCC__", "CUDA_VERSION", "CUDART_VERSION"})
@@ -18,6 +18,8 @@ _UNDEFINED = frozenset({"__CUDA_ARCH__", "__NVCC__", "CUDA_VERSION", "CUDART_VER
 _MAX_DEPTH = 32
 # Maximum number of tokens of a condition; longer ones are unknown.
 _MAX_TOKENS = 256
+# Of an integer literal; no type is wider than 20 decimal digits.
+_MAX_DIGITS = 20
 
 
 class MacroFacts(Struct, frozen=True):
@@ -49,21 +51,21 @@ _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-def holds(keyword: str, condition: Sequence[Token], facts: MacroFacts = _HIP) -> bool | None:
+def holds(keyword: str, condition: Tokens, facts: MacroFacts = _HIP) -> bool | None:
     """Whether `#if condition`, `#ifdef`, `#ifndef` or `#elif` is true; None if unknown."""
     if len(condition) > _MAX_TOKENS:
         return None
     if keyword in ("ifdef", "ifndef"):
-        found = facts.is_defined(condition[0].text) if condition else None
+        found = facts.is_defined(condition.word(0)) if condition else None
         return found if keyword == "ifdef" or found is None else not found
-    return _value([token.text for token in condition], facts, 0)
+    return _value([*map(condition.word, range(len(condition)))], facts, 0)
 
 
 def _value(words: list[str], facts: MacroFacts, depth: int) -> bool | None:
     if depth > _MAX_DEPTH or not words:
         return None
     for mark, decides in (("|", True), ("&", False)):
-        parts = _split(words, mark)
+        parts = _split(words, mark) if mark in words else ()
         if len(parts) > 1:
             values = [_value(part, facts, depth + 1) for part in parts]
             return decides if decides in values else None if None in values else not decides
@@ -99,7 +101,9 @@ def _compared(words: list[str], facts: MacroFacts) -> bool | None:
 
 
 def _number(word: str, facts: MacroFacts) -> int | None:
-    return int(word) if word.isascii() and word.isdigit() else facts.values.get(word)
+    if word.isascii() and word.isdigit():
+        return int(word) if len(word) <= _MAX_DIGITS else None
+    return facts.values.get(word)
 
 
 def _split(words: list[str], mark: str) -> list[list[str]]:

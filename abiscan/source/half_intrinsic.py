@@ -22,6 +22,8 @@ from abiscan.source.source_set import SourceSet, users_of, with_included
 _DISPATCHED = "scalar_t"
 # Identifiers of a file that uses c10::Half: its name, or a macro such as AT_DISPATCH_FLOATING_TYPES_AND_HALF.
 _HALF = re.compile(r"\bk?Half\b|\bAT_DISPATCH_\w*HALF\w*", re.ASCII)
+_BRACE = re.compile(rb"[{}]")
+_OPEN_BRACE, _CLOSE = map(ord, "{)")
 # Names of template parameters for indices, which are no 16-bit floats (`IdType` of FlashInfer).
 _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
@@ -79,7 +81,7 @@ class _Blocks:
     """The blocks of a file, and whether instances for Half reach them. Each block is examined once.
 
     Args:
-        code: the file; one step is used per token.
+        code: the file; one step is used per 16 tokens.
     """
 
     def __init__(self, code: Code) -> None:
@@ -90,14 +92,16 @@ class _Blocks:
         # Opening brace -> whether an enclosing branch names Half, and the enclosing function.
         self._found: dict[int, tuple[bool, str]] = {-1: (False, "")}
         self._specialised: dict[str, bool] = {"": False}
-        code.spend(len(code.tokens))
+        kinds, partner = code.tokens.kinds, code.partner
+        code.spend(len(kinds) // 16)
         around: list[int] = []
-        for at, token in enumerate(code.tokens):
-            if token.text == "{":
+        for brace in _BRACE.finditer(kinds):
+            at = brace.start()
+            if kinds[at] == _OPEN_BRACE:
                 self._parents[at] = around[-1] if around else -1
                 around.append(at)
-            elif token.text == "}" and code.partner[at] >= 0:
-                while around and around[-1] >= code.partner[at]:
+            elif partner[at] >= 0:
+                while around and around[-1] >= partner[at]:
                     around.pop()
             else:
                 continue
@@ -125,34 +129,45 @@ class _Blocks:
 
     def _head(self, brace: int) -> tuple[bool, str]:
         """Whether the block is a branch of an `if constexpr` that names Half, and the name before its parameters."""
-        code, tokens = self._code, self._code.tokens
+        code, partner, kinds = self._code, self._code.partner, self._code.tokens.kinds
         before = max(brace - 1, 0)
-        if tokens[before].text == "else" and tokens[before - 1].text == "}" and code.partner[before - 1] > 0:
-            before = code.partner[before - 1] - 1
-        opening = code.partner[before] if tokens[before].text == ")" else -1
+        if kinds.endswith(b"}a", 0, before + 1) and code.tokens.word(before) == "else" and partner[before - 1] > 0:
+            before = partner[before - 1] - 1
+        opening = partner[before] if kinds[before] == _CLOSE else -1
         if opening <= 0:
             return False, ""
         code.spend(before - opening)
-        names = tokens[opening - 1].text == "constexpr" and _names_half(code, opening, before)
-        return names, tokens[opening - 1].text if tokens[opening - 1].kind == "name" else ""
+        function = code.tokens.word(opening - 1) if kinds[opening - 1] == NAME else ""
+        return function == "constexpr" and _names_half(code, opening, before), function
 
 
 def _names_half(code: Code, first: int, last: int) -> bool:
-    return any(code.tokens[each].text == "Half" for each in range(first, last))
+    kinds, word = code.tokens.kinds, code.tokens.word
+    return any(kinds[each] == NAME and word(each) == "Half" for each in range(first, last))
 
 
 def _specialises_for_half(code: Code, at: int) -> bool:
     """Whether `template <> T f<Half>(...)` or `template <> Half f(...)` declares the function named at `at`."""
-    tokens = code.tokens
-    first = at
-    while first > 0 and tokens[first - 1].text not in (";", "{", "}"):
-        first -= 1
+    kinds = code.tokens.kinds
+    first = _statement_start(code, at)
+    begins = kinds.startswith(b"a<>", first) and code.tokens.word(first) == "template"
+    if not begins:
+        return False
     end = at
-    while end < len(tokens) and tokens[end].text not in (";", "{"):
+    while end < len(kinds) and kinds[end] not in b";{":
         end += 1
-    code.spend(end - first)
-    begins = [tokens[each].text for each in range(first, min(first + 3, len(tokens)))] == ["template", "<", ">"]
-    return begins and _names_half(code, first, end)
+    code.spend(end - at)
+    return _names_half(code, first, end)
+
+
+def _statement_start(code: Code, at: int) -> int:
+    """The index behind the last `;`, `{` or `}` before a token."""
+    kinds = code.tokens.kinds
+    first = at
+    while first > 0 and kinds[first - 1] not in b";{}":
+        first -= 1
+    code.spend(at - first)
+    return first
 
 
 def _is_open(read: Pointee) -> bool:
@@ -208,8 +223,5 @@ def _overloads(code: Code, intrinsic: str) -> bool:
 
 def _is_template(code: Code, at: int) -> bool:
     found = code.tokens
-    first = at
-    while first > 0 and found.kinds[first - 1] not in b";{}":
-        first -= 1
-    code.spend(at - first)
+    first = _statement_start(code, at)
     return any(found.kinds[each] == NAME and found.word(each) == "template" for each in range(first, at))

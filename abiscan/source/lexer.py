@@ -133,6 +133,22 @@ class Tokens(Sequence[Token]):
         at = bisect_left(self.starts, offset)
         return at if at < len(self.starts) and self.starts[at] == offset else None
 
+    def between(self, first: int, last: int) -> Tokens:
+        """The tokens that begin between two character offsets."""
+        at = bisect_left(self.starts, first)
+        return self[at : bisect_left(self.starts, last, at)]
+
+    def names(self, meant: re.Pattern[str]) -> Iterator[int]:
+        """The indices of the names that a pattern matches, in order.
+
+        Args:
+            meant: matches whole identifiers.
+        """
+        for match in meant.finditer(self.source):
+            at = self.index_at(match.start())
+            if at is not None and self.kinds[at] == NAME:
+                yield at
+
     def without_strings(self) -> Tokens:
         """The tokens without string literals."""
         kept = Tokens(self.source, array("I"), bytearray())

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from pathlib import PurePath
 
@@ -30,8 +31,9 @@ from abiscan.source.source_set import NoOthers, SourceSet
 _MAX_ARGUMENTS = 96
 # Maximum number of scopes before a name; rules need two.
 _MAX_SCOPES = 4
-# Tokens needed to find places: names, includes, and punctuation of arguments.
-_OF_PLACES = re.compile(rb"[ai(),]")
+_INCLUDE = re.compile(rb"i")
+# Tokens needed to find the call that a place is an argument of.
+_OF_CALLS = re.compile(rb"[(),]")
 _OPEN, _CLOSE, _DOT, _ANGLE = map(ord, "().<")
 _DEFINE = re.compile(rb"#aa")
 # Steps per place, besides those for its surroundings.
@@ -90,9 +92,12 @@ class SourceRules:
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b", re.ASCII) if names else None
 
     @cached_property
-    def beginnings(self) -> tuple[str, ...]:
-        """Prefixes of identifiers in patterns."""
-        return tuple({start for start, _rule, _pattern in self.starts})
+    def meant(self) -> re.Pattern[str] | None:
+        """Matches the identifiers in patterns; None if there are none."""
+        starts = {start for start, _rule, _pattern in self.starts}
+        words = [rf"{re.escape(word)}\b" for word in sorted(self.words)]
+        every = [*words, *(rf"{re.escape(start)}\w*" for start in sorted(starts))]
+        return re.compile(rf"\b(?:{'|'.join(every)})", re.ASCII) if every else None
 
     def concern(self, text: str) -> bool:
         """Whether a text may match some pattern."""
@@ -262,46 +267,40 @@ class _File:
                     self.own_macros.add(name)
         # Most places of a large file have the same text.
         self._texts: dict[str, str] = {}
-        # Index of each open parenthesis, twice, plus 1 if its first argument has ended.
+        # Index of each open parenthesis before `calls_end`, twice, plus 1 if its first argument has ended.
         self.calls = array("I")
+        self.calls_end = 0
 
     def places(self) -> Iterator[FlaggedPlace]:
         """Every place that matches a rule, in order, one pattern per rule."""
-        # Local variables: a file may have one token per character.
-        kinds, word = self.found.kinds, self.found.word
-        exact, beginnings = self.rules.words, self.rules.beginnings
-        for match in _OF_PLACES.finditer(kinds):
-            at = match.start()
-            kind = kinds[at]
+        kinds = self.found.kinds
+        includes = (match.start() for match in _INCLUDE.finditer(kinds)) if self.rules.includes else ()
+        names = self.found.names(self.rules.meant) if self.rules.meant else ()
+        for at in merge(includes, names):
+            hit: set[str] = set()
+            for rule, pattern in self.rules.includes if kinds[at] == INCLUDE else self._candidates(self.found.word(at)):
+                place = self._try(rule, pattern, at) if rule.id not in hit else None
+                if place is not None:
+                    hit.add(rule.id)
+                    yield place
+
+    def _candidates(self, word: str) -> list[tuple[Rule, SourcePattern]]:
+        exact = self.rules.words.get(word, [])
+        return exact + [(rule, pattern) for start, rule, pattern in self.rules.starts if word.startswith(start)]
+
+    def _called(self, last: int) -> str:
+        """The name before the innermost parenthesis open at token `last`, within its first argument; else empty.
+        `last` must not decrease from call to call."""
+        for match in _OF_CALLS.finditer(self.found.kinds, self.calls_end, last):
+            kind = self.found.kinds[match.start()]
             if kind == _OPEN:
-                self.calls.append(2 * at)
-            elif kind in (NAME, INCLUDE):
-                if kind == INCLUDE:
-                    candidates = self.rules.includes
-                elif (text := word(at)) in exact or text.startswith(beginnings):
-                    candidates = self._candidates(text)
-                else:
-                    continue
-                hit: set[str] = set()
-                for rule, pattern in candidates:
-                    place = self._try(rule, pattern, at) if rule.id not in hit else None
-                    if place is not None:
-                        hit.add(rule.id)
-                        yield place
+                self.calls.append(2 * match.start())
             elif self.calls:
                 if kind == _CLOSE:
                     self.calls.pop()
                 else:
                     self.calls[-1] |= 1
-
-    def _candidates(self, word: str) -> list[tuple[Rule, SourcePattern]]:
-        exact = self.rules.words.get(word, [])
-        if not word.startswith(self.rules.beginnings):
-            return exact
-        return exact + [(rule, pattern) for start, rule, pattern in self.rules.starts if word.startswith(start)]
-
-    def _called(self) -> str:
-        """The name before the innermost open parenthesis, within its first argument; else empty."""
+        self.calls_end = last
         if not self.calls or self.calls[-1] & 1:
             return ""
         at = self.calls[-1] // 2 - 1
@@ -321,7 +320,7 @@ class _File:
         self.spend(10 if found.kinds[at] == INCLUDE else _PLACE_STEPS)
         inside = ""
         if pattern.inside:
-            inside = self._called()
+            inside = self._called(at)
             if not inside.startswith(pattern.inside):
                 return None
         word, offset = found.word(at), found.starts[at]

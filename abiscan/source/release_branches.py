@@ -9,7 +9,6 @@ from abiscan.model.versions import order
 from abiscan.ownership.torch_declarations import MACROS, Declarations
 from abiscan.source.code import Code
 from abiscan.source.conditions import MacroFacts, holds
-from abiscan.source.lexer import tokens
 
 _DIRECTIVE = re.compile(
     r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:[^\n\\]|\\\r?\n|\\.)*)", re.ASCII | re.MULTILINE
@@ -47,34 +46,42 @@ class ReleaseBranches:
         return self._seen[bisect_right(self._starts, offset) - 1]
 
     def _read(self, code: Code, facts: MacroFacts) -> None:
-        # For each open condition: whether its current branch is compiled, and whether an earlier one was.
-        branches: list[tuple[bool | None, bool | None]] = []
+        # For each open condition: whether its current branch is compiled, whether an earlier one was, and whether the
+        # enclosing branch is.
+        branches: list[tuple[bool | None, bool | None, bool | None]] = []
         for match in _DIRECTIVE.finditer(code.text):
             if not code.is_in_directive(match.start(1)):
                 continue  # in a comment
             keyword = match[1]
             if keyword in ("if", "ifdef", "ifndef"):
-                branches.append(_of_release(keyword, match[2], facts))
+                branches.append((*_of_release(code, keyword, match.span(2), facts), self._seen[-1]))
             elif not branches:
                 continue
             elif keyword == "endif":
                 branches.pop()
             else:
-                before = branches[-1][1]
-                now, holds_now = (True, True) if keyword == "else" else _of_release("if", match[2], facts)
+                _now, before, around = branches[-1]
+                now, holds_now = (True, True) if keyword == "else" else _of_release(code, "if", match.span(2), facts)
                 if before is not False and now is not False:
                     now = None if before is None else False
                 branches[-1] = (
                     now,
                     True if True in (before, holds_now) else None if None in (before, holds_now) else False,
+                    around,
                 )
-            states = [now for now, _before in branches]
             self._starts.append(match.end())
+            states = (branches[-1][0], branches[-1][2]) if branches else ()
             self._seen.append(False if False in states else None if None in states else True)
 
 
-def _of_release(keyword: str, condition: str, facts: MacroFacts) -> tuple[bool | None, bool | None]:
+def _of_release(
+    code: Code, keyword: str, condition: tuple[int, int], facts: MacroFacts
+) -> tuple[bool | None, bool | None]:
     """Whether the branch of a condition is compiled with the headers of a release, and whether its `#else` is then
-    skipped. For conditions without releases, both branches may be compiled."""
-    found = holds(keyword, tokens(condition), facts)
-    return (found, found) if found is not None or _ON_RELEASE.search(condition) else (True, False)
+    skipped. For conditions without releases, both branches may be compiled.
+
+    Args:
+        condition: its first character offset, and the one behind it.
+    """
+    found = holds(keyword, code.every_token.between(*condition), facts)
+    return (found, found) if found is not None or _ON_RELEASE.search(code.text, *condition) else (True, False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
+from heapq import merge
 
 from abiscan.ownership.torch_declarations import HEADERS, MACROS, Absence, Declarations, declarations
 from abiscan.ownership.torch_successors import Successor, successor_of
@@ -28,7 +29,12 @@ _HEADER_STARTS = ("ATen/", "c10/", "torch/", "TH/", "THC/", "THCUNN/", "THNN/")
 MARKS = ("at::", "c10::", "torch::", "Tensor", *_MACRO_STARTS, *_HEADER_STARTS)
 _MAX_PARTS = 8
 _DOT, _HASH = map(ord, ".#")
-_OF_PLACES = re.compile(rb"[ai]")
+_NAMES = re.compile(
+    rf"\b(?:(?:{'|'.join(map(re.escape, sorted(_ROOTS)))})\b|(?:{'|'.join(_MACRO_STARTS)})\w*)", re.ASCII
+)
+_INCLUDE = re.compile(rb"i")
+# `.name(`, `->name<`
+_MEMBER = re.compile(rb"[.p]a(?=[(<])")
 
 
 class RemovedNames:
@@ -73,15 +79,14 @@ class RemovedNames:
         """
         found = self._found
         kinds = found.kinds
-        for match in _OF_PLACES.finditer(kinds):
-            at = match.start()
-            kind = kinds[at]
+        members = (match.start() + 1 for match in _MEMBER.finditer(kinds))
+        includes = (match.start() for match in _INCLUDE.finditer(kinds))
+        names = (at for at in found.names(_NAMES) if not at or kinds[at - 1] not in (_DOT, ARROW))
+        for at in merge(members, includes, names):
             if found.starts[at] in known:
                 continue
-            if kind == INCLUDE:
+            if kinds[at] == INCLUDE:
                 place = self._header(at)
-            elif kind != NAME:
-                continue
             elif at and kinds[at - 1] in (_DOT, ARROW):
                 place = self._member(at)
             elif kinds.startswith(bytes([SCOPE]), at + 1) and found.word(at) in _ROOTS:
@@ -117,7 +122,7 @@ class RemovedNames:
         found = self._found
         # Most members belong to classes that no release changed.
         name = found.word(at)
-        if not found.kinds.startswith((b"(", b"<"), at + 1) or not self._declared.is_changing(name):
+        if not self._declared.is_changing(name):
             return None
         if self._code.index_at(found.starts[at]) is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 # Approximate number of entries per slot.
@@ -39,7 +39,7 @@ class WordIndex:
             self._numbers[following[slot]] = number
             following[slot] += 1
 
-    def may_be(self, word: str) -> Iterator[int]:
+    def may_be(self, word: str) -> Sequence[int]:
         """The numbers of a word and of others with the same hash, in order: compare the words."""
         slot = hash(word) & self._mask
-        return iter(self._numbers[self._bounds[slot] : self._bounds[slot + 1]])
+        return self._numbers[self._bounds[slot] : self._bounds[slot + 1]]

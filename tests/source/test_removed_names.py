@@ -122,3 +122,17 @@ def test_time_does_not_grow_with_the_table(unit: str) -> None:
     before = time.process_time()
     look_at_source("a.cpp", text.encode(), "a.cpp")
     assert time.process_time() - before < 1
+
+
+def test_conditions_in_one_another_take_no_longer() -> None:
+    """Each open condition was asked again at each directive."""
+    text = "#if TORCH_VERSION_MAJOR > 3\n" * 30_000 + "#endif\n" * 29_999 + "#else\nauto z = at::symeig(x);\n#endif\n"
+    before = time.process_time()
+    assert found(text) == ["at::symeig"]
+    assert time.process_time() - before < 3
+
+
+def test_numbers_of_many_digits_are_not_read() -> None:
+    """Python refuses more than 4,300 digits with a ValueError; GCC 12: integer constant is too large for its type."""
+    text = f"#if TORCH_VERSION_MAJOR > {'9' * 5000}\nauto z = at::symeig(x);\n#endif\n"
+    assert found(text) == []
