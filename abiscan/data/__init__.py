@@ -1,4 +1,4 @@
-"""Generated tables and schemas that ship with the package; each file's maker in `tools/` says where it came from."""
+"""Generated tables and schemas of the package. The generator in `tools/` documents the source of each file."""
 
 from __future__ import annotations
 

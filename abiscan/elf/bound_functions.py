@@ -1,10 +1,9 @@
-"""Names of the functions on tensors that a pybind11 module binds, read off its code.
+"""Reads the names of functions on tensors that a pybind11 module binds from its code.
 
-pybind11 keeps the signature of each function as text, in which a caster writes `{torch.Tensor}` for its type
-(pybind11, detail/descr.h; torch/csrc/utils/pybind.h). Code that binds a function loads the address of its name, and
-then that of the signature, in one function or in one that it calls. Only x86-64: `lea r64, [rip + disp32]` (REX.W
-8D /r, ModRM 00 reg 101) and `call rel32` (E8), Intel SDM volume 2.
-"""
+pybind11 stores the signature of each function as text, with `{torch.Tensor}` for the type of torch's caster (pybind11,
+detail/descr.h; torch/csrc/utils/pybind.h). Code that binds a function loads the address of its name, then that of the
+signature, in the same function or in one that it calls. Only x86-64: `lea r64, [rip + disp32]` (REX.W 8D /r, ModRM 00
+reg 101) and `call rel32` (E8), Intel SDM volume 2."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ _LOAD: Final = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
 _CALL: Final = re.compile(rb"\xe8")
 _NAME: Final = re.compile(rb"[A-Za-z]\w{0,127}")
 _DISPLACEMENT: Final = struct.Struct("<i").unpack_from
-# Signatures of a module, names, code between a name and the signature in bytes, and calls between them.
+# Maximum number of signatures, names, bytes of code between a name and the signature, and calls between them.
 _MAX_SIGNATURES, _MAX_NAMES, _APART, _DEPTH = 4096, 4096, 1024, 3
-# Loads around a signature that are looked at.
+# Maximum number of loads around a signature.
 _NEAR: Final = 32
-# Code behind a signature in which the name is loaded again, for the attribute of the module.
+# Bytes of code after a signature in which the name is loaded again, for the attribute of the module.
 _BEHIND: Final = 256
 
 
@@ -84,7 +83,7 @@ def _bytes(elf: DynamicFile, segment: Segment) -> memoryview:
 
 
 def _targets(text: bytes, base: int, instruction: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
-    """(address, target) of what looks like the instruction."""
+    """(address, target) of bytes that look like the instruction."""
     for found in instruction.finditer(text):
         behind = found.end()
         if behind + 4 <= len(text):
@@ -103,12 +102,12 @@ def _name_before(
     before: tuple[int, str | None],
     texts: list[tuple[Segment, bytes]],
 ) -> str | None:
-    """The identifier whose address is loaded before a place, and again behind it; else the last one, or, behind another
-    function that is bound, the first one that is not its name: documentation of one word comes behind the name.
+    """The identifier whose address is loaded before a place and again after it; else the last one. After another bound
+    function, the first one other than its name: documentation of one word follows the name.
 
     Args:
         around: addresses at which loads count.
-        before: the place that was looked at before this one, and its name.
+        before: the previous place, and its name.
     """
     at = bisect_right(loads, (place, -1))
     again = {target for address, target in loads[at : at + _NEAR] if address < around.stop}

@@ -1,4 +1,4 @@
-"""The bind opcodes of LC_DYLD_INFO (<mach-o/loader.h>, BIND_OPCODE_...): which symbols dyld looks up."""
+"""The bind opcodes of LC_DYLD_INFO (<mach-o/loader.h>, BIND_OPCODE_...): the symbols that dyld looks up."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ _PLAIN: Final = frozenset({0x50, 0x90, 0xB0})
 
 
 def bound_symbols(data: bytes, *, lazy: bool = False) -> Iterator[tuple[bytes, int, bool]]:
-    """(name, ordinal, weak import) of each symbol that the opcodes bind, once for each time it is set.
-
-    Where it is bound is not looked at, nor how often: a repetition is one opcode, so that the time is linear.
+    """(name, ordinal, weak import) of each symbol that the opcodes bind, each time it is set. Addresses and repetitions
+    are ignored: a repetition is one opcode, so the time is linear.
 
     Args:
-        lazy: the opcodes are of lazy binding, where each entry ends with BIND_OPCODE_DONE.
+        lazy: the opcodes are for lazy binding, where each entry ends with BIND_OPCODE_DONE.
 
     Raises:
-        DamagedTableError: an opcode is unknown, or a number or name ends outside.
+        DamagedTableError: unknown opcode, or a number or name without an end.
     """
     at, end = 0, len(data)
     ordinal = 0

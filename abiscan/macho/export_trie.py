@@ -18,8 +18,8 @@ class TrieExport(Struct, frozen=True, gc=False):
     """An entry of the trie.
 
     Attributes:
-        address: relative to the header; of a re-export the ordinal of the library.
-        target: the name in that library, of a re-export; else None.
+        address: relative to the header; for a re-export, the ordinal of the library.
+        target: for a re-export, the name in that library; else None.
     """
 
     name: bytes
@@ -31,14 +31,12 @@ class TrieExport(Struct, frozen=True, gc=False):
 
 
 def read_trie(data: bytes) -> Iterator[TrieExport]:
-    """Every export, in the order of the trie.
-
-    A linker writes nodes apart from each other, each with one parent. Reading ends at a node that is reached twice, and
-    where nodes overlap so that more is read than the trie has bytes: the time is linear.
+    """Every export, in the order of the trie. Linkers write disjoint nodes with one parent each. Reading stops if a
+    node is reached twice or nodes overlap, so the time is linear.
 
     Raises:
-        DamagedTableError: a node lies outside or is reached twice, nodes overlap, or there are more exports or longer
-            names than are read.
+        DamagedTableError: a node is outside of the data or reached twice, nodes overlap, or there are too many exports
+            or too long names.
     """
     left, names_left, exports_left = len(data), MAX_NAMES, MAX_EXPORTS
     waiting: list[tuple[int, bytes]] = [(0, b"")] if data else []
@@ -79,7 +77,7 @@ def _terminal(data: bytes, name: bytes) -> TrieExport:
     target = None
     if flags & _REEXPORT:
         target, at = read_name(data, at)
-        # The name is left out where it is the same.
+        # The name is omitted if it is the same.
         target = target or name
     kind = flags & _KIND
     return TrieExport(name, address, bool(flags & _WEAK), kind == _THREAD_LOCAL, kind == _ABSOLUTE, target)

@@ -1,4 +1,4 @@
-"""What the load commands of a Mach-O file tell."""
+"""Reads the load commands of a Mach-O file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PLATFORMS: Final = {
     12: "visionos-simulator",
 }
 _TOOLS: Final = {1: "clang", 2: "swift", 3: "ld", 4: "lld"}
-# A dylib_use_command has this instead of a time stamp, and flags behind its fields.
+# A dylib_use_command has this instead of a time stamp, and flags after its fields.
 _USE_MARKER: Final = 0x1A741800
 _USE_FLAGS: Final = ((1, LibraryLink.WEAK), (2, LibraryLink.REEXPORT), (4, LibraryLink.UPWARD))
 
@@ -101,7 +101,7 @@ def is_encrypted(image: MachoImage) -> bool:
 
 
 def dyld_tables(image: MachoImage) -> DyldTables:
-    """Where the tables of dyld lie.
+    """The places of dyld's tables.
 
     Raises:
         UnreadableFile: a load command is too short.
@@ -120,7 +120,7 @@ def dyld_tables(image: MachoImage) -> DyldTables:
 
 
 def build_target(image: MachoImage) -> Target:
-    """LC_BUILD_VERSION, or LC_VERSION_MIN_... of older files; the first that is there.
+    """LC_BUILD_VERSION, or LC_VERSION_MIN_... of older files; the first one.
 
     Raises:
         UnreadableFile: a load command is too short.
@@ -158,5 +158,5 @@ def _version(number: int) -> str:
 
 
 def _system(number: int) -> str | None:
-    """A version of the system, `11.0`; None if it is left out."""
+    """A version of the system, `11.0`; None if it is zero."""
     return _version(number).removesuffix(".0") if number else None

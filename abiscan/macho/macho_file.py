@@ -53,18 +53,18 @@ _Bound = tuple[bytes, int, bool]
 
 
 class MachoFile:
-    """One Mach-O file, its load commands read. Names have the underscore of the symbol table.
+    """One Mach-O file with its load commands. Names have the underscore of the symbol table.
 
     Args:
         machine: the slice to read of a universal file (`arm64`); default: `arm64`, else the first.
 
     Attributes:
-        path: as the user would write it; used in messages.
+        path: for messages.
         image: the layer below.
 
     Raises:
-        UnreadableFile: it is no Mach-O file, has no such slice, or its load commands lie outside of it. So do all
-            methods whose table does.
+        UnreadableFile: not a Mach-O file, no such slice, or its load commands are outside of the file. Methods raise it
+            for their tables.
     """
 
     def __init__(self, buffer: bytes | mmap.mmap, path: str, *, machine: str | None = None) -> None:
@@ -121,7 +121,7 @@ class MachoFile:
 
     @cached_property
     def imports(self) -> tuple[MachoImport, ...]:
-        """What dyld looks up when it loads the file, each name once a library."""
+        """The symbols that dyld looks up when it loads the file, without duplicates per library."""
         return tuple(self._import(*each) for each in self._distinct(self._bound()))
 
     def _distinct(self, symbols: Iterable[_Bound]) -> Iterable[_Bound]:
@@ -165,8 +165,8 @@ class MachoFile:
 
     @cached_property
     def coalesced(self) -> tuple[str, ...]:
-        """Weak definitions that dyld replaces where another image has a strong one, and that may be absent elsewhere:
-        the file has its own."""
+        """Weak definitions that a strong one in another image replaces. They may be missing elsewhere, since the file
+        defines them."""
         names = dict.fromkeys(decoded(name) for name, _, _ in self._distinct(self._opcodes(self._tables.weak_bind)))
         known = {each.name for each in self.imports}
         return tuple(name for name in names if name not in known)
@@ -218,7 +218,7 @@ class MachoFile:
         return name in self._exports
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names for which `exports_name` is true."""
+        """The names that it exports (see `exports_name`)."""
         return frozenset(filter(self._exports.__contains__, names))
 
     def export(self, name: str) -> MachoExport | None:
@@ -232,7 +232,7 @@ class MachoFile:
     # --- the rest ---------------------------------------------------------------------------------------------------
 
     def facts(self) -> MachoFacts:
-        """Everything that is read of every file, as a value."""
+        """The facts of every file, as a value."""
         image = self.image
         target = build_target(image)
         return MachoFacts(
@@ -258,18 +258,18 @@ class MachoFile:
         )
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        """The strings of its read-only data that contain these bytes, within the search limit."""
         return self.image.strings_with(part, self.image.read_only_places(), gap)
 
 
 def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | None = None) -> MachoFile:
-    """A Mach-O file whose contents are in memory or mapped.
+    """A Mach-O file in memory or mapped.
 
     Args:
-        display: how to call it in messages.
+        display: its name in messages.
         machine: the slice to read of a universal file; see `MachoFile`.
 
     Raises:
-        UnreadableFile: as `MachoFile`.
+        UnreadableFile: see `MachoFile`.
     """
     return MachoFile(complete(data), display, machine=machine)

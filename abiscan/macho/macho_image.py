@@ -40,7 +40,7 @@ class LoadCommand(Struct, frozen=True):
 
     Attributes:
         kind: its number, LC_REQ_DYLD included.
-        body: what follows its size.
+        body: the bytes after its size.
     """
 
     kind: int
@@ -59,18 +59,18 @@ class SegmentSection(Struct, frozen=True):
 
 
 class MachoImage(FileBuffer):
-    """The mapped file with the header and the load commands of one slice read; offsets in the file's own tables count
-    from the start of the slice.
+    """The mapped file with header and load commands of one slice. Offsets in the file's tables count from the start of
+    the slice.
 
     Args:
         machine: of the slice to read; see `universal.choose_slice`.
 
     Attributes:
-        slices: all of the file; `slice_start`, `slice_size`: of the one that is read.
+        slices: all of the file. `slice_start`, `slice_size`: of the slice that is read.
         commands: in order.
 
     Raises:
-        UnreadableFile: no Mach-O file, truncated, or its header or load commands lie outside of it.
+        UnreadableFile: no Mach-O file, truncated, or its header or load commands are outside of the file.
     """
 
     format_name: ClassVar = "Mach-O"
@@ -99,7 +99,7 @@ class MachoImage(FileBuffer):
         """Copy `size` bytes at an offset of the slice.
 
         Raises:
-            UnreadableFile: they are not all in the slice.
+            UnreadableFile: the slice is too short.
         """
         if offset < 0 or size < 0 or offset + size > self.slice_size:
             raise self.corrupt(f"{what} ends beyond its {self.slice_size} bytes")
@@ -122,7 +122,7 @@ class MachoImage(FileBuffer):
         return tuple(found)
 
     def fields(self, command: LoadCommand, layout: struct.Struct) -> tuple[int, ...]:
-        """The numbers that a load command begins with.
+        """The numbers at the start of a load command.
 
         Raises:
             UnreadableFile: it is shorter.
@@ -148,7 +148,7 @@ class MachoImage(FileBuffer):
                     "copy or build it again",
                 )
             if not offset and size and not self.base_address:
-                # The segment that has the header: addresses of the export trie count from here.
+                # The segment with the header: addresses in the export trie count from here.
                 self.base_address = address
             table = command.body[layout.size : layout.size + count * section.size]
             if len(table) < count * section.size:

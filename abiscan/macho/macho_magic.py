@@ -1,4 +1,4 @@
-"""What the first bytes of a Mach-O file tell."""
+"""Recognises Mach-O files by their first bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Final
 
 from abiscan.model.facts import BinaryKind
 
-# MH_MAGIC_64, MH_MAGIC (little-endian), FAT_MAGIC, FAT_MAGIC_64. Big-endian thin files are of PowerPC.
+# MH_MAGIC_64, MH_MAGIC (little-endian), FAT_MAGIC, FAT_MAGIC_64. Big-endian thin files are for PowerPC.
 THIN_MAGICS: Final = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
 FAT_MAGIC, FAT_MAGIC_64 = b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"
 MACHO_MAGICS: Final = (*THIN_MAGICS, FAT_MAGIC, FAT_MAGIC_64)
 PEEK_SIZE: Final = 64
-# A Java class has the magic of a universal file, and its version there where that counts its slices: 45 and more.
+# A Java class has the magic of a universal file, and its version (45 or more) in place of the number of slices.
 MAX_SLICES: Final = 40
 
 _KINDS: Final = {
@@ -25,8 +25,8 @@ _KINDS: Final = {
 
 
 def peek_macho(head: bytes) -> BinaryKind | None:
-    """The kind of the Mach-O file that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is
-    none. A universal file counts as a shared object: its slices lie further on."""
+    """The kind of the Mach-O file that starts with `head` (PEEK_SIZE bytes, or a whole shorter file); None if it is not
+    one. A universal file counts as a shared object, as its slices are not in `head`."""
     if head.startswith(THIN_MAGICS):
         return _KINDS.get(int.from_bytes(head[12:16], "little"), BinaryKind.UNKNOWN)
     if head.startswith((FAT_MAGIC, FAT_MAGIC_64)) and 0 < int.from_bytes(head[4:8], "big") <= MAX_SLICES:

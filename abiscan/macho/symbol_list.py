@@ -18,7 +18,7 @@ _N_STAB, _N_PEXT, _N_TYPE, _N_EXT = 0xE0, 0x10, 0x0E, 0x01
 _N_UNDF, _N_ABS, _N_SECT = 0x0, 0x2, 0xE
 _N_WEAK_REF, _N_WEAK_DEF = 0x40, 0x80
 _LC_SYMTAB: Final = 0x02
-# Ordinals of the special lookups, and the numbers that bind opcodes have for them.
+# Ordinals of the special lookups, and their numbers in bind opcodes.
 _SPECIAL: Final = {0xFE: -2, 0xFF: -1}
 
 
@@ -26,7 +26,7 @@ class ListedSymbol(Struct, frozen=True, gc=False):
     """An external symbol.
 
     Attributes:
-        ordinal: as bind opcodes have it; of an undefined symbol.
+        ordinal: as in bind opcodes, for an undefined symbol.
         weak: a weak reference, or a weak definition.
         address: as in the file; 0 for an undefined one.
     """
@@ -66,7 +66,7 @@ def external_symbols(image: MachoImage) -> Iterator[ListedSymbol]:
         is_defined = kind & _N_TYPE != _N_UNDF
         number = description >> 8 & 0xFF
         weak = description & (_N_WEAK_DEF if is_defined else _N_WEAK_REF)
-        # An undefined symbol with a value is a common one, of an object file.
+        # An undefined symbol with a value is a common symbol of an object file.
         if name and (is_defined or not value):
             absolute = kind & _N_TYPE == _N_ABS
             yield ListedSymbol(name, is_defined, _SPECIAL.get(number, number), bool(weak), absolute, value)

@@ -26,7 +26,7 @@ _MACHINES: Final = {
     (0x01000012, None): "ppc64",
     (0x0200000C, None): "arm64_32",
 }
-# The bits of a subtype that tell capabilities.
+# The bits of a subtype without capabilities.
 _SUBTYPE_MASK: Final = 0x00FFFFFF
 
 
@@ -69,10 +69,10 @@ def read_slices(file: FileBuffer) -> tuple[MachoSlice, ...]:
 
 
 def choose_slice(slices: tuple[MachoSlice, ...], machine: str | None, path: str) -> MachoSlice:
-    """The slice for a machine; if none is given, that for `arm64`, else the first.
+    """The slice for a machine; default: that for `arm64`, else the first.
 
     Raises:
-        UnreadableFile: there is none for it.
+        UnreadableFile: there is none.
     """
     wanted = next((each for each in slices if each.machine == (machine or "arm64")), None)
     if wanted is not None:

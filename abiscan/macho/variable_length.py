@@ -4,14 +4,14 @@ from __future__ import annotations
 
 
 class DamagedTableError(ValueError):
-    """A table of dyld ends within a number or a name, or is not as it should be; the text is for a message."""
+    """A table of dyld is truncated or invalid; the text is for a message."""
 
 
 def read_uleb(data: bytes, at: int) -> tuple[int, int]:
-    """(value, place behind it) of an unsigned number of at most ten bytes.
+    """(value, next offset) of an unsigned number of at most ten bytes.
 
     Raises:
-        DamagedTableError: it has more, or ends outside.
+        DamagedTableError: it is longer, or truncated.
     """
     value = 0
     end = len(data)
@@ -27,10 +27,10 @@ def read_uleb(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_name(data: bytes, at: int) -> tuple[bytes, int]:
-    """(name, place behind its zero byte).
+    """(name, offset after its zero byte).
 
     Raises:
-        DamagedTableError: no zero byte follows.
+        DamagedTableError: there is no zero byte.
     """
     end = data.find(b"\0", at)
     if end < 0:

@@ -15,12 +15,12 @@ _ENTRY = struct.Struct("<IIHHIIII")
 _CODEVIEW, _REPRODUCIBLE = 2, 16
 # "RSDS", GUID, age; the path follows.
 _RSDS = struct.Struct("<4s16sI")
-# A path of Windows has up to 32,767 characters.
+# A Windows path has up to 32,767 characters.
 _MAX_RECORD: Final = 1 << 17
 
 
 class DebugRecords(Struct, frozen=True):
-    """What the debug directory has; see `PeFacts`."""
+    """The contents of the debug directory; see `PeFacts`."""
 
     path: str | None = None
     id: str | None = None

@@ -12,7 +12,7 @@ from abiscan.model.pe_facts import PeExport, PeForwarder
 from abiscan.pe.pe_image import EXPORTS, SCN_EXECUTE, PeImage
 
 _DIRECTORY = struct.Struct("<IIHHIIIIIII")
-# An ordinal table has words of two bytes, so that a name reaches no further.
+# The ordinal table has words of two bytes, so names can refer to no more.
 _MAX_FUNCTIONS: Final = 1 << 16
 
 
@@ -54,7 +54,7 @@ class ExportTable:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """Exported name -> its place in the address table, in the order of the name table.
+        """Exported name -> index in the address table, in the order of the name table.
 
         Raises:
             UnreadableFile: the names have more than MAX_NAMES bytes together.
@@ -92,7 +92,7 @@ class ExportTable:
 
     def _export(self, name: str | None, place: int) -> PeExport:
         address = self._functions[place]
-        # An address within the table itself is that of a text (Export Address Table).
+        # An address within the table itself is that of a forwarder text (Export Address Table).
         if self._start <= address < self._end:
             text = self._image.text_at(address, "a forwarder of the export table")
             library, _, target = text.rpartition(".")

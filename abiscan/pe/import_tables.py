@@ -14,7 +14,7 @@ from abiscan.pe.pe_image import DELAYED_IMPORTS, IMPORTS, PeImage
 
 _DESCRIPTOR = struct.Struct("<IIIII")
 _DELAYED_DESCRIPTOR = struct.Struct("<IIIIIIII")
-# Attributes of a delay-load descriptor: its fields are RVAs; Visual C++ 6 wrote addresses.
+# Attribute of a delay-load descriptor: its fields are RVAs; Visual C++ 6 wrote addresses.
 _FIELDS_ARE_RVAS: Final = 1
 
 
@@ -24,7 +24,7 @@ class ImportedLibrary(Struct, frozen=True):
     Attributes:
         name: of the DLL.
         names: RVA of its import lookup table.
-        base: what is to be subtracted from the addresses of that table to get RVAs.
+        base: subtracted from the addresses in that table to get RVAs.
     """
 
     name: str
@@ -47,7 +47,7 @@ def _rows(image: PeImage, directory: int, layout: struct.Struct, what: str) -> I
     if not address:
         return
     offset, end = image.extent_of(address, what)
-    # Its size in the table of directories does not count for the loader: a descriptor of zeros ends it.
+    # The loader ignores the size in the data directory: a descriptor of zeros is the end.
     for number in range((end - offset) // layout.size):
         if number > MAX_NEEDED:
             raise image.corrupt(f"{what} has more than {MAX_NEEDED} entries")
@@ -58,7 +58,7 @@ def _libraries(image: PeImage) -> Iterator[ImportedLibrary]:
     for lookup, _, _, name, thunks in _rows(image, IMPORTS, _DESCRIPTOR, "the import table"):
         if not name or not thunks:
             return
-        # Borland's linker leaves out the lookup table; the address table has the same until the file is loaded.
+        # Borland's linker omits the lookup table; the address table has the same contents in the file.
         yield ImportedLibrary(image.text_at(name, "a name of the import table"), lookup or thunks, 0, False)
 
 
@@ -72,11 +72,11 @@ def _delayed_libraries(image: PeImage) -> Iterator[ImportedLibrary]:
 
 
 def read_imports(image: PeImage, libraries: tuple[ImportedLibrary, ...]) -> tuple[PeImport, ...]:
-    """What the file imports from these libraries, in table order.
+    """The imports from these libraries, in table order.
 
     Raises:
-        UnreadableFile: a table or a name lies outside of the file; there are more imports than MAX_IMPORTS or than
-            the file has room for, as where tables overlap.
+        UnreadableFile: a table or a name is outside of the file; there are more imports than MAX_IMPORTS, or than fit
+            in the file without overlaps.
     """
     by_ordinal = 1 << 63 if image.is64 else 1 << 31
     left = min(MAX_IMPORTS, image.size // (8 if image.is64 else 4))
@@ -86,7 +86,7 @@ def read_imports(image: PeImage, libraries: tuple[ImportedLibrary, ...]) -> tupl
         words = list(image.thunks(library.names, left, what)) if library.names else []
         left -= len(words)
         found += [(library, word) for word in words]
-    # A hint of two bytes stands before each name.
+    # A hint of two bytes precedes each name.
     addresses = [(word & 0x7FFFFFFF) - library.base + 2 for library, word in found if not word & by_ordinal]
     names = iter(image.texts_at(addresses))
     imports = []

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class PeFile:
-    """A PE file, its headers read.
+    """A PE file with its headers.
 
     Attributes:
-        path: as the user would write it; used in messages.
+        path: for messages.
         image: the layer below.
 
     Raises:
-        UnreadableFile: it is no PE file, or its headers lie outside of it. So do all methods whose table does.
+        UnreadableFile: not a PE file, or its headers are outside of the file. Methods raise it for their tables.
     """
 
     def __init__(self, buffer: bytes | mmap.mmap, path: str) -> None:
@@ -53,7 +53,7 @@ class PeFile:
 
     @property
     def name(self) -> str | None:
-        """What the export table calls the file."""
+        """The file name in the export table."""
         return self._export_table.name
 
     @cached_property
@@ -80,7 +80,7 @@ class PeFile:
         return ExportTable(self.image)
 
     def facts(self) -> PeFacts:
-        """Everything that is read of every file, as a value."""
+        """The facts of every file, as a value."""
         image = self.image
         problems: list[str] = []
         debug = self._debug_records(problems)
@@ -129,7 +129,7 @@ class PeFile:
         return name in self._export_table.names
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Those of the names that it exports, forwarders included."""
+        """The names that it exports, forwarders included."""
         return frozenset(filter(self._export_table.names.__contains__, names))
 
     def export(self, name: str) -> PeExport | None:
@@ -137,7 +137,7 @@ class PeFile:
         return self._export_table.by_name(name)
 
     def export_by_ordinal(self, ordinal: int) -> PeExport | None:
-        """The export of this ordinal; its name is that of one of its entries, if it has any."""
+        """The export of this ordinal, with one of its names, if any."""
         return self._export_table.by_ordinal(ordinal)
 
     def exports(self) -> Iterator[PeExport]:
@@ -150,17 +150,17 @@ class PeFile:
         return self._export_table.names.keys()
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        """The strings of its read-only data that contain these bytes, within the search limit."""
         return self.image.strings_with(part, self.image.read_only_places(), gap)
 
 
 def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:
-    """A PE file whose contents are in memory or mapped.
+    """A PE file in memory or mapped.
 
     Args:
-        display: how to call it in messages.
+        display: its name in messages.
 
     Raises:
-        UnreadableFile: as `PeFile`.
+        UnreadableFile: see `PeFile`.
     """
     return PeFile(complete(data), display)

@@ -1,4 +1,4 @@
-"""A PE file as a bounded buffer: its headers, and relative virtual addresses (RVA) turned into offsets."""
+"""A PE file as a bounded buffer: its headers, and conversion of relative virtual addresses (RVA) to offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from abiscan.pe.pe_magic import PE_MAGIC
 if TYPE_CHECKING:
     from abiscan.file_buffer import Buffer
 
-# Machine Types; names as wheel tags and `uname -m` have them.
+# Machine Types, with the names in wheel tags and `uname -m`.
 MACHINES: Final = {
     0x014C: "i386",
     0x01C4: "arm",
@@ -38,7 +38,7 @@ _DIRECTORIES: Final = 16
 
 _COFF = struct.Struct("<4sHHIIIHH")
 _SECTION = struct.Struct("<8sIIIIIIHHI")
-# From the magic number up to NumberOfRvaAndSizes; SizeOfStackReserve and the three behind it have the image's width.
+# From the magic number to NumberOfRvaAndSizes. SizeOfStackReserve and the next three fields have the image's width.
 _PE32 = struct.Struct("<HBB6I3I6H4I2H4I2I")
 _PE32_PLUS = struct.Struct("<HBB5IQ2I6H4I2H4Q2I")
 _PAGE: Final = 0x1000
@@ -47,10 +47,10 @@ _SECTOR: Final = 0x200
 
 
 class MappedSection(Struct, frozen=True):
-    """A section as it is mapped.
+    """A mapped section.
 
     Attributes:
-        start, end: RVAs of the bytes that the file has of it; what follows in memory is zero.
+        start, end: RVAs of its bytes in the file; further bytes in memory are zero.
         offset: of `start` in the file.
         flags: Characteristics.
     """
@@ -62,14 +62,14 @@ class MappedSection(Struct, frozen=True):
 
 
 class PeImage(FileBuffer):
-    """The mapped file with its headers read.
+    """The mapped file with its headers.
 
     Attributes:
-        directories: (RVA, size) of each data directory; (0, 0) for one that the file lacks.
+        directories: (RVA, size) of each data directory; (0, 0) for a missing one.
         sections: in the order of addresses; the headers, which are mapped too, come first.
 
     Raises:
-        UnreadableFile: no PE file, truncated, or its headers lie outside of it.
+        UnreadableFile: no PE file, truncated, or its headers are outside of the file.
     """
 
     format_name: ClassVar = "PE"
@@ -98,7 +98,7 @@ class PeImage(FileBuffer):
             raise self.corrupt(f"its optional header ends beyond its {self.size} bytes")
         values = self.unpack(layout, at)
         self.linker_version = (values[1], values[2])
-        # Counted from the end, from ImageBase on: PE32 alone has BaseOfData before it.
+        # Counted from the end, since only PE32 has BaseOfData before ImageBase.
         self.image_base, alignment, _, os_major, os_minor, _, _, major, minor, _, _, self.header_size = values[-21:-9]
         self.os_version, self.subsystem_version = (os_major, os_minor), (major, minor)
         self.directories = self._read_directories(at + layout.size, min(values[-1], _DIRECTORIES))
@@ -115,7 +115,7 @@ class PeImage(FileBuffer):
             raise self.corrupt(f"{count} sections")
         table = self.slice(at, count * _SECTION.size, "the section table")
         if alignment < _PAGE:
-            # Mapped as it lies in the file.
+            # Mapped unchanged.
             return (MappedSection(0, self.size, 0, SCN_READ),)
         found = [MappedSection(0, min(self.header_size, self.size), 0, SCN_READ)]
         for _, memory_size, address, size, offset, _, _, _, _, flags in _SECTION.iter_unpack(table):
@@ -133,14 +133,14 @@ class PeImage(FileBuffer):
         return tuple(found)
 
     def section_at(self, address: int) -> MappedSection | None:
-        """The section of whose bytes in the file one is mapped at an RVA."""
+        """The section with bytes in the file at an RVA."""
         number = bisect_right(self._starts, address) - 1
         if number < 0 or address >= self.sections[number].end:
             return None
         return self.sections[number]
 
     def extent_of(self, address: int, what: str) -> tuple[int, int]:
-        """(offset, end) of the file's bytes that are mapped from an RVA on, up to the end of its section.
+        """(offset, end) of the file's bytes from an RVA to the end of its section.
 
         Raises:
             UnreadableFile: no byte of the file is mapped there; `what` names the table for the message.
@@ -155,7 +155,7 @@ class PeImage(FileBuffer):
         """Copy `size` bytes at an RVA.
 
         Raises:
-            UnreadableFile: they are not all there.
+            UnreadableFile: some of them are not in the file.
         """
         offset, end = self.extent_of(address, what)
         if offset + size > end:
@@ -174,7 +174,7 @@ class PeImage(FileBuffer):
         return decoded(raw)
 
     def texts_at(self, addresses: Sequence[int]) -> list[str | None]:
-        """The zero-terminated strings at these RVAs; None for what is none.
+        """The zero-terminated strings at these RVAs; None for invalid ones.
 
         Raises:
             UnreadableFile: they have more than MAX_NAMES bytes together.
@@ -193,8 +193,8 @@ class PeImage(FileBuffer):
         return found
 
     def thunks(self, address: int, limit: int, what: str) -> Iterator[int]:
-        """The words (of 4 bytes in PE32, 8 in PE32+) at an RVA up to the first that is zero; memory behind the bytes of
-        a section is.
+        """The words (of 4 bytes in PE32, 8 in PE32+) at an RVA, up to the first zero; memory after the bytes of a
+        section is zero.
 
         Raises:
             UnreadableFile: there are more than `limit`.

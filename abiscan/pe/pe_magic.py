@@ -1,4 +1,4 @@
-"""What the first bytes of a PE file tell."""
+"""Recognises PE files by their first bytes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _IMAGE_FILE_EXECUTABLE_IMAGE, _IMAGE_FILE_DLL = 0x0002, 0x2000
 
 
 def peek_pe(head: bytes) -> BinaryKind | None:
-    """The kind of the PE file that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is no
-    PE file: a program for DOS has the same first bytes."""
+    """The kind of the PE file that starts with `head` (PEEK_SIZE bytes, or a whole shorter file); None if it is not
+    one, such as a DOS program with the same first bytes."""
     if not head.startswith(PE_MAGIC):
         return None
     at = int.from_bytes(head[0x3C:0x40], "little")

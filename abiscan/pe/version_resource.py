@@ -48,7 +48,7 @@ def version_resource(image: PeImage) -> VersionResource | None:
 
 
 def _resource(image: PeImage) -> bytes | None:
-    """The bytes of the first resource of type RT_VERSION: type, name and language are a directory each."""
+    """The bytes of the first resource of type RT_VERSION, below directories of type, name and language."""
     start, _ = image.directories[RESOURCES]
     if not start:
         return None
@@ -67,7 +67,7 @@ def _resource(image: PeImage) -> bytes | None:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[str, bytes, bytes]]:
-    """(key, value, children) of each block of a list of them; a damaged one ends it."""
+    """(key, value, children) of each block in a list, up to a damaged one."""
     at = 0
     while at + _BLOCK.size <= len(data):
         length, value_length, kind = _BLOCK.unpack_from(data, at)
@@ -78,7 +78,7 @@ def _blocks(data: bytes) -> Iterator[tuple[str, bytes, bytes]]:
         while stop + 1 < length and block[stop : stop + 2] != b"\0\0":
             stop += 2
         value = -(-(stop + 2) // 4) * 4
-        # Of a text (kind 1) the length counts characters.
+        # The length of a text (kind 1) counts characters.
         end = value + value_length * (2 if kind == 1 else 1)
         yield _text(block[_BLOCK.size : stop]), block[value:end], block[-(-end // 4) * 4 :]
         at += -(-length // 4) * 4
