@@ -157,7 +157,9 @@ def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
 def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
     """The target as a build from source: its exports and its std::string are not those of the release of its number."""
     target = known.target
-    if target is None or built_from_source(target):
+    if target is None:
+        return replace(known, from_source=True)
+    if built_from_source(target):
         return known
     built = replace(target, variant=SOURCE_BUILD, cuda=None, cxx11_abi=facts.cxx11_abi)
     return replace(known, target=built, exports=None, exact=False)

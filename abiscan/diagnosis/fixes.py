@@ -46,16 +46,17 @@ def normalised(name: str | None) -> str | None:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def rebuild(missing: MissingName, project: str | None = None) -> str:
+def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
     """Build the extension from source for the installed torch, as one command.
 
     Args:
         project: name in a message, if there is no other.
+        others: more names in a message, for the same command.
     """
     if _is_of_android(missing):
         return _OF_ANDROID
     known = install_commands.find_package(missing, project)
-    command = None if known is None else install_commands.build(known, missing)
+    command = None if known is None else install_commands.build(known, missing, others)
     if command is not None:
         return command
     name = package(missing) or normalised(project)
@@ -64,7 +65,8 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     # A single file may belong to no package: it is built in its source tree.
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
-    return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
+    notes = [f"{tree}, with {_torch(missing)} installed{archs}"]
+    return install_commands.with_build_tools(f"{install_commands.BUILD} .", missing, notes)
 
 
 def reinstall(missing: MissingName, project: str | None = None, variant: str | None = None) -> tuple[str, ...]:
@@ -97,10 +99,6 @@ def _torch(missing: MissingName) -> str:
     if target is not None and versions.order(target.version) is not None:
         return missing.target_label
     return "the torch that it is for"
-
-
-# Builds a source tree with pip for the installed torch.
-_BUILD_TREE = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps ."
 
 
 def other_release(missing: MissingName) -> str | None:
@@ -215,13 +213,15 @@ def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
     return "\n".join((first, *ways)) + ("" if other is None else f"\nor: {other}")
 
 
-def by_release(ranges: ReleaseRanges, ways: str) -> str:
-    """For an unknown torch: how to find its release, and what to do in either case.
+def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
+    """For an unknown torch: how to find its release, and what to do in either case; for a source build, only `ways`.
 
     Args:
         ranges: the releases that export the symbol.
         ways: what to do with another release.
     """
+    if missing.knowledge.target_from_source:
+        return ways
     return (
         'python -c "import torch; print(torch.__version__)"  # which torch it is decides\n'
         f"{ranges.text()}: it exports the symbol; abiscan explain --torch VERSION shows what else it can be\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from abiscan.diagnosis.catalogue.load_packages import (
@@ -14,7 +14,6 @@ from abiscan.diagnosis.catalogue.load_packages import (
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
@@ -22,11 +21,15 @@ from abiscan.releases.build import has_the_new_string
 
 _Entry = TypeVar("_Entry")
 _TORCH: Final = "torch"
-BUILD_TOOLS: Final = ("setuptools", "wheel", "ninja")
-"""Requirements of a build without isolation; setuptools before 70.1 needs `wheel`."""
+# Requirements of a build without isolation; setuptools before 70.1 needs `wheel`.
+_BUILD_TOOLS: Final = ("setuptools", "wheel", "ninja")
+# Before this release, torch.utils.cpp_extension imports pkg_resources.packaging, which setuptools 70 removed.
+_WITHOUT_PKG_RESOURCES: Final = (2, 2)
+_OLD_SETUPTOOLS: Final = '"setuptools<70"'
 _PIP: Final = "pip install --force-reinstall --no-deps"
 _PIP_WITH_TORCH: Final = "pip install --force-reinstall"
-_BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
+BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
+_FORCE_CUDA: Final = "FORCE_CUDA=1"
 _CUDA = re.compile(r"cu(\d{1,2})\d")
 # In rows of wheels, all variants of one CUDA major release.
 _MAJORS: Final = ("cu11", "cu12", "cu13")
@@ -67,11 +70,11 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (command,)
     target = missing.target
     source = build(package, missing)
-    if target is None or versions.order(target.version) is None:
+    from_source = missing.knowledge.target_from_source
+    if not from_source and (target is None or versions.order(target.version) is None):
         general = _for_any(package, variant)
         return general if general else ((source,) if source else ())
-    from_source = built_from_source(target)
-    wheel = None if from_source else next(_wheels_for(package, missing, target), None)
+    wheel = None if from_source or target is None else next(_wheels_for(package, missing, target), None)
     if wheel is not None:
         return (wheel,)
     ways = []
@@ -85,24 +88,54 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     return tuple(ways)
 
 
-def build(package: Package, missing: MissingName) -> str | None:
-    """The command that builds it for the installed torch; None if pip cannot get its source."""
+def build(package: Package, missing: MissingName, others: Iterable[str] = ()) -> str | None:
+    """The command that builds it for the installed torch; None if pip cannot get its source.
+
+    Args:
+        others: packages to build with the same command; those with other build requirements are omitted.
+    """
     if package.command:
         return package.command
     if not package.sdist and not package.repository:
         return None
     gpu = missing.target is None or missing.target.variant != "cpu"
-    environment = " ".join(package.environment) if gpu else ""
+    environment = [each for each in package.environment if gpu or each != _FORCE_CUDA]
     if package.sdist:
-        release = f"--no-binary {package.name} {package.name}"
+        known = (packages_by_name().get(name) for name in others)
+        names = [package.name, *(each.name for each in known if each is not None and _is_built_alike(each, package))]
+        release = f"--no-binary {','.join(names)} {' '.join(names)}"
     else:
         release = f'"git+{package.repository}"'
-    command = " ".join(filter(None, (environment, _BUILD, release)))
-    notes = [f"first: pip install -U {' '.join(dict.fromkeys((*BUILD_TOOLS, *package.requires)))}"]
+    command = " ".join((*environment, BUILD, release))
+    notes = []
     if gpu:
         cuda = None if missing.target is None else missing.target.cuda
         notes.append(f"needs nvcc of {'the release in torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
-    return f"{command}  # {'; '.join(notes)}"
+        if cuda is None and _FORCE_CUDA in environment:
+            notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
+    return with_build_tools(command, missing, notes, package.requires)
+
+
+def _is_built_alike(other: Package, package: Package) -> bool:
+    return other.sdist and (other.environment, other.requires) == (package.environment, package.requires)
+
+
+def with_build_tools(command: str, missing: MissingName, notes: Iterable[str], more: Iterable[str] = ()) -> str:
+    """The command that installs the requirements of a build without isolation, the build and a comment, in one line.
+
+    Args:
+        notes: parts of the comment.
+        more: further requirements of the project.
+    """
+    release = None if missing.target is None else versions.order(missing.target.version)
+    tools = dict.fromkeys((*_BUILD_TOOLS, *more))
+    notes = list(notes)
+    if release is not None and release[:2] < _WITHOUT_PKG_RESOURCES:
+        tools = dict.fromkeys(_OLD_SETUPTOOLS if each == "setuptools" else each for each in tools)
+    elif release is None:
+        notes.append(f"torch before 2.2 needs {_OLD_SETUPTOOLS}")
+    comment = f"  # {'; '.join(notes)}" if notes else ""
+    return f"pip install -U {' '.join(tools)} && {command}{comment}"
 
 
 def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
@@ -190,11 +223,11 @@ def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
 def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
     """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
     newest, *older = dict.fromkeys(wheels.releases.values())
-    ways = [f"{_BUILD} {package.name}=={newest}"]
+    ways = [f"{BUILD} {package.name}=={newest}"]
     for release in (newest, *older):
         torches = [torch for torch, each in wheels.releases.items() if each == release]
         span = torches[-1] if len(torches) == 1 else f"{torches[-1]} - {torches[0]}"
-        line = f"{_BUILD} {package.name}=={release}  # with torch {span}: takes the published wheel for it"
+        line = f"{BUILD} {package.name}=={release}  # with torch {span}: takes the published wheel for it"
         ways = [line] if release == newest else [*ways, line]
     return tuple(ways)
 

@@ -58,6 +58,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         machine: architecture of the builds, as in `SharedObject.machine`.
         made_for: an extension in a text, and the torch (major.minor) in its version label.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
+        from_source: whether a torch without known version was built from source, according to a text.
     """
 
     target: TorchBuild | None = None
@@ -71,6 +72,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     pythons_because: str = ""
     cxx11_abi: bool | None = None
     made_for: tuple[str, str] | None = None
+    from_source: bool = False
 
     def of_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""
@@ -96,7 +98,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     def target_label(self) -> str:
         """The target in a sentence: `torch 2.6.0 (cu124)`."""
         if self.target is None:
-            return "the installed torch"
+            return "torch" if self.from_source else "the installed torch"
         known = versions.order(self.target.version) is not None
         name = f"torch {self.target.version}" if known else "the installed torch"
         return f"{name} ({self.target.variant})" if self.target.variant else name
@@ -105,6 +107,13 @@ class Knowledge(Struct, frozen=True, dict=True):
     def target_cxx11_abi(self) -> bool | None:
         """Whether the target has the C++11 std::string; None if unknown."""
         return self.cxx11_abi if self.target is None else self.target.cxx11_abi
+
+    @property
+    def target_from_source(self) -> bool:
+        """Whether the target is a source build, according to its version or a text."""
+        from abiscan.diagnosis.other_builds import built_from_source
+
+        return self.from_source if self.target is None else built_from_source(self.target)
 
     @functools.cached_property
     def known_versions(self) -> tuple[str, ...]:

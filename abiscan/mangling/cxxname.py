@@ -27,6 +27,11 @@ from abiscan.mangling.parser.name_nodes import (
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
 from abiscan.mangling.parser.render import Ident, Node, Renderer, RenderStyle, check_size, written_once
 
+GCC_FORM_FLAG: Final = "-fclang-abi-compat=17"
+"""Clang 18 and later then mangle templates as GCC does, without declarations of parameters (Clang's manual)."""
+AS_GCC: Final = f"with {GCC_FORM_FLAG} (Clang), or with GCC"
+"""How to compile a call whose name GCC, the compiler of libtorch, gives another form."""
+
 
 class SpecialKind(enum.StrEnum):
     """Kind of a symbol. FUNCTION and DATA are in the source; the compiler generates the others (<special-name>).

@@ -16,6 +16,8 @@ from abiscan.report.wording import counted, place_words, readable_names
 # rule; places of a finding.
 _CAUSES, _SYMBOLS, _EVIDENCE = (3, 8), ((4, 20), (2, 8)), ((2, 8), (1, 3))
 _RULES, _FINDINGS, _PLACES = (3, 20), (1, 5), (2, 5)
+# Notes about what fails when a loaded file is used: the verdict does not tell.
+_AFTER_LOAD = frozenset({"op-not-registered"})
 SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
 
 
@@ -106,9 +108,14 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         more = counted(len(rules) - len(printed), "more rule")
         have = "has" if len(rules) == len(printed) + 1 else "have"
         yield LineGroup(1, [style.dim(f"  {more} {have} findings ({style.more})")])
-    hidden = 0 if style.fails(Severity.NOTE) else severity_counts(artifact.standing)[Severity.NOTE]
-    if hidden and not style.verbose and not printed and not artifact.causes:
-        yield LineGroup(1, [style.dim(f"  {counted(hidden, 'note')} (-v)")])
+    if style.verbose or style.fails(Severity.NOTE) or artifact.causes:
+        return
+    brief = [finding for finding in standing if finding.rule in _AFTER_LOAD and finding not in shown]
+    for finding in brief:
+        yield LineGroup(2, _rule_lines([finding], style))
+    hidden = severity_counts(artifact.standing)[Severity.NOTE] - len(brief)
+    if hidden and not printed:
+        yield LineGroup(1, [style.dim(f"  {counted(hidden, 'more note' if brief else 'note')} (-v)")])
 
 
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:

@@ -183,7 +183,9 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport,
     )
     if pattern.also is None or not _target_exports(pattern.also.symbol.format_map(fields), subject):
         return found
-    return replace(found, fix=found.fix + pattern.also.fix)
+    from abiscan.mangling.cxxname import AS_GCC
+
+    return replace(found, fix=found.fix + pattern.also.fix.format(as_gcc=AS_GCC))
 
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:

@@ -63,7 +63,7 @@ class ConditionalFix(Struct, frozen=True, forbid_unknown_fields=True):
     """Another fix, for releases that export a symbol.
 
     Attributes:
-        fix: appended to the fix unchanged.
+        fix: appended to the fix; `{as_gcc}` is the only field.
         symbol: template of the mangled name.
     """
 

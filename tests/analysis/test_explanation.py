@@ -134,3 +134,35 @@ def test_a_mac_name_is_not_judged_by_the_strings_of_linux(torch: str | None, her
     assert len(subject.exported_in) == 1
     assert "does not export it: it is another build" not in _told((subject,))
     assert "macOS" in " ".join(subject.notes)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "cause"),
+    [
+        ("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", CauseId.CXX11_ABI_MISMATCH),
+        ("_ZN5torch8autograd4NodeD2Ev", CauseId.DISTRIBUTION_VARIANT),
+    ],
+)
+@pytest.mark.parametrize("blank", ["\n", " "])
+def test_a_source_build_without_a_version_gets_no_wheel(
+    here: ScanOptions, symbol: str, cause: CauseId, blank: str
+) -> None:
+    text = (
+        f"My torch was built from source.{blank}OSError: /x/torch_scatter/_version_cuda.so: undefined symbol: {symbol}"
+    )
+    (subject,) = explain(text, here)
+    assert subject.causes[0].cause is cause
+    assert "--no-binary torch-scatter torch-scatter  # needs nvcc" in subject.causes[0].fix
+    assert not any("data.pyg.org" in each.fix for each in subject.causes)
+    assert not any("pass --torch" in note for note in subject.notes)
+
+
+def test_prose_about_a_source_build_is_one_subject_with_every_extension(here: ScanOptions) -> None:
+    text = (
+        "After PyTorch was built from source, the wheels fail.\nBuild PyTorch from source, then\n"
+        "pip install torch-scatter\npip install torch-sparse\npip install torch-scatter"
+    )
+    (subject,) = explain(text, here)
+    (cause,) = subject.causes
+    assert cause.cause is CauseId.DISTRIBUTION_VARIANT
+    assert "--no-binary torch-scatter,torch-sparse torch-scatter torch-sparse  #" in cause.fix

@@ -19,7 +19,9 @@ from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 from tests.diagnosis.evidence import FIELDS, GROUP_SENTENCES, SENTENCES, SUMMARIES, Sentence
 from tests.diagnosis.oracles import Case, Sight, read_elf
 
-_PIP = re.compile(r"pip install ((?:\"[^\"]*\"|[^\s;|]+)(?: (?:\"[^\"]*\"|[^\s;|#]+))*)")
+_PIP = re.compile(r"pip install ((?:\"[^\"]*\"|[^\s;|]+)(?: (?:\"[^\"]*\"|[^\s;|#&]+))*)")
+# What every build of an extension takes from its environment.
+_BUILD_TOOLS = ("setuptools", "setuptools<70", "wheel", "ninja")
 
 
 def wrong_fix(case: Case, fix: str) -> Iterator[str]:
@@ -45,9 +47,9 @@ def wrong_fix(case: Case, fix: str) -> Iterator[str]:
             elif argument.strip('"').startswith("git+https://"):
                 if argument.strip('"').removeprefix("git+") not in {p.repository for p in packages_by_name().values()}:
                     yield f"{argument} is no known repository"
-            elif argument in ("--force-reinstall", "--upgrade", "--no-index", "."):
+            elif argument in ("--force-reinstall", "--upgrade", "-U", "--no-index", "."):
                 continue
-            else:
+            elif argument.strip('"') not in _BUILD_TOOLS:
                 yield from _wrong_requirement(case, argument.strip('"'))
 
 

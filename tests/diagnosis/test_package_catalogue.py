@@ -16,7 +16,7 @@ from packaging.version import Version
 from abiscan.diagnosis import explain
 from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_file, package_of_namespace
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
-from abiscan.diagnosis.install_commands import find_package, for_release, install
+from abiscan.diagnosis.install_commands import build, find_package, for_release, install
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
@@ -225,3 +225,22 @@ def test_no_second_cuda_runtime_is_advised(library: str) -> None:
     assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
     assert "for CUDA 12" in subject.causes[0].fix.splitlines()[0]
     assert not any("nvidia-c" in cause.fix for cause in subject.causes)
+
+
+@pytest.mark.parametrize(
+    ("torch", "variant", "command"),
+    [
+        ("2.8.0", "cpu", "pip install -U setuptools wheel ninja && pip install "),
+        ("2.8.0", "cu128", "pip install -U setuptools wheel ninja && FORCE_CUDA=1 pip install "),
+        ("2.2.2", "cpu", "pip install -U setuptools wheel ninja && pip install "),
+        ("2.1.2", "cpu", 'pip install -U "setuptools<70" wheel ninja && pip install '),
+    ],
+)
+def test_a_build_installs_its_tools_first(torch: str, variant: str, command: str) -> None:
+    """torch/utils/cpp_extension.py imports pkg_resources.packaging in 2.1.2, not in 2.2.2; setuptools 70 has none."""
+    name = missing("/v/torch_scatter/_version_cuda.so", torch, variant)
+    package = find_package(name)
+    assert package is not None
+    built = build(package, name)
+    assert built is not None
+    assert built.startswith(command)

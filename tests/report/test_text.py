@@ -171,6 +171,17 @@ def test_notes_of_rules_are_counted_until_verbose_shows_them() -> None:
     )
 
 
+def test_a_function_that_torch_compile_skips_is_told_of_a_file_that_loads() -> None:
+    """The verdict does not tell: what its reader came for is said, the other notes are counted."""
+    note = samples.a_finding("op-not-registered", severity=Severity.NOTE, message="exposes `gemm`")
+    other = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="unstable")
+    brief = lines_of(samples.an_artifact(findings=(other, note)))
+    assert "  note[op-not-registered]: exposes `gemm`" in brief
+    assert "  1 more note (-v)" in brief
+    failing = replace(samples.failing(), findings=(note,))
+    assert not any("op-not-registered" in line for line in lines_of(failing))
+
+
 def a_source(path: str, *findings: Finding) -> ArtifactReport:
     return samples.an_artifact(
         path, kind=ArtifactKind.SOURCE, machine=None, verdict=ArtifactVerdict.NOT_TORCH, findings=findings

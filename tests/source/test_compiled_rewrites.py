@@ -153,7 +153,7 @@ def test_a_whole_project(tmp_path: Path) -> None:
         assert "14const_data_ptr" not in object_of(source)
     # The kernel in the header reads scalar_t, of which Half is one, and int64_t.
     kernel = (project / "csrc/cuda/gather.cuh").read_text()
-    assert "out[at] = doLdg(src + __ldg(index + at));" in kernel
+    assert "out[at] = *(src + __ldg(index + at));" in kernel
     again = subprocess.run(fix, cwd=project, capture_output=True, text=True, check=True)
     assert "nothing to rewrite" in again.stderr
 

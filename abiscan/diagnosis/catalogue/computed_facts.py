@@ -21,8 +21,9 @@ Values = Mapping[str, str]
 
 
 def _rebuild(values: Values, missing: MissingName) -> str | None:
-    """The command that builds the extension from source (value `project` if the message names it)."""
-    return fixes.rebuild(missing, project=values.get("project"))
+    """The command that builds the extensions from source (value `project` if the message names them)."""
+    first, *others = values.get("project", "").split() or (None,)
+    return fixes.rebuild(missing, project=first, others=others)
 
 
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:

@@ -128,6 +128,13 @@ def _is_prose(hit: Hit) -> bool:
 
 def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, str]) -> dict[str, str]:
     for name in names:
+        finder = finders_by_name()[name]
+        if finder.every:
+            matches = compiled(finder.pattern).finditer(_windows(hit, message, finder)[-1])
+            groups = [group for match in matches for group in match.groupdict().items() if group[1]]
+            for group, _ in groups:
+                values.setdefault(group, " ".join(dict.fromkeys(text for other, text in groups if other == group)))
+            continue
         match = _search(hit, message, name)
         if match is not None:
             _take(match, values)

@@ -51,11 +51,13 @@ class Finder(_Row, frozen=True, kw_only=True):
         name: for use in messages and answers.
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
+        every: a value is all matches of its group, joined by blanks, not only the first.
     """
 
     name: str
     where: Where
     pattern: str
+    every: bool = False
 
 
 class AnswerCause(_Row, frozen=True, kw_only=True):

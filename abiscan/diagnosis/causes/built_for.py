@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import string_abi
@@ -59,7 +58,7 @@ def by_label(missing: MissingName) -> Candidates:
 def _newer(missing: MissingName) -> Candidates:
     assert missing.exported_in
     assert missing.target is not None
-    if missing.target.cxx11_abi is None and built_from_source(missing.target) and string_abi(missing.name) == "new":
+    if missing.target.cxx11_abi is None and missing.knowledge.target_from_source and string_abi(missing.name) == "new":
         return  # releases adopted the C++11 string late; source builds use that of their compiler
     first = missing.exported_in.first
     evidence = [f"{missing.target_label} is older than {first}, the first release that exports {missing.shown}."]
@@ -173,7 +172,7 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     both = not missing.in_newest_known and not missing.in_oldest_known
     newer = (if_older, *((if_newer,) if both else ()), missing.exported_text)
     older = (if_newer, *((if_older,) if both else ()), missing.exported_text)
-    fix = fixes.by_release(ranges, fix)
+    fix = fixes.by_release(missing, ranges, fix)
     if not missing.in_newest_known:
         # Only releases with wheels for the Python count.
         older_ones, newer_ones = _installable_beside(missing, begins, ends)

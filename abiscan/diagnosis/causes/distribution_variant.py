@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes, install_commands
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import built_from_source, is_other_build
+from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import NameKind
@@ -76,7 +76,10 @@ def _other_build(missing: MissingName) -> Candidates:
     the version."""
     target = missing.target
     if target is None:
-        if missing.exported_in:
+        if missing.knowledge.target_from_source:
+            told = (_source_build_text(missing), missing.exported_text)
+            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, told, fixes.rebuild(missing))
+        elif missing.exported_in:
             yield Candidate(
                 CauseId.DISTRIBUTION_VARIANT,
                 0.3,
@@ -121,12 +124,8 @@ def _other_build(missing: MissingName) -> Candidates:
         evidence.append(missing.exported_text)
     if odd and score:
         score = min(score + 0.06, 0.79)
-    if built_from_source(target):
-        evidence.insert(
-            0,
-            f"{missing.target_label} is built from source: its exports depend on its commit and its std::string on its "
-            f"compiler. An extension that was built for a release may not fit: build every extension from source too.",
-        )
+    if missing.knowledge.target_from_source:
+        evidence.insert(0, _source_build_text(missing))
     if not score:
         return
     release = _release_revision(missing)
@@ -143,6 +142,13 @@ def _other_build(missing: MissingName) -> Candidates:
     if missing.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
+
+
+def _source_build_text(missing: MissingName) -> str:
+    return (
+        f"{missing.target_label} is built from source: its exports depend on its commit and its std::string on its "
+        f"compiler. An extension that was built for a release may not fit: build every extension from source too."
+    )
 
 
 def _releases_of(version: str) -> str:
@@ -168,7 +174,7 @@ def _release_revision(missing: MissingName) -> str | None:
 
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
-    text = f"Build it against the torch that is there: {fixes.rebuild(missing)}"
+    text = f"Build it against the torch that is there:\n{fixes.rebuild(missing)}"
     if target is not None and target.kind is not TorchKind.INSTALLED:
         text += (
             "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.install_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import built_from_source, is_other_build
+from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
@@ -298,7 +298,7 @@ def _is_before_new_string(missing: MissingName) -> bool:
 
 def _may_have_new_string(missing: MissingName) -> bool:
     """Whether the target is a source build with unknown string ABI."""
-    return missing.target is not None and missing.target.cxx11_abi is None and built_from_source(missing.target)
+    return missing.knowledge.target_cxx11_abi is None and missing.knowledge.target_from_source
 
 
 def _source_build_text(missing: MissingName) -> str:
@@ -328,7 +328,8 @@ def _fix(missing: MissingName, mine: str) -> str:
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
     if find_package(missing) is not None:
-        return fixes.by_release(missing.exported_in, ways) if missing.target is None and missing.exported_in else ways
+        unknown = missing.target is None and missing.exported_in
+        return fixes.by_release(missing, unknown, ways) if unknown else ways
     text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
         text += f"\nor pick the wheel made for torch {versions.minor(missing.target.version)}"

@@ -15,6 +15,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
+from abiscan.mangling.cxxname import AS_GCC, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
 
 # <builtin-type> (Itanium C++ ABI, 5.1.5.2): element types of tensors.
@@ -28,7 +29,6 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
-_FLAG = "-fclang-abi-compat=17"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -59,7 +59,9 @@ def _two_compilers(missing: MissingName) -> Candidates:
         "Where one compiler made this library and another the one that defines the name, in a torch built from source, "
         "none of them finds the other's.",
     )
-    fix = f"Compile all of torch with one compiler, or give Clang {_FLAG}; remove build and torch/lib/build first"
+    fix = (
+        f"Compile all of torch with one compiler, or give Clang {GCC_FORM_FLAG}; remove build and torch/lib/build first"
+    )
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.81, evidence, fix)
 
 
@@ -130,7 +132,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
         ways.append(f"Write data_ptr<{argument}>(), which every release exports.")
-    flag = f"Compile with {_FLAG} (Clang), or with GCC"
+    flag = f"Compile {AS_GCC}"
     if any(form.in_target for form in forms):
         ways.append(f"{flag}.")
     elif missing.target is None and forms:

@@ -86,12 +86,13 @@ def _answers(
         if subject is None:
             continue
         distinct = str(each.position) if isinstance(each, FoundMessage) else "".join(each.key[2:])
-        key = (subject.kind, subject.mangled or subject.text, distinct)
+        key: tuple[str, ...] = (subject.kind, subject.mangled or subject.text, distinct)
+        if isinstance(each, FoundMessage) and each.answer.only_alone:
+            key = (subject.kind, each.answer.id)  # of the text as a whole, in however many words
+            alone.add(key)
         answered.setdefault(key, subject)
         if isinstance(each, FoundMessage) and each.answer.repeats_symbol:
             echoes.add(key)
-        if isinstance(each, FoundMessage) and each.answer.only_alone:
-            alone.add(key)
     if alone < answered.keys():
         answered = {key: subject for key, subject in answered.items() if key not in alone}
     # A missing operator is a consequence of the missing symbol, because its library did not load.
@@ -189,7 +190,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    if knowledge.target is None and missing.is_torch_name:
+    if knowledge.target is None and missing.is_torch_name and not knowledge.from_source:
         notes.append("The installed torch is unknown: pass --torch VERSION for a definite answer.")
     causes = causes_of(missing)
     near = _near(found.text if spelled.given == found.text else name, missing, spelled)

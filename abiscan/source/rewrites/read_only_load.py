@@ -8,23 +8,29 @@ from abiscan.rules.rule import Language
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 
-HEADER = "ATen/cuda/DeviceUtils.cuh"
+# Postfix operators, which bind tighter than `*`.
+_POSTFIX = ("[", "(", ".", "->", "++", "--")
 
 
 def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
-    """`__ldg(p)` to `doLdg(p)`, which is `__ldg` with CUDA and a plain read with HIP for every type
-    (ATen/cuda/DeviceUtils.cuh of torch 1.13 to 2.15; torch's hipify maps the include)."""
+    """`__ldg(p)` to `*(p)`, which compiles for every type with CUDA and HIP."""
     if place.pattern.languages == (Language.HIP,):
         return NotRewritten(
             f"hipify generates and overwrites it: run abiscan fix on its source, probably {_source_of(written.path)}; "
             f"in a file that is written by hand, write `*p` for `__ldg(p)`"
         )
     index = written.index(place.at)
-    edits = [written.replaced(index, "doLdg")]
-    included = written.include(HEADER, place.at)
-    if included is None:
-        return NotRewritten(f"it has no #include before it that <{HEADER}> could follow")
-    return [*included, *edits]
+    close = written.partner[index + 1]
+    if close < 0:
+        return NotRewritten("its parentheses do not match")
+    start = written.tokens[index].at
+    before = " " if written.text[start - 1 : start] == "/" else ""
+    end = written.end(close)
+    if written.word(close + 1) not in _POSTFIX:
+        if close == index + 3:
+            return [Edit(start, end, f"{before}*{written.word(index + 2)}")]
+        return [written.replaced(index, f"{before}*")]
+    return [written.replaced(index, "(*"), Edit(end, end, ")")]
 
 
 def _source_of(path: str) -> str:
