@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -203,18 +204,31 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
     return os.read(descriptor, size)
 
 
+def write_at(descriptor: int, pieces: Sequence[bytes | memoryview], offset: int) -> int:
+    """As os.pwritev, which Windows lacks; there the position of the descriptor moves."""
+    if hasattr(os, "pwritev"):
+        return os.pwritev(descriptor, pieces, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.write(descriptor, b"".join(pieces))
+
+
 def why_not_own(directory: str) -> str | None:
     """Why other users may have put files into a directory, in words; None if they may not, or it does not exist."""
     try:
         status = os.stat(directory)
     except OSError:
         return None
-    return other_owner(status) or ("every user can write to it" if status.st_mode & stat.S_IWOTH else None)
+    return other_owner(status) or ("every user can write to it" if _is_open_to_all(status) else None)
 
 
 def is_world_writable(directory: str) -> bool:
     """Whether every user may put files into a directory; the sticky bit of /tmp does not prevent that (inode(7))."""
     try:
-        return bool(os.stat(directory).st_mode & stat.S_IWOTH)
+        return _is_open_to_all(os.stat(directory))
     except OSError:
         return True
+
+
+def _is_open_to_all(status: os.stat_result) -> bool:
+    # On Windows the mode of each directory is 0o777: access control lists decide there.
+    return os.name == "posix" and bool(status.st_mode & stat.S_IWOTH)

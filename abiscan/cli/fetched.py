@@ -116,6 +116,8 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
         raise AbiscanError(f"{target}: the package index of pip does not answer: name a local wheel, or try again")
     if "No matching distribution" not in found.reason:
         raise AbiscanError(f"{target}: could not be fetched (pip: {found.reason})")
+    from abiscan.model.platforms import platform_of
+
     which = ", ".join(_dotted(each) for each in sorted(pythons, key=lambda each: (len(each), each)))
     hint = (
         f"available are {offered}"
@@ -123,7 +125,7 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
         else "no version has one: check the name; a project with sources only is not "
         "fetched, because building it runs its code"
     )
-    raise UsageError(f"{target}: no wheel for CPython {which} on Linux {machine} in the package index of pip; {hint}")
+    raise UsageError(f"{target}: no wheel for CPython {which} for {platform_of(machine).shown} in the package index of pip; {hint}")
 
 
 def _of_url(url: str, quiet: bool) -> str:
@@ -201,7 +203,9 @@ def _place(key: str) -> Path:
 
 
 def _machine() -> str:
-    machine = os.uname().machine
+    from abiscan.model.platforms import own_key
+
+    machine = own_key()
     return "aarch64" if machine == "arm64" else machine
 
 

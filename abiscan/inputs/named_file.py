@@ -61,7 +61,7 @@ def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, 
     try:
         # O_NONBLOCK: opening a FIFO without a writer would block without a time limit.
         flags = READ_ONLY
-        descriptor = os.open(path, flags if links else flags | os.O_NOFOLLOW)
+        descriptor = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -96,10 +96,11 @@ def _read(descriptor: int, path: str, what: str, limit: int) -> bytes:
     total = 0
     # Reading a FIFO that no writer has opened yet returns nothing, as at its end; poll waits for the first writer
     # (fifo(7); Linux, fs/pipe.c, `pipe_poll`: POLLHUP only after a writer has come and gone).
-    waits = select.poll()
-    waits.register(descriptor, select.POLLIN)
+    waits = select.poll() if hasattr(select, "poll") else None  # Windows has sockets to wait for, no files
+    if waits is not None:
+        waits.register(descriptor, select.POLLIN)
     while True:
-        if not waits.poll(MAX_PIPE_SILENCE * 1000):
+        if waits is not None and not waits.poll(MAX_PIPE_SILENCE * 1000):
             raise UsageError(f"{path}: {what} cannot be read: no data from the pipe for {MAX_PIPE_SILENCE} s")
         try:
             part = os.read(descriptor, 1 << 20)

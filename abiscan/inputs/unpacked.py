@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import TransientFailure
+from abiscan.filesystem import write_at
 from abiscan.model.limits import MAX_IN_MEMORY
 
 if TYPE_CHECKING:
@@ -115,9 +116,8 @@ def nameless() -> int:
     """
     import tempfile
 
-    descriptor, path = tempfile.mkstemp(prefix="abiscan-")
-    os.unlink(path)
-    return descriptor
+    with tempfile.TemporaryFile(prefix="abiscan-", buffering=0) as file:
+        return os.dup(file.fileno())
 
 
 class TemporaryFile:
@@ -164,7 +164,7 @@ class TemporaryFile:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         try:
-            if waiting and os.pwritev(self._descriptor, waiting, self._base + self._start) < self._end - self._start:
+            if waiting and write_at(self._descriptor, waiting, self._base + self._start) < self._end - self._start:
                 # To a regular file, only a part is written if the disk is full.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
@@ -182,7 +182,7 @@ class TemporaryFile:
             end = self._base + self._size
             if os.fstat(self._descriptor).st_size < end:
                 # Not ftruncate: another process may have extended it meanwhile.
-                os.pwrite(self._descriptor, b"\0", end - 1)
+                write_at(self._descriptor, (b"\0",), end - 1)
             return mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ, offset=self._base)
         except (OSError, ValueError, OverflowError) as error:
             raise NoRoom(self._display, f"no space for its {size_words(self._size)}: {error}") from error
@@ -233,7 +233,8 @@ def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
     try:
         # Private: Linux implements shared anonymous memory as a tmpfs file, whose page faults took a tenth of
         # inflating.
-        buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        buffer = mmap.mmap(-1, size, **private)
         if filled and size >= _LARGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a kernel without them
                 buffer.madvise(mmap.MADV_HUGEPAGE)

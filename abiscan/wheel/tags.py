@@ -18,6 +18,7 @@ from abiscan.data import data_file
 from abiscan.model.dependency_specifiers import InvalidDependency, admits, concerns_torch, holds, read_requirement
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
+from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.wheel.metadata import expanded_tags, split_wheel_name
 
 _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
@@ -27,6 +28,7 @@ _LINUX = r"^linux_(.+)$"
 # Of binaries for macOS with several architectures "universal2" and "intel" are in use
 # (https://packaging.python.org/specifications/platform-compatibility-tags/#macos).
 _MACOS = r"^macosx_(\d+)_(\d+)_(.+)$"
+_NEWEST_MACOS = 26
 _SEVERAL_MACHINES = {
     "macosx_universal2": ("macosx_arm64", "macosx_x86_64"),
     "macosx_intel": ("macosx_x86_64",),
@@ -113,7 +115,20 @@ def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ..
 
 
 def list_platforms(machine: str) -> tuple[str, ...]:
-    """Every Linux platform tag with glibc for a machine, up to the newest known."""
+    """Every platform tag of the wheels that pip installs on a machine: for Linux those with glibc, up to the newest
+    known.
+
+    Args:
+        machine: key of a platform.
+    """
+    system = system_of(machine)
+    if system is OperatingSystem.WINDOWS:
+        return (machine,)
+    if system is OperatingSystem.MACOS:
+        architecture = platform_of(machine).architecture
+        # As packaging.tags.mac_platforms: 10.x, and since macOS 11 major versions only.
+        versions = [f"{major}_0" for major in range(_NEWEST_MACOS, 10, -1)] + [f"10_{m}" for m in range(16, 8, -1)]
+        return tuple(f"macosx_{version}_{kind}" for version in versions for kind in (architecture, "universal2"))
     newest = max(_limits(machine))
     perennial = [f"manylinux_2_{minor}_{machine}" for minor in range(newest[1], 4, -1)]
     return (*perennial, *(f"{legacy}_{machine}" for legacy in _LEGACY_GLIBC), f"linux_{machine}")

@@ -142,3 +142,123 @@ MACOS = (
         2,
     ),
 )
+# Builds of torch for Windows, and wheels whose modules import from it.
+WINDOWS_TORCHES = (
+    Wheel(
+        "torch-2.4.1-cp311-cp311-win_amd64.whl", "092e7c2280c860eff762ac08c4bdcd53d701677851670695e0c22d6d345b269c", 199
+    ),
+    Wheel(
+        "torch-2.6.0-cp311-cp311-win_amd64.whl", "46763dcb051180ce1ed23d1891d9b1598e07d051ce4c9d14307029809c4d64f7", 204
+    ),
+    Wheel(
+        "torch-2.8.0-cp311-cp311-win_amd64.whl", "8c7ef765e27551b2fbfc0f41bcf270e1292d9bf79f8e0724848b1682be6e80aa", 241
+    ),
+    Wheel(
+        "torch-2.11.0-cp311-cp311-win_amd64.whl",
+        "73e24aaf8f36ab90d95cd1761208b2eb70841c2a9ca1a3f9061b39fc5331b708",
+        115,
+    ),
+)
+WINDOWS_EXTENSIONS = (
+    Wheel(
+        "auto_gptq-0.7.1-cp311-cp311-win_amd64.whl",
+        "8d9d3fbfff94e129bcde0432fd5f6ba09f26aeceea0890a68c898210ba448135",
+        5,
+    ),
+    Wheel(
+        "autoawq_kernels-0.0.9-cp311-cp311-win_amd64.whl",
+        "8c7f2404b3aa448ff77872dd6ba2963ce8b685d8aa73ef65fd1b8bc85d92b17d",
+        3,
+    ),
+    Wheel(
+        "deepspeed-0.16.5-cp311-cp311-win_amd64.whl",
+        "8a08ffb4710094b9897f71068179298794dce0886d051b302273a8ab14ba2dc0",
+        56,
+    ),
+    Wheel("dgl-2.2.1-cp311-cp311-win_amd64.whl", "343ca8d375a15aa6b50a72314ec11529b9f9467a34c29281c76a4762e6b326fe", 5),
+    Wheel(
+        "executorch-1.5.1-cp311-cp311-win_amd64.whl",
+        "f2c4937950a55693b6056d0dfe6bf2ef6254feaf2227ea1807d2d78a907402a3",
+        14,
+    ),
+    Wheel(
+        "featomic_torch-0.7.6-py3-none-win_amd64.whl",
+        "4ddebf510105974532f7933d8a3010cd804e2f32ccf9a6e5a571ef937568d41e",
+        3,
+    ),
+    Wheel(
+        "metatensor_torch-0.10.8-py3-none-win_amd64.whl",
+        "42620569a09d02fc6709c058a4baa950bf885ecbdc66138dc3eefc73ff50cbbe",
+        4,
+    ),
+    Wheel(
+        "metatomic_torch-0.1.19-py3-none-win_amd64.whl",
+        "4864796840a826c814040285fdf0176d9d2afd5818597c70d5d0c141ed23abb7",
+        6,
+    ),
+    Wheel(
+        "sphericart_torch-2.0.4-py3-none-win_amd64.whl",
+        "21539b5fecef80896e2ca644a0da4f7596e1705b042d3a2c246df083e147504b",
+        2,
+    ),
+    Wheel(
+        "torch_directml-0.2.5.dev240914-cp311-cp311-win_amd64.whl",
+        "3315b6c7e898685827607f1d8170dacc386ac248502aba9bd36cf82e78d930bb",
+        9,
+    ),
+    Wheel(
+        "torch_tensorrt-2.8.0-cp311-cp311-win_amd64.whl",
+        "890441ac87c9e880c409e7ae42c8d522c6ae69eeaa4125985d6399ada7043840",
+        2,
+    ),
+    Wheel(
+        "torchaudio-2.4.1-cp311-cp311-win_amd64.whl",
+        "3c08b42a0c296c8eeee6c533bcae5cfbc0ceae86a34f24fe6bbbb5faa7a7bea1",
+        2,
+    ),
+    Wheel(
+        "torchaudio-2.6.0-cp311-cp311-win_amd64.whl",
+        "52182f6de4e7b342d139e54b703185d428de9cce3c4cf914a9b2ab2359d192a3",
+        2,
+    ),
+    Wheel(
+        "torchaudio-2.8.0-cp311-cp311-win_amd64.whl",
+        "078105bf80f725c0215a0bebac8cb2fb1b3993ab32bdc3fcd50145a5b4127001",
+        3,
+    ),
+    Wheel(
+        "torchcodec-0.17.0-cp311-cp311-win_amd64.whl",
+        "9267dc578c4de6710d4686d52bb2e8dc9a44ad404e775957f4428375311ebc60",
+        7,
+    ),
+    Wheel(
+        "torchrl-0.14.1-cp311-cp311-win_amd64.whl",
+        "3b7414144f658732976262cb93e75dcc1076acf477a574c50ece55fff63f8be2",
+        3,
+    ),
+    Wheel(
+        "torchtext-0.18.0-cp311-cp311-win_amd64.whl",
+        "1e00475dbf629ba529d27903f2dd6b53c4a559f1483539b8c2a821d393bd24cf",
+        2,
+    ),
+    Wheel(
+        "torchvision-0.19.1-cp311-cp311-win_amd64.whl",
+        "70dea324174f5e9981b68e4b7cd524512c106ba64aedef560a86a0bbf2fbf62c",
+        1,
+    ),
+    Wheel(
+        "torchvision-0.21.0-cp311-cp311-win_amd64.whl",
+        "49bcfad8cfe2c27dee116c45d4f866d7974bcf14a5a9fbef893635deae322f2f",
+        2,
+    ),
+    Wheel(
+        "torchvision-0.23.0-cp311-cp311-win_amd64.whl",
+        "09bfde260e7963a15b80c9e442faa9f021c7e7f877ac0a36ca6561b367185013",
+        2,
+    ),
+    Wheel(
+        "vesin_torch-0.6.2-py3-none-win_amd64.whl",
+        "a8a5f3f74d8d0ee3c40a8f66f53902fc2f5954ac65d461cb57b31b2a1b97ec21",
+        3,
+    ),
+)

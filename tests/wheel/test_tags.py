@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from packaging.tags import mac_platforms
 from packaging.specifiers import SpecifierSet
 
 from abiscan.environment.limited_api import stable_abi
@@ -85,6 +86,17 @@ def test_platforms_that_a_wheel_may_carry() -> None:
     assert {"manylinux_2_41_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64", "linux_x86_64"} < set(found)
     assert all(platform_tag(tag).machine == "x86_64" for tag in found)
     assert found.index("manylinux_2_28_x86_64") < found.index("manylinux_2_17_x86_64")
+    assert list_platforms("win_amd64") == ("win_amd64",)
+
+
+@pytest.mark.parametrize(("version", "machine"), [((26, 0), "arm64"), ((14, 0), "x86_64"), ((10, 15), "x86_64")])
+def test_platforms_of_macos_are_those_of_packaging(version: tuple[int, int], machine: str) -> None:
+    """What pip would install there, without the tags of PowerPC and 32 bits, and macOS 10.9 as the oldest."""
+    theirs = [tag for tag in mac_platforms(version, machine) if tag.endswith((machine, "universal2"))]
+    ours = list_platforms(f"macosx_{machine}")
+    assert [tag for tag in theirs if int(tag.split("_")[1]) > 10 or int(tag.split("_")[2]) >= 9] == [
+        tag for tag in ours if tag in theirs
+    ]
 
 
 def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[VersionNeed]:
