@@ -11,7 +11,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from abiscan.analysis import scan_options
-from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.environment.python import PythonEnvironment, read_environment, user_base
 from abiscan.loader import LoaderSettings
 from abiscan.model import report as values
 from abiscan.model.subject import Subject
@@ -20,8 +20,7 @@ from abiscan.model.subject import Subject
 def _environment() -> PythonEnvironment | None:
     if not sys.executable:
         return None
-    user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")
-    return read_environment(sys.executable, python_path=os.environ.get("PYTHONPATH"), user_base=user_base)
+    return read_environment(sys.executable, python_path=os.environ.get("PYTHONPATH"), user_base=user_base())
 
 
 def _settings() -> LoaderSettings:

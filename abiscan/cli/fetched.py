@@ -125,7 +125,9 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
         else "no version has one: check the name; a project with sources only is not "
         "fetched, because building it runs its code"
     )
-    raise UsageError(f"{target}: no wheel for CPython {which} for {platform_of(machine).shown} in the package index of pip; {hint}")
+    raise UsageError(
+        f"{target}: no wheel for CPython {which} for {platform_of(machine).shown} in the package index of pip; {hint}"
+    )
 
 
 def _of_url(url: str, quiet: bool) -> str:

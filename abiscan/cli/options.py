@@ -157,9 +157,9 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
     no torch (`pipx install abiscan`): that of `python3` on PATH if it has one."""
     from abiscan.environment.installed_torch import find_torches
     from abiscan.environment.python import read_environment
+    from abiscan.environment.python import user_base as own_user_base
 
-    python_path = os.environ.get("PYTHONPATH")
-    user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")
+    python_path, user_base = os.environ.get("PYTHONPATH"), own_user_base()
     if python is not None:
         try:
             return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)
@@ -183,7 +183,7 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
         return own
     import shutil
 
-    launcher = shutil.which("python3")
+    launcher = shutil.which("python3") or shutil.which("python")  # on Windows
     try:
         other = None if launcher is None else read_environment(launcher, python_path=python_path, user_base=user_base)
     except UsageError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.environment.python import PythonEnvironment, list_launchers, read_environment
 from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.module_name import module_name
@@ -66,7 +66,7 @@ def owning_environment(
     for directory in _parents(path, files):
         if active is not None and files.real(directory) in own:
             return active
-        if directory.rpartition("/")[2] in _SITE_NAMES:
+        if os.path.basename(directory) in _SITE_NAMES:
             return _of_site(directory, active, files)
         if _is_environment(directory, files, named=directory == path):
             return _read(directory, files)
@@ -93,7 +93,7 @@ def _is_environment(directory: str, files: FileSystem, *, named: bool) -> bool:
         os.path.join(directory, "conda-meta")
     ):
         return True
-    return named and any(files.is_named(os.path.join(directory, "bin", name)) for name in ("python3", "python"))
+    return named and any(map(files.is_named, list_launchers(directory)))
 
 
 def _read(prefix: str, files: FileSystem) -> PythonEnvironment | None:
@@ -106,12 +106,16 @@ def _read(prefix: str, files: FileSystem) -> PythonEnvironment | None:
 def _of_site(site: str, active: PythonEnvironment | None, files: FileSystem) -> PythonEnvironment:
     """The environment of a site-packages: from its own interpreter if one has the version in its path, otherwise from
     the path alone."""
-    named = re.match(_LIBRARY, os.path.dirname(site))
-    if named is None:
-        return _without_interpreter(site, _version_of_modules(site, files), active, files)
-    version = PythonVersion(int(named["major"]), int(named["minor"]), bool(named["threaded"]))
-    for name in (f"python{version}", "python3", "python"):
-        launcher = os.path.join(named["prefix"], "bin", name)
+    library = os.path.dirname(site)
+    named = re.match(_LIBRARY, library)
+    version = _version_of_modules(site, files)
+    launchers: list[str] = []
+    if named is not None:
+        version = PythonVersion(int(named["major"]), int(named["minor"]), bool(named["threaded"]))
+        launchers = [os.path.join(named["prefix"], "bin", f"python{part}") for part in (version, "3", "")]
+    elif os.path.basename(library).lower() == "lib":  # of Windows
+        launchers = list_launchers(os.path.dirname(library))
+    for launcher in launchers:
         if files.is_file(launcher):
             try:
                 found = read_environment(launcher, files=files)
@@ -146,7 +150,7 @@ def _records_torch(directory: str, files: FileSystem) -> bool:
 
 def _is_torch_of(directory: str, path: str) -> bool:
     """Whether a path is or is inside the torch of a directory: a source tree of torch itself is not an environment."""
-    return f"{path}/".startswith(os.path.join(directory, "torch") + "/")
+    return f"{path}{os.sep}".startswith(os.path.join(directory, "torch", ""))
 
 
 def _version_of_modules(site: str, files: FileSystem) -> PythonVersion | None:

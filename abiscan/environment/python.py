@@ -7,6 +7,7 @@ nothing is started.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from msgspec import Struct
@@ -14,8 +15,10 @@ from msgspec import Struct
 from abiscan.binary import looks_like_binary
 from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem
-from abiscan.model.python_version import PythonVersion
+from abiscan.model.python_version import PythonVersion, python_of_dll
 
+# Of an installation or virtual environment, as they are on Linux and macOS, and on Windows.
+_LAUNCHERS = ("bin/python3", "bin/python", "Scripts/python.exe", "python.exe")
 # Far more than a Python version has.
 _MAX_DIGITS = 8
 # In bytes, for pyvenv.cfg and .pth files.
@@ -34,7 +37,8 @@ class PythonEnvironment(Struct, frozen=True):
         prefix: `sys.prefix` of the environment.
         base_prefix: prefix of the standard library; differs from `prefix` in a virtual environment.
         site_packages: directories that `import` searches for packages, in order.
-        stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it exists.
+        stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it exists; None
+            for Windows, where extension modules of the standard library lie elsewhere.
         files: the file system of all these paths.
     """
 
@@ -60,7 +64,8 @@ class PythonEnvironment(Struct, frozen=True):
             return ("abi3",)
         # Up to 3.7 the tag has the pymalloc flag (PEP 3149); free-threaded builds do not import abi3 (PEP 703).
         flag = "t" if self.version.free_threaded else "m" if self.version < PythonVersion(3, 8) else ""
-        tag = f"cpython-{self.version.major}{self.version.minor}{flag}"
+        prefix = "cp" if is_of_windows(self.launcher) else "cpython-"
+        tag = f"{prefix}{self.version.major}{self.version.minor}{flag}"
         return (tag,) if self.version.free_threaded else (tag, "abi3")
 
 
@@ -86,15 +91,17 @@ def read_environment(
         UsageError: it does not exist, or is not a Python.
     """
     if files.is_directory(path):
-        launchers = [os.path.join(path, name) for name in ("bin/python3", "bin/python")]
+        launchers = list_launchers(path)
         for launcher in filter(files.exists, launchers):
             return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
         for launcher in filter(files.is_named, launchers):
             raise UsageError(f"{launcher}: a link to a missing interpreter")
-        raise UsageError(f"{path}: a directory without bin/python: name an interpreter or a virtual environment")
+        raise UsageError(
+            f"{path}: a directory without bin/python or python.exe: name an interpreter or a virtual environment"
+        )
     if not files.is_file(path):
         raise UsageError(f"{path}: no such interpreter")
-    prefix = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+    prefix = _prefix_of(os.path.abspath(path))
     config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"), files)
     real = files.real(os.path.abspath(path))
     if not _is_binary(real, files):
@@ -104,17 +111,18 @@ def read_environment(
         return _run_launcher(path, python_path, user_base)
     if config is None and os.path.abspath(path) != real:
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is at its target.
-        prefix = os.path.dirname(os.path.dirname(real))
+        prefix = _prefix_of(real)
     base = prefix
     configured = None
     system_packages = True
     if config is not None:
         home = config.get("home")
-        base = os.path.dirname(home) if home else os.path.dirname(os.path.dirname(real))
+        base = _prefix_of(os.path.join(home, os.path.basename(real)) if home else real)
         configured = config.get("version") or config.get("version_info")
         system_packages = config.get("include-system-site-packages", "false").lower() == "true"
     version = _version(os.path.basename(real), configured, prefix, base, files)
-    stdlib = _stdlib(base, version, files)
+    windows = is_of_windows(real)
+    stdlib = None if windows else _stdlib(base, version, files)
     return PythonEnvironment(
         executable=real,
         launcher=os.path.abspath(path),
@@ -126,13 +134,43 @@ def read_environment(
             [
                 directory
                 for root in _roots(prefix, base, config is not None, system_packages, user_base)
-                for directory in _site_directories(root, version, stdlib)
+                for directory in (
+                    _site_directories_of_windows(root, version, files)
+                    if windows
+                    else _site_directories(root, version, stdlib)
+                )
             ],
             files,
         ),
         stdlib=stdlib,
         files=files,
     )
+
+
+def list_launchers(prefix: str) -> list[str]:
+    """The paths at which the interpreter of an environment may be, on any system."""
+    return [os.path.join(prefix, *name.split("/")) for name in _LAUNCHERS]
+
+
+def is_of_windows(launcher: str | None) -> bool:
+    """Whether an interpreter is one for Windows, whatever system this is."""
+    return launcher is not None and launcher.lower().endswith(".exe")
+
+
+def user_base() -> str | None:
+    """site.USER_BASE of the interpreters of this user; None if PYTHONNOUSERSITE excludes it."""
+    if os.environ.get("PYTHONNOUSERSITE"):
+        return None
+    if os.name == "nt":
+        return os.path.join(os.environ.get("APPDATA") or os.path.expanduser("~"), "Python")
+    return os.path.expanduser("~/.local")
+
+
+def _prefix_of(launcher: str) -> str:
+    """The prefix of an interpreter: on Windows its own directory, except in a virtual environment."""
+    directory = os.path.dirname(launcher)
+    in_prefix = is_of_windows(launcher) and os.path.basename(directory).lower() != "scripts"
+    return directory if in_prefix else os.path.dirname(directory)
 
 
 def _is_binary(path: str, files: FileSystem = HERE) -> bool:
@@ -177,12 +215,15 @@ def _parse_version(text: str | None) -> PythonVersion | None:
 
 
 def _versions_of_lib(root: str, files: FileSystem) -> list[PythonVersion]:
-    """Versions of the `lib/pythonX.Y` directories of an installation or virtual environment."""
-    try:
+    """Versions of the `lib/pythonX.Y` directories of an installation or virtual environment; on Windows, of its
+    `pythonXY.dll`."""
+    found = []
+    with contextlib.suppress(OSError):
         names = files.names(os.path.join(root, "lib"))
-    except OSError:
-        return []
-    found = (_parse_version(name.removeprefix("python")) for name in names if name.startswith("python"))
+        found += [_parse_version(name.removeprefix("python")) for name in names if name.startswith("python")]
+    if not found:
+        with contextlib.suppress(OSError):
+            found += map(python_of_dll, files.names(root))
     return [version for version in found if version is not None]
 
 
@@ -202,6 +243,14 @@ def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_ba
     if not virtual or system_packages:
         roots += [user_base, base] if user_base is not None else [base]
     return roots
+
+
+def _site_directories_of_windows(root: str, version: PythonVersion | None, files: FileSystem) -> list[str]:
+    """site.getsitepackages and site.getusersitepackages of Windows, where a prefix has one Python."""
+    found = [os.path.join(root, lib, "site-packages") for lib in ("Lib", "lib")]
+    if version is not None:
+        found.append(os.path.join(root, f"Python{version.major}{version.minor}", "site-packages"))
+    return found[: 1 if files.is_directory(found[0]) else None]
 
 
 def _site_directories(root: str, version: PythonVersion | None, stdlib: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, get_args
@@ -104,7 +105,7 @@ def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
     except ValueError as error:
         # A number with more digits than Python converts, or a date that does not exist.
         raise UsageError(f"{where}: not valid TOML: {error}") from error
-    if where.rpartition("/")[2] != _PROJECT:
+    if os.path.basename(where) != _PROJECT:
         return whole
     tool = whole.get("tool")
     table = tool.get("abiscan") if isinstance(tool, dict) else None

@@ -218,7 +218,7 @@ class Artifact(Struct, frozen=True):
 
     def beside(self, suffix: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
         """Read the file beside it with its name and another suffix (`x.json` beside `x.so`), as `neighbour`."""
-        base = (self.disk_path or self.place).rpartition("/")[2]
+        base = os.path.basename(self.disk_path or self.place)
         return self.neighbour(posixpath.splitext(base)[0] + suffix, files, limit)
 
     def neighbour(self, name: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:

@@ -244,12 +244,14 @@ def _not_found(target: str, path: str, environment_paths: Sequence[str], files: 
 
 
 def display_path(path: str, cwd: str) -> str:
-    """Relative to `cwd` if below it; otherwise as given, without `.` and doubled slashes."""
+    """Relative to `cwd` if below it; otherwise as given, without `.` and doubled slashes. With slashes, on Windows
+    too."""
     full = os.path.normpath(os.path.join(cwd, path))
-    base = os.path.normpath(cwd).rstrip("/") + "/"
-    if full + "/" == base:
+    base = os.path.join(os.path.normpath(cwd), "")
+    if os.path.join(full, "") == base:
         return "."
-    return full[len(base) :] if full.startswith(base) else os.path.normpath(path)
+    shown = full[len(base) :] if full.startswith(base) else os.path.normpath(path)
+    return shown if os.sep == "/" else shown.replace(os.sep, "/")
 
 
 def read_target_list(path: str, *, cwd: str) -> list[str]:

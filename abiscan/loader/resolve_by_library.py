@@ -8,7 +8,6 @@ interpreter and the system. docs/explanation/platforms.md has the reasons.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
@@ -19,7 +18,7 @@ from abiscan.model.facts import Import
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.platforms import file_key, platform_of
-from abiscan.model.python_version import PythonVersion
+from abiscan.model.python_version import python_of_dll
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
 from abiscan.ownership.operating_system_libraries import system_owner
@@ -27,7 +26,6 @@ from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.exports import TargetExports
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 
-_PYTHON_LIBRARY = r"(?i)^python(\d)(\d+)(t?)\.dll$"
 _STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
 
 _Answer = tuple[Status, str | None]
@@ -97,10 +95,9 @@ class _Scope:
     def _in_python(self, name: str, key: str) -> _Answer:
         if key in _STABLE_ABI_LIBRARIES:
             return (Status.RESOLVED, key) if is_limited(name) else (Status.MISSING, None)
-        named = re.match(_PYTHON_LIBRARY, key)
+        version = python_of_dll(key)
         pythons = self.pythons
-        if named is not None:
-            version = PythonVersion(int(named[1]), int(named[2]), bool(named[3]))
+        if version is not None:
             known = python_exports(version, self.platform.system)
             pythons = () if known is None else (known,)
         return self._in_pythons(name, pythons)

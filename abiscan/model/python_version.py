@@ -19,3 +19,14 @@ class PythonVersion(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         """As in the file name of the interpreter: `3.13`, `3.13t`."""
         return f"{self.major}.{self.minor}{'t' if self.free_threaded else ''}"
+
+
+def python_of_dll(name: str) -> PythonVersion | None:
+    """The version of `python311.dll` or `python313t.dll`; None for another name (`python3.dll` serves them all)."""
+    digits, dot, suffix = name.lower().removeprefix("python").partition(".")
+    numbers = digits.removesuffix("t")
+    if not dot or suffix != "dll" or not name.lower().startswith("python") or not 2 <= len(numbers) <= 4:
+        return None
+    if not (numbers.isascii() and numbers.isdecimal()):
+        return None
+    return PythonVersion(int(numbers[0]), int(numbers[1:]), digits != numbers)

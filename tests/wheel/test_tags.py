@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from packaging.tags import mac_platforms
 from packaging.specifiers import SpecifierSet
+from packaging.tags import mac_platforms
 
 from abiscan.environment.limited_api import stable_abi
 from abiscan.model.facts import VersionNeed
