@@ -1,7 +1,7 @@
 """Windows modules of real wheels on releases of torch: abiscan against Wine's loader.
 
-`apt-get install wine gcc-mingw-w64-x86-64 && pytest -m wine -s` prints the figures. It fetches 1.1 GB, once. Wine maps a
-file whose symbols are missing, and lists each of them: dlls/ntdll/loader.c.
+`apt-get install wine gcc-mingw-w64-x86-64 && pytest -m wine -s` prints the figures. It fetches 1.1 GB, once. Wine maps
+a file whose symbols are missing, and lists each of them: dlls/ntdll/loader.c.
 """
 
 from __future__ import annotations

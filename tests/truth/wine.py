@@ -1,8 +1,8 @@
 """A CPython 3.11 for Windows that runs under Wine, put together from wheels of the package index.
 
 `apt-get install wine gcc-mingw-w64-x86-64`. It lies in `wine/` of the corpus directory (tests/corpus/fetch.py): the
-interpreter's DLLs and extension modules are those that panda3d's wheel has for its own users, the C++ runtime is that of
-msvc-runtime, and the library is that of the CPython 3.11 that runs the tests. `python.exe` is a few lines of C.
+interpreter's DLLs and extension modules are those that panda3d's wheel has for its own users, the C++ runtime is that
+of msvc-runtime, and the library is that of the CPython 3.11 that runs the tests. `python.exe` is a few lines of C.
 """
 
 from __future__ import annotations
@@ -134,9 +134,8 @@ def run(
         ["wine", windows_python() / "python.exe", *arguments],
         env=environment,
         stdin=subprocess.DEVNULL,
-        # Wine hands on pipes, not every kind of file.
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        # By pipes: Wine does not hand on every kind of file.
+        capture_output=True,
         text=True,
         errors="replace",
         timeout=timeout,

@@ -1,4 +1,4 @@
-"""Runs under Wine: `python wine_load.py DIRECTORY_OF_TORCH FILE...` opens each file as CPython and `import torch` do."""
+"""Runs under Wine: `wine_load.py DIRECTORY_OF_TORCH FILE...` opens each file as CPython and `import torch` do."""
 
 import ctypes
 import os
