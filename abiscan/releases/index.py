@@ -110,12 +110,13 @@ class ReleaseIndex:
             raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
         return (stable or list(known))[-1]
 
-    def resolve(self, spec: str, machine: str = "x86_64") -> Build:
+    def resolve(self, spec: str, machine: str = "x86_64", *, anywhere: bool = False) -> Build:
         """Find the build that a user specified.
 
         Args:
             spec: a version as in PEP 440 (`2.6`, `2.6.0`, `2.6.0+cu124`), or a key (`2.6.0+cu124-x86_64`). A version
                 without a label selects the shipped build of that version before the user's own.
+            anywhere: whether a version with a label may be one that only other architectures have.
 
         Raises:
             UnknownBuild: there is no such build; the message lists the known ones.
@@ -133,6 +134,11 @@ class ReleaseIndex:
         exact = [build for build in same if not label or build.variant.lower() == label]
         if exact:
             return min(exact, key=lambda build: build.user)
+        if anywhere and label:
+            others = self.for_every_system().builds()
+            elsewhere = [b for b in others if order(b.torch) == order(spec) and b.variant.lower() == label]
+            if elsewhere:
+                return min(elsewhere, key=lambda build: build.user)
         if same:
             variants = ", ".join(f"{build.torch}+{build.variant}" for build in same)
             raise UnknownBuild(

@@ -114,7 +114,8 @@ def build_matrix(
     known = _Known(masks, frozenset(histories), {})
     linked = everywhere
     for name, reached in _in_scope(histories, scope).items():
-        linked &= reached | ~masks[name]
+        if name not in needs.homes:  # those are looked up in their home alone
+            linked &= reached | ~masks[name]
     others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
     own_reached = _in_scope(others, scope)
     own = {name: own_reached.get(name, 0) for name in needs.own_names}

@@ -94,6 +94,7 @@ class TargetResolver:
                 history=self._open_history,
                 read_archive=self._read_archive,
                 files=request.files,
+                anywhere=True,
             )
         return self._of_run
 

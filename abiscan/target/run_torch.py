@@ -30,6 +30,7 @@ class RunTorch(Struct, frozen=True):
         index: the index that contains `build`, if it is another than that of the run: of a wheel or archive, or with
             the earlier releases.
         notes: notes on the choice for the user, about the whole run.
+        spec: the version that the user gave; its label counts for files of other architectures too.
     """
 
     target: TorchBuild
@@ -37,6 +38,7 @@ class RunTorch(Struct, frozen=True):
     build: Build | None
     notes: tuple[str, ...] = ()
     index: ReleaseIndex | None = None
+    spec: str | None = None
 
 
 def find_run_torch(
@@ -48,6 +50,7 @@ def find_run_torch(
     history: Callable[[], ReleaseIndex] | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
     files: FileSystem = HERE,
+    anywhere: bool = False,
 ) -> RunTorch:
     """Find the torch that `--torch SPEC` means.
 
@@ -60,6 +63,7 @@ def find_run_torch(
         machine: architecture of a version.
         read_archive: indexes a torch wheel or libtorch archive, by its path.
         files: file system for paths.
+        anywhere: whether a version with a label may be one that only other architectures have.
 
     Raises:
         UnknownBuild: there is no such torch; the message lists the known ones.
@@ -84,7 +88,7 @@ def find_run_torch(
             return _archive(spec, environment, read_archive)
         return _by_path(spec, environment, files)
     try:
-        return _released(index().resolve(spec, machine), environment, None)
+        return replace(_released(index().resolve(spec, machine, anywhere=anywhere), environment, None), spec=spec)
     except UnknownBuild:
         if history is None or not is_earlier(spec, index()):
             raise

@@ -64,7 +64,8 @@ def torch_for_machine(
         exports = ReleasedExports(chosen.index or index, chosen.build)
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
-        other = find_run_torch(chosen.target.version, environment, lambda: index, machine, history=history)
+        spec = chosen.spec or chosen.target.version
+        other = find_run_torch(spec, environment, lambda: index, machine, history=history)
     except UnknownBuild:
         return None
     assert other.build is not None

@@ -91,11 +91,13 @@ def _broken_library(record: FileRecord) -> str | None:
             return stop.object
     if torch is None or not torch.installed:
         return None  # for a release, the cell contains it
-    exports = torch.exports
-    scope = exports.in_scope(record.torch_needs.scope)
-    for each in record.torch_needs.siblings:
-        lacks = any(map(torch.lacks, each.libraries))
-        if lacks or any(exports.library_in(name, scope) is None for name in filter(exports.knows, each.names)):
+    exports, needs = torch.exports, record.torch_needs
+    scope = exports.sonames if needs.all_libraries else exports.in_scope(needs.scope)
+    for each in needs.siblings:
+        names = filter(exports.knows, each.names)
+        if any(map(torch.lacks, each.libraries)) or any(
+            exports.library_in(name, each.homes.get(name, scope)) is None for name in names
+        ):
             return each.library
     return None
 

@@ -10,6 +10,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome, LoaderStop
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
+from abiscan.model.versions import is_version
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.torch_names import is_torch_library
@@ -57,7 +58,10 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
     if choice:
         yield choice
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
-        yield f"no torch build for {record.facts.machine} is known: its torch imports were not checked"
+        spec = record.context.options.torch
+        named = spec is not None and is_version(spec)
+        absent = f"torch {spec} for {{}} is not in the release index" if named else "no torch build for {} is known"
+        yield f"{absent.format(record.facts.machine)}: its torch imports were not checked"
     elif torch is not None and torch.note is not None:
         yield torch.note
     if matrix is not None and matrix.unknown:
