@@ -3,10 +3,12 @@ import; what torch exports is told by `llvm-readobj --coff-exports` and `llvm-ob
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.run import scan
@@ -15,6 +17,8 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.imports import Status
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
+from abiscan.releases.add import add_build
+from tests.environment.windows_tree import FIXTURES, install_torch, make_installation
 
 METADATA = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: torch>=2.8\n"
 
@@ -102,3 +106,47 @@ def test_the_whole_message_of_dyld_is_answered_by_builds_for_macos() -> None:
     (subject,) = explain(message, options("2.3.1"))
     assert subject.exported_in is not None
     assert subject.exported_in.text() == "2.4.0 - 2.15.0"
+
+
+def test_a_module_that_needs_torch_through_another_is_checked_against_an_installed_torch(tmp_path: Path) -> None:
+    """Its symbol of torch_cpu.dll is imported by the module that it needs; Windows looks for it nowhere else."""
+    site = make_installation(tmp_path)
+    torch = install_torch(site)
+    shutil.copytree(FIXTURES / "linked", site / "linked")
+    report = scan([str(site / "linked")], options())
+    assert [each.verdict for each in report.artifacts] == [ArtifactVerdict.LOADS] * 2
+    assert {each.target.torch.value for each in report.artifacts if each.target and each.target.torch} == {
+        "2.8.0+cu128"
+    }
+    shutil.copy(torch / "lib/c10_cuda.dll", torch / "lib/torch_cpu.dll")
+    again = scan([str(site / "linked")], options())
+    assert [each.verdict for each in again.artifacts] == [ArtifactVerdict.FAILS] * 2
+
+
+def test_an_added_build_with_cuda_answers_for_its_release_alone(tmp_path: Path) -> None:
+    """c10_cuda.dll of the added build exports the symbol of the file."""
+    add_build(install_torch(make_installation(tmp_path)), tmp_path / "index")
+    file = str(FIXTURES / "cuda.pyd")
+
+    def verdict(torch: str) -> ArtifactVerdict:
+        (found,) = scan([file], replace(options(torch), user_index=str(tmp_path / "index"))).artifacts
+        return found.verdict
+
+    assert verdict("2.8.0+cu128") is ArtifactVerdict.LOADS
+    assert verdict("2.8.0+cpu") is ArtifactVerdict.FAILS
+    assert verdict("2.7.1") is ArtifactVerdict.UNDECIDED
+    (found,) = scan([file], replace(options("2.8.0+cu128"), user_index=str(tmp_path / "index"))).artifacts
+    on_cpu = {each.torch for each in found.releases or () if each.variant == "cpu" and each.loads}
+    # It stays open where the index has no build with CUDA.
+    assert {"2.7.1", "2.9.0"} <= on_cpu
+    assert "2.8.0" not in on_cpu
+
+
+def test_a_label_that_no_build_of_the_platform_has_is_not_replaced_by_another() -> None:
+    (linux, windows) = scan(
+        [str(FIXTURES.parent / "good-extension.so"), str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")],
+        options("2.8.0+cpu"),
+    ).artifacts
+    assert windows.verdict is ArtifactVerdict.LOADS
+    assert linux.verdict is ArtifactVerdict.UNDECIDED
+    assert any("torch 2.8.0+cpu for x86_64 is not in the release index" in note for note in linux.notes)

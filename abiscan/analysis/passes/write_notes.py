@@ -60,8 +60,9 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
         spec = record.context.options.torch
         named = spec is not None and is_version(spec)
-        absent = f"torch {spec} for {{}} is not in the release index" if named else "no torch build for {} is known"
-        yield f"{absent.format(record.facts.machine)}: its torch imports were not checked"
+        machine = record.facts.machine
+        lacking = f"torch {spec} for {machine} is not in the release index"
+        yield f"{lacking if named else f'no torch build for {machine} is known'}: its torch imports were not checked"
     elif torch is not None and torch.note is not None:
         yield torch.note
     if matrix is not None and matrix.unknown:
