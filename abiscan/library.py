@@ -20,7 +20,7 @@ from abiscan.model.subject import Subject
 def _environment() -> PythonEnvironment | None:
     if not sys.executable:
         return None
-    return read_environment(sys.executable, python_path=os.environ.get("PYTHONPATH"), user_base=user_base())
+    return read_environment(sys.executable, python_path=os.environ.get("PYTHONPATH"), user_base=user_base(os.environ))
 
 
 def _settings() -> LoaderSettings:

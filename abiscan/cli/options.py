@@ -159,7 +159,7 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
     from abiscan.environment.python import read_environment
     from abiscan.environment.python import user_base as own_user_base
 
-    python_path, user_base = os.environ.get("PYTHONPATH"), own_user_base()
+    python_path, user_base = os.environ.get("PYTHONPATH"), own_user_base(os.environ)
     if python is not None:
         try:
             return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -157,12 +158,16 @@ def is_of_windows(launcher: str | None) -> bool:
     return launcher is not None and launcher.lower().endswith(".exe")
 
 
-def user_base() -> str | None:
-    """site.USER_BASE of the interpreters of this user; None if PYTHONNOUSERSITE excludes it."""
-    if os.environ.get("PYTHONNOUSERSITE"):
+def user_base(variables: Mapping[str, str]) -> str | None:
+    """site.USER_BASE of the interpreters of this user; None if PYTHONNOUSERSITE excludes it.
+
+    Args:
+        variables: environment variables.
+    """
+    if variables.get("PYTHONNOUSERSITE"):
         return None
     if os.name == "nt":
-        return os.path.join(os.environ.get("APPDATA") or os.path.expanduser("~"), "Python")
+        return os.path.join(variables.get("APPDATA") or os.path.expanduser("~"), "Python")
     return os.path.expanduser("~/.local")
 
 
