@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 import html
+import io
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import tomllib
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -200,3 +205,116 @@ def test_explaining(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(tmp_path)
     exec(example("explain"), {})
     assert "cxx11-abi-mismatch" in capsys.readouterr().out.splitlines()
+
+
+def test_bytes_and_open_files_are_scanned_like_paths(tmp_path: Path) -> None:
+    made = wheel(tmp_path / "dist", "good-extension.so")
+    options = abiscan.ScanOptions(torch="2.8.0")
+    by_path = abiscan.scan(made, options)
+    with made.open("rb") as file:
+        by_file = abiscan.scan(file, options)
+    assert by_file.render("json").replace(str(made), "") == by_path.render("json").replace(str(made), "")
+    data = (FIXTURES / "missing-library.so").read_bytes()
+    several = abiscan.scan([data, io.BytesIO(data), FIXTURES / "good-extension.so"], options)
+    assert [each.display for each in several.artifacts][:2] == ["(bytes)", "(bytes)"]
+    assert not list(Path(tempfile.gettempdir()).glob("abiscan-*/(bytes)"))
+
+
+IMPORT = """
+import sys
+sys.path.insert(0, {folder!r})
+import abiscan
+abiscan.enable()
+abiscan.enable()
+engine = [name for name in sys.modules if name.startswith("abiscan.")]
+assert engine == ["abiscan.library", "abiscan.library.import_errors"], engine
+try:
+    import {module}
+except ImportError as error:
+    print(type(error).__name__, error.__notes__[0] if hasattr(error, "__notes__") else "no note", sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixture", "printed"),
+    [
+        # The real loader's message, by the import system of this Python.
+        ("missing-library.so", ["ImportError", "abiscan:", "library-missing", "libdoesnotexist.so.7"]),
+        ("malformed-name.so", ["ImportError", "abiscan:", "_ZN99at5emptyEv"]),
+        (None, ["ModuleNotFoundError", "no note"]),
+    ],
+)
+def test_an_import_error_is_explained_in_its_process(fixture: str | None, printed: list[str], tmp_path: Path) -> None:
+    if fixture:
+        shutil.copy(FIXTURES / fixture, tmp_path / "some_module.so")
+    code = IMPORT.format(folder=str(tmp_path), module="some_module")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert all(each in done.stdout for each in printed), done
+    assert done.returncode == 0
+
+
+def test_a_package_explains_its_own_import_error(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "missing-library.so", tmp_path / "some_module.so")
+    done = subprocess.run(
+        [sys.executable, "-c", example("import")], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "[library-missing, high confidence]" in done.stderr, done
+    assert done.returncode == 1
+
+
+def test_an_error_of_abiscan_does_not_hide_the_error_of_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object, **named: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("abiscan.library.api.explain", broken)
+    explained = abiscan.explain_import_error(ImportError("x.so: undefined symbol: a"))
+    assert explained == "abiscan: internal error: RuntimeError: a defect"
+
+
+PROJECT = """
+[project]
+name = "pkg"
+version = "1"
+dependencies = ["torch>=2.4,<2.9"]
+[tool.pytest.ini_options]
+{settings}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "printed", "status"),
+    [
+        ('abiscan_targets = ["pkg"]', ["--abiscan"], "does not load on 8 of 8 known builds of torch", 1),
+        ('abiscan_targets = ["pkg"]', [], "1 passed", 0),
+        ('abiscan_targets = ["pkg"]', ["--abiscan", "-o", "abiscan_require_torch=>=2.13"], "2 passed", 0),
+        ('abiscan_targets = ["none"]', ["--abiscan"], "none", 1),
+        ("", ["--abiscan"], "pkg", 1),
+    ],
+)
+def test_the_pytest_plugin_fails_the_run_of_a_project(
+    settings: str, arguments: list[str], printed: str, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "pkg").mkdir()
+    shutil.copy(FIXTURES / "good-extension.so", tmp_path / "pkg" / "_C.so")
+    (tmp_path / "pyproject.toml").write_text(PROJECT.format(settings=settings), encoding="utf-8")
+    (tmp_path / "test_it.py").write_text("def test_a():\n    pass\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "abiscan.library.pytest_plugin",
+        *arguments,
+    ]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # installed by its entry point, or not yet
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+    assert printed in done.stdout, done
+    assert done.returncode == status
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
+    """https://docs.pytest.org/en/stable/how-to/writing_plugins.html: the group is `pytest11`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"abiscan": "abiscan.library.pytest_plugin"}

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import html
 import os
+import shutil
 import sys
 from collections.abc import Iterable
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, cast
 
 from msgspec import field
 from msgspec.structs import replace
@@ -68,8 +72,12 @@ class Report(values.Report, frozen=True):
         )
 
 
+# A path or name, the bytes of a file, or an open binary file.
+Target = str | os.PathLike[str] | bytes | BinaryIO
+
+
 def scan(
-    targets: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    targets: Target | Iterable[Target],
     options: ScanOptions | None = None,
     *,
     require_torch: str | None = None,
@@ -80,6 +88,8 @@ def scan(
 
     Args:
         targets: one or several shared objects, wheels, archives, directories, sources, or names of installed packages.
+            Bytes, and open binary files from their position on, are a shared object or an archive; they are copied to a
+            temporary directory. A file's `name` is its name in the report, and that of a wheel has its tags.
         options: None for the defaults.
         require_torch: a range such as `>=2.4,<2.9`; every known build in it must load every file.
 
@@ -97,9 +107,27 @@ def scan(
 
         parse_require_torch(require_torch)
         options = replace(options, matrix=True)
-    names = [targets] if isinstance(targets, (str, os.PathLike)) else targets
-    found = apply(run([os.fspath(name) for name in names], options), Policy(require_torch=require_torch))
+    one = isinstance(targets, (str, os.PathLike, bytes)) or hasattr(targets, "read")
+    listed = cast("Iterable[Target]", [targets] if one else targets)
+    with ExitStack() as stack:
+        called: dict[str, str] = {}
+        paths = [_path_of(each, stack, called) for each in listed]
+        found = run(paths, replace(options, called={**options.called, **called}))
+    found = apply(found, Policy(require_torch=require_torch))
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
+
+
+def _path_of(target: Target, stack: ExitStack, called: dict[str, str]) -> str:
+    """The path of a target. Data is copied to a directory that is removed with `stack`."""
+    if isinstance(target, (str, os.PathLike)):
+        return os.fspath(target)
+    name = getattr(target, "name", None)
+    shown = name if isinstance(name, str) and os.path.basename(name) else "(bytes)"
+    path = os.path.join(stack.enter_context(TemporaryDirectory(prefix="abiscan-")), os.path.basename(shown))
+    with open(path, "wb") as copy:
+        copy.write(target) if isinstance(target, bytes) else shutil.copyfileobj(target, copy)
+    called[path] = shown
+    return path
 
 
 def explain(text: str, options: ScanOptions | None = None, *, needed_by: str | None = None) -> tuple[Subject, ...]:

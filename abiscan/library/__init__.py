@@ -1,0 +1,1 @@
+"""abiscan as a library: the names of `from abiscan import ...`, and the plugin of pytest."""
