@@ -130,12 +130,13 @@ def match_source(
     Raises:
         UnreadableFile: it has more tokens, places or findings than `abiscan.model.limits` allows.
     """
-    grouped: dict[tuple[str, str, str], _Group] = {}
+    grouped: dict[tuple[str | None, ...], _Group] = {}
     line, at = 1, 0
     for place in places_in(text, path, rules, others or NoOthers(), release):
         line += text.count("\n", at, place.at)
         at = place.at
-        key = (place.rule.id, place.text, place.variant)
+        # What one finding says of its places must be true of each.
+        key = (place.rule.id, place.text, place.variant, place.pattern.message, place.pattern.fix)
         if key not in grouped:
             grouped[key] = _Group(place)
             if len(grouped) > MAX_SOURCE_FINDINGS:
@@ -234,7 +235,8 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
     }
     fields["rewrites"] = rewrite_texts(rule, fields)
     locations = tuple(Location(file=path, line=number) for number in group.lines)
-    identity = (module, first.text, first.variant) if first.variant else (module, first.text)
+    alike = all(each.message == pattern.message for each in rule.sources)
+    identity = (module, first.text, *filter(None, (first.variant, None if alike else pattern.message)))
     finding = make_finding(rule, fields, identity, pattern=pattern, confidence=first.confidence, locations=locations)
     if group.count > MAX_PLACES:
         finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {group.count} places)")

@@ -136,6 +136,20 @@ def test_message_names_the_call_and_the_rewrite() -> None:
     assert hit.element == "int64_t"
 
 
+def test_places_with_another_fix_are_another_finding() -> None:
+    text = """at::Tensor f(at::Tensor t) {
+      AT_DISPATCH_ALL_TYPES(t.type(), "f", [&] {});
+      return at::empty({1}, t.type());
+    }"""
+    hits = match_source(text, "a.cpp", RULES)
+    found = {hit.finding.fix: [place.line for place in hit.finding.locations] for hit in hits}
+    assert found == {
+        "Replace `type()` with scalar_type()": [2],
+        "Replace it with scalar_type(), options() or device(), as the use requires": [3],
+    }
+    assert len({hit.finding.fingerprint for hit in hits}) == 2
+
+
 def test_more_places_than_are_listed_are_counted() -> None:
     (hit,) = match_source('AT_ERROR("no");\n' * (MAX_PLACES + 11), "a.cpp", RULES)
     assert len(hit.finding.locations) == MAX_PLACES
