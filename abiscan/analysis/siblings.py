@@ -6,11 +6,13 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec import Struct
+
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
-from abiscan.inputs import Artifact
+from abiscan.inputs import Artifact, Group
 from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
 
@@ -65,27 +67,43 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+class _Needs(Struct, frozen=True):
+    """What a file of a package needs, by its place, file name and soname."""
+
+    place: str
+    name: str
+    soname: str | None
+    needed: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1)
+def _needs(group: Group) -> tuple[_Needs, ...]:
+    found = []
+    for each in group:
+        if each.kind is ArtifactKind.SHARED_OBJECT:
+            try:
+                opened = each.open_tables()
+            except UnreadableFile:
+                continue  # it is an artifact of its own, and reported as such
+            found.append(_Needs(each.place, each.place.rpartition("/")[2], opened.soname, tuple(opened.needed)))
+    return tuple(found)
+
+
 def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
     """The sonames in the closures of those shared objects of the package that need this file, directly or indirectly.
     If one of them is loaded, this file is resolved in its scope."""
-    opened = []
-    for sibling in artifact.group:
-        if sibling.kind is ArtifactKind.SHARED_OBJECT and sibling.place != artifact.place:
-            try:
-                opened.append((sibling.place.rpartition("/")[2], sibling.open_tables()))
-            except UnreadableFile:
-                continue  # it is an artifact of its own, and reported as such
+    opened = [each for each in _needs(artifact.group) if each.place != artifact.place]
     wanted = {artifact.place.rpartition("/")[2], binary.soname}
     found: dict[str, None] = {}
     while True:
-        dependents = [each for each in opened if wanted & {name.rpartition("/")[2] for name in each[1].needed}]
+        dependents = [each for each in opened if wanted & {name.rpartition("/")[2] for name in each.needed}]
         if not dependents:
             break
         opened = [each for each in opened if each not in dependents]
-        for name, dependent in dependents:
-            wanted |= {name, dependent.soname}
+        for dependent in dependents:
+            wanted |= {dependent.name, dependent.soname}
             found.update(dict.fromkeys(dependent.needed))
-    beside = dict(opened)
+    beside = {each.name: each for each in opened}
     waiting = list(found)
     while waiting:
         other = beside.pop(waiting.pop().rpartition("/")[2], None)
