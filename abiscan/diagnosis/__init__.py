@@ -28,7 +28,6 @@ def diagnose(
     libraries: Sequence[str] = (),
     here: bool = True,
     distribution: tuple[str | None, str | None] = (None, None),
-    nowhere: bool = False,
 ) -> Diagnosis:
     """Find causes for unresolved imports and for missing libraries.
 
@@ -40,14 +39,10 @@ def diagnose(
         here: the file is to be loaded on this machine, so that a missing library is a cause even without missing
             imports. Libraries of torch always are.
         distribution: name and version of the package, from its metadata, for commands of fixes.
-        nowhere: the file loads on no known build of the target's version, so that another variant would not help:
-            causes that apply to all builds come first.
     """
     from abiscan.diagnosis import file_causes
 
-    return file_causes.diagnose(
-        file, imports, knowledge, libraries=libraries, here=here, distribution=distribution, nowhere=nowhere
-    )
+    return file_causes.diagnose(file, imports, knowledge, libraries=libraries, here=here, distribution=distribution)
 
 
 def explain(

@@ -47,7 +47,6 @@ def diagnose(
     libraries: Sequence[str] = (),
     here: bool = True,
     distribution: Distribution = (None, None),
-    nowhere: bool = False,
 ) -> Diagnosis:
     """See `abiscan.diagnosis.diagnose`."""
     referring = ReferringFile(file.path, file, *distribution)
@@ -73,7 +72,7 @@ def diagnose(
             for bound, candidates in settled
             if candidates
         },
-        _groups(settled, _causes_without_imports(absent, here=here), knowledge, nowhere=nowhere),
+        _groups(settled, _causes_without_imports(absent, here=here), knowledge),
     )
 
 
@@ -148,8 +147,6 @@ def _groups(
     settled: Sequence[tuple[CheckedImport, tuple[Candidate, ...]]],
     libraries: Mapping[str, Candidate],
     knowledge: Knowledge,
-    *,
-    nowhere: bool,
 ) -> tuple[CauseGroup, ...]:
     members: dict[CauseId, list[tuple[CheckedImport, Candidate]]] = {}
     for bound, candidates in settled:
@@ -182,7 +179,7 @@ def _groups(
                 # The loader maps libraries before it resolves symbols: missing libraries of torch are as bad as missing
                 # symbols.
                 not (any(name in missing for name in group.symbols) or group.cause in of_torch),
-                nowhere and group.cause is CauseId.CUDA_BUILD_REQUIRED,
+                knowledge.no_variant_loads and group.cause is CauseId.CUDA_BUILD_REQUIRED,
                 -len(group.symbols) * _weight(members.get(group.cause, ())),
                 group.cause,
             ),

@@ -12,6 +12,7 @@ from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.gpu_libraries import find_toolkit
 from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
@@ -180,30 +181,46 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     return f"{command}  # no wheels for CPython after {newest_python}"
 
 
-def _cuda_variant(missing: MissingName) -> str:
-    """The variant of the release on the package index, which published extensions are built for; an example if the
-    release is unknown."""
-    releases, target = missing.knowledge.releases, missing.target
-    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
-    return next((b.variant for b in builds if target is not None and b.torch == target.version and b.cuda), "cu126")
-
-
-def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
-    """Install the GPU build of the same torch, or the extension for its CPU build.
+def _cuda_variant(missing: MissingName, cuda: str) -> str:
+    """The variant of the release on the package index, which published extensions are built for; empty if it is unknown
+    or of another CUDA.
 
     Args:
         cuda: its major release; "" for any.
     """
+    releases, target = missing.knowledge.releases, missing.target
+    builds = () if releases is None or target is None else releases.builds(missing.knowledge.machine)
+    of_cuda = (b for b in builds if b.cuda is not None and cuda in ("", b.cuda.partition(".")[0]))
+    return next((b.variant for b in of_cuda if target is not None and b.torch == target.version), "")
+
+
+def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
+    """Install the GPU build of the same torch (of another release, if no build of that one loads the file), or the
+    extension for its CPU build.
+
+    Args:
+        cuda: its major release; "" for that of the CUDA libraries that the file needs.
+    """
+    toolkit = find_toolkit(missing.file.needed)
+    if not cuda and toolkit is not None and toolkit.kind == "CUDA":
+        cuda = toolkit.version.partition(".")[0]
     torch = None if missing.target is None else missing.target.version
+    variant = _cuda_variant(missing, cuda)
     command = (
-        None
-        if torch is None
-        else install_commands.install_torch(torch, missing, cuda=cuda, variant="" if cuda else _cuda_variant(missing))
-    )
+        None if torch is None else install_commands.install_torch(torch, missing, cuda=cuda, variant=variant)
+    ) or (f"pip install torch=={torch} --index-url https://download.pytorch.org/whl/{variant}" if variant else "")
+    # The CPU build of the same version satisfies the requirement.
+    command = command.replace("pip install", "pip install --force-reinstall", 1)
+    if missing.knowledge.no_variant_loads:
+        command = install_torch(missing, missing.knowledge.loads_on or ReleaseRanges()) or ""
     known = install_commands.find_package(missing)
-    of_extension = () if known is None else install_commands.install(known, missing)[:1]
-    first = command or "Install a CUDA build of torch (the wheel index of its variant, such as cu126)"
-    return "\nor: ".join((first, *(of_extension or ("the CPU build of the extension",))))
+    of_extension = () if known is None else install_commands.install(known, missing)
+    if of_extension and of_extension[0].startswith("pip "):
+        of_extension = of_extension[:1]
+    example = install_commands.example_variant(cuda)
+    words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant{example})"
+    first = command or ("" if missing.knowledge.no_variant_loads else words)
+    return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "the CPU build of the extension")))
 
 
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:

@@ -163,6 +163,20 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
     return None
 
 
+def example_variant(cuda: str) -> str:
+    """`, such as cu126`: the oldest variant of torch for a CUDA in the newest release with one; empty if none is known.
+
+    Args:
+        cuda: the major release; "" for any.
+    """
+    for wheels in (wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels):
+        for known in wheels.variants.values():
+            of_cuda = [v for v in known if (found := _CUDA.fullmatch(v)) is not None and cuda in ("", found[1])]
+            if of_cuda:
+                return f", such as {min(of_cuda)}"
+    return ""
+
+
 def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
     """The wheel of a package for a release of torch with possibly unknown variant, else with the newest torch that has
     a wheel. Empty if none is known."""

@@ -53,6 +53,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         environment: the machine and the interpreter; None for a text.
         loads_on: the releases that export all torch symbols of the file, if known. Advice to install another torch must
             name these; releases for a single symbol would lead to the next missing one.
+        no_variant_loads: no known build of the target's version loads the file, so another variant of it is no fix.
         pythons: the CPythons that the file is for, if they override the environment's. `pythons_because`: source of
             that.
         machine: architecture of the builds, as in `SharedObject.machine`.
@@ -68,6 +69,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     environment: Environment | None = None
     machine: str = "x86_64"
     loads_on: ReleaseRanges | None = None
+    no_variant_loads: bool = False
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
     cxx11_abi: bool | None = None

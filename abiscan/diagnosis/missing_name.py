@@ -145,6 +145,12 @@ class MissingName:
         return tuple(found)
 
     @property
+    def newest_libraries(self) -> tuple[str, ...]:
+        """The libraries that export it in the newest build that does."""
+        exports = () if self.history is None else reversed(self.history.exports)
+        return next((export.libraries for export in exports if export is not None), ())
+
+    @property
     def known_versions(self) -> tuple[str, ...]:
         """Versions of the known builds, oldest first."""
         return self.knowledge.known_versions

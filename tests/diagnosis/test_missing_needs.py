@@ -3,6 +3,8 @@ wrong. Bindings are typed in; which builds ship libc10_cuda.so and export the na
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis import Knowledge, diagnose
 from abiscan.diagnosis.file_causes import Diagnosis
 from abiscan.model.cause import CauseId
@@ -16,6 +18,7 @@ from abiscan.model.facts import (
 )
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
 from abiscan.releases.exports import ReleasedExports
 
@@ -40,8 +43,10 @@ def missing(name: str, status: Status = Status.MISSING, version: VersionNeed | N
     return CheckedImport(symbol, None, DemangledBy.NONE, owner, status, None)
 
 
-def found(path: str, *imports: CheckedImport, needed: tuple[str, ...] = (), **more: object) -> Diagnosis:
-    return diagnose(shared_object(path, needed), imports, knowledge(), **more)  # type: ignore[arg-type]
+def found(
+    path: str, *imports: CheckedImport, needed: tuple[str, ...] = (), known: Knowledge | None = None, **more: object
+) -> Diagnosis:
+    return diagnose(shared_object(path, needed), imports, known or knowledge(), **more)  # type: ignore[arg-type]
 
 
 def test_a_torch_library_without_an_import_is_a_cause() -> None:
@@ -70,11 +75,36 @@ def test_an_import_of_an_absent_library_is_not_said_to_have_met_another_one() ->
 def test_what_no_variant_would_cure_leads() -> None:
     """By the index, torch 2.13.0 exports no materialize_cow_storage in any variant; a GPU build alone cures nothing."""
     imports = [missing(CUDA_STREAM), missing(CUDA_STREAM.replace("Ea", "Ei")), missing(COW)]
-    by_number = found("_C.so", *imports, libraries=("libc10_cuda.so",), nowhere=False)
-    by_need = found("_C.so", *imports, libraries=("libc10_cuda.so",), nowhere=True)
+    none_loads = replace(knowledge(), no_variant_loads=True, loads_on=ReleaseRanges([("2.5.0", "2.5.1")]))
+    by_number = found("_C.so", *imports, libraries=("libc10_cuda.so",))
+    by_need = found("_C.so", *imports, libraries=("libc10_cuda.so",), known=none_loads)
     assert by_number.groups[0].cause is CauseId.CUDA_BUILD_REQUIRED
     assert by_need.groups[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
     assert {g.cause for g in by_number.groups} == {g.cause for g in by_need.groups}
+    (of_gpu,) = (group for group in by_need.groups if group.cause is CauseId.CUDA_BUILD_REQUIRED)
+    assert of_gpu.fix.startswith('pip install "torch>=2.5.0,<=2.5.1"\n')
+
+
+def test_the_cuda_build_is_that_of_the_libraries_that_the_file_needs() -> None:
+    """Of torch 2.13.0 the index has the wheel of the package index, of CUDA 13.0 (its own version is 2.13.0+cu130)."""
+
+    def fix(*needed: str) -> str:
+        (group,) = found("_C.so", missing(CUDA_STREAM), libraries=("libc10_cuda.so",), needed=needed).groups
+        return group.fix.split("\n")[0]
+
+    command = "pip install --force-reinstall torch==2.13.0 --index-url https://download.pytorch.org/whl/cu130"
+    assert fix("libcudart.so.13") == command
+    assert fix() == command
+    assert fix("libcudart.so.12") == "Install a CUDA 12 build of torch (the wheel index of its variant, such as cu126)"
+
+
+def test_a_name_that_moved_into_the_cuda_library_has_the_same_cause() -> None:
+    """`at::cuda::getCurrentDeviceProperties` is exported by libtorch_cuda.so of torch 2.13.0, by others before 1.5."""
+    moved = missing("_ZN2at4cuda26getCurrentDevicePropertiesEv")
+    diagnosis = found("_C.so", missing(CUDA_STREAM), moved, libraries=("libc10_cuda.so", "libtorch_cuda.so"))
+    (group,) = diagnosis.groups
+    assert group.cause is CauseId.CUDA_BUILD_REQUIRED
+    assert len(group.symbols) == 2
 
 
 def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:

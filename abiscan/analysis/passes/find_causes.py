@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.layouts import exported_to_all
 from abiscan.diagnosis import diagnose
-from abiscan.model.release import ReleaseVerdict
+from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases.matrix import Matrix
 from abiscan.releases.pythons import installable
 
 
@@ -35,34 +36,33 @@ def find_causes(record: FileRecord) -> None:
         replace(
             context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
             loads_on=_installable_releases(record),
+            no_variant_loads=matrix is not None and torch is not None and _fails_on(matrix, torch.target.version),
             pythons=target.pythons or target.possible,
             pythons_because=python.detected_from if python is not None else "none is declared; installers use these",
         ),
         libraries=lacking,
         here=True,
         distribution=(facts.name, facts.version),
-        nowhere=matrix is not None and torch is not None and not _loads_on(matrix.verdicts, torch.target.version),
     )
     record.causes, record.import_causes = diagnosis.groups, diagnosis.causes
 
 
-def _loads_on(verdicts: tuple[ReleaseVerdict, ...], release: str) -> bool:
-    """Whether a known build of a release loads the file; True if no build is known."""
-    builds = [verdict for verdict in verdicts if verdict.torch == release]
-    return not builds or any(verdict.loads for verdict in builds)
+def _fails_on(matrix: Matrix, release: str) -> bool:
+    """Whether no known build of a release loads the file, whatever its CUDA; False if no build is known."""
+    builds = [verdict for verdict in matrix.verdicts if verdict.torch == release]
+    return bool(builds) and all(verdict.state is ReleaseState.FAILS for verdict in builds)
 
 
 def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
-    """The releases that a fix may advise to install; None if unknown. On each of them the file loads without layout
-    change, its CUDA is the shipped one, there are wheels for its Python, and its package admits it. If some also
-    resolve the other files of the package, only those."""
+    """The releases that a fix may advise to install; None if unknown. On each of them the file loads, no layout is
+    known to differ (if there is a choice, none may differ), its CUDA is the shipped one, there are wheels for its
+    Python, and its package admits it. If some also resolve the other files of the package, only those."""
     matrix, torch = record.matrix, record.torch
     if matrix is None or matrix.unknown:
         # If no release exports all recorded names, none exports all names.
         return ReleaseRanges() if matrix is not None and not matrix.exporting else None
     declared = record.target.declared
     verdicts = record.outcomes or ()
-    loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
     known = tuple(dict.fromkeys(each.torch for each in verdicts))
     python = record.context.options.environment.version if record.context.options.environment is not None else None
     pythons = [each.oldest for each in declared.pythons if not each.later]
@@ -71,11 +71,14 @@ def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
     fitting = {
         release
         for release in (known if not pythons else {each for python in pythons for each in installable(known, python)})
-        if release in loading and (declared.torch is None or declared.torch.admits_release(release))
+        if declared.torch is None or declared.torch.admits_release(release)
     }
+    fitting.intersection_update(each.torch for each in verdicts if each.fits)
     of_all = (
         fitting.intersection(exported_to_all(record.artifact.group, record.context.index, record.facts.machine))
         if fitting
         else ()
     )
-    return ReleaseRanges.of_known(known, (of_all or fitting).__contains__)
+    named = of_all or fitting
+    best = best_releases((each.torch, each.state) for each in verdicts if each.torch in named)
+    return ReleaseRanges.of_known(known, best.__contains__)

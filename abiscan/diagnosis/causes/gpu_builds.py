@@ -26,8 +26,8 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _is_cuda(missing: MissingName) -> bool:
-    if missing.libraries:
-        return all(accelerator_of(library) == "CUDA" for library in missing.libraries)
+    if missing.newest_libraries:
+        return all(accelerator_of(library) == "CUDA" for library in missing.newest_libraries)
     return missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
 
 
