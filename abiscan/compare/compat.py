@@ -13,6 +13,7 @@ from abiscan.compare.scope import ComparedScope
 from abiscan.compare.scope_compatibility import compared
 from abiscan.model.compat_report import CompatReport, Exclusion
 from abiscan.model.compatibility import Aspect, BuildOfTorch, Compared, Compatibility, Floor
+from abiscan.model.release import ReleaseState
 from abiscan.releases.build import Build
 
 
@@ -76,7 +77,8 @@ def _torch(reaches: Sequence[Compatibility]) -> tuple[BuildOfTorch, ...] | None:
     for build in lists[0]:
         same = [build, *(found[build.name] for found in others if build.name in found)]
         if len(same) == len(lists):
-            result.append(next((b for b in same if not b.compatible), build))
+            doubtful = (b for b in same if b.state is ReleaseState.POSSIBLE_LAYOUT)
+            result.append(next((b for b in same if not b.compatible), next(doubtful, build)))
     return tuple(result)
 
 

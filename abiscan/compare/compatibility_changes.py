@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, ranges_of
+from msgspec.structs import replace
+
+from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, compatible_releases, ranges_of
 from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.diff_report import Change, Effect
 from abiscan.wheel.tags import shipped_with
@@ -31,7 +33,7 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         return
     if old.torch is None:
         failing = [b for b in new.torch if not b.compatible]
-        text = f"now needs torch; compatible with {ranges_text(new.torch)}"
+        text = f"now needs torch; compatible with {compatible_releases(new.torch)}"
         yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
         return
     before = {b.name for b in old.torch if b.compatible}
@@ -43,14 +45,8 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         yield Change(Aspect.TORCH, Effect.LOST, text, True, removed=tuple(b.name for b in lost))
     gained = [b for b in new.torch if b.name in after - before]
     if gained:
-        names = {b.name for b in gained}
-        text = f"compatible with torch {ranges_of(new.torch, lambda b: b.name in names).text()}"
+        text = f"compatible with torch {compatible_releases(replace(b, compatible=b in gained) for b in new.torch)}"
         yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))
-
-
-def ranges_text(builds: Sequence[BuildOfTorch]) -> str:
-    """`2.4.0 - 2.5.1`, the compatible releases; or `no known release`."""
-    return ranges_of(builds, lambda build: build.compatible).text() or "no known release"
 
 
 def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) -> str:

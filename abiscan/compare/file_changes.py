@@ -14,7 +14,7 @@ from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.imports import Owner
 from abiscan.model.provenance import Provenance, Topic
-from abiscan.model.release import ReleaseVerdict
+from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
@@ -73,26 +73,24 @@ def _verdict(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict] | None) -> Iterator[_Row]:
     if not old and not new:
         return
-    before, after = _fitting(old), _fitting(new)
+    before, after = _fitting(old or ()), _fitting(new or ())
     if old and not new:
         yield (
             Aspect.TORCH,
             Effect.GAINED,
-            f"no longer imports torch; loaded on {_words(before)}",
+            f"no longer imports torch; loaded on {before}",
             (),
             (),
         )
     elif new and not old:
-        yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; loads on {_words(after)}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; loads on {after}", (), ()
     elif before != after:
-        yield Aspect.TORCH, Effect.CHANGED, f"loads on {_words(after)}; before: {_words(before)}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"loads on {after}; before: {before}", (), ()
 
 
-def _fitting(releases: Sequence[ReleaseVerdict] | None) -> ReleaseRanges:
-    versions: dict[str, bool] = {}
-    for release in releases or ():
-        versions[release.torch] = versions.get(release.torch, False) or release.fits
-    return ReleaseRanges.of_known(versions, versions.__getitem__)
+def _fitting(releases: Sequence[ReleaseVerdict]) -> str:
+    ranges = graded_ranges((release.torch, release.state) for release in releases)
+    return f"torch {ranges}" if ranges else "no known torch"
 
 
 def _words(ranges: ReleaseRanges) -> str:
@@ -169,7 +167,7 @@ def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iter
     old = [release for release in old if release.build in binding]
     for record in sorted({record for release in (*old, *new) for record in release.drift}):
         before, after = (_drifting(record, each) for each in (old, new))
-        if not after:
+        if before and not after:
             yield (
                 Aspect.LAYOUT,
                 Effect.GAINED,
@@ -186,7 +184,8 @@ def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iter
 def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> ReleaseRanges:
     versions: dict[str, bool] = {}
     for release in releases:
-        versions[release.torch] = versions.get(release.torch, False) or record in release.drift
+        certain = record in release.drift and release.state is not ReleaseState.POSSIBLE_LAYOUT
+        versions[release.torch] = versions.get(release.torch, False) or certain
     return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
@@ -322,7 +321,7 @@ def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     """Compiler, std::string ABI, Python ABI and others."""
     before, after = old.provenance, new.provenance
     rows = [(what, _values(before, topic), _values(after, topic)) for topic, what in _TOPICS.items()]
-    if _fitting(old.releases) == _fitting(new.releases):
+    if _fitting(old.releases or ()) == _fitting(new.releases or ()):
         # Otherwise the releases report it.
         rows.append(("made for torch", _one(before.built_for), _one(after.built_for)))
     for what, was, is_now in rows:

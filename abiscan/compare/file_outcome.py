@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from abiscan.compare.scope import place_of
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
 from abiscan.model.loading import NeededLibrary, StopKind
+from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.texts import shortened
 from abiscan.target.build_names import without_build
-from abiscan.target.package_builds import covered
+from abiscan.target.package_builds import covered, package_states
 
 
 class FileOutcome(Struct, frozen=True):
@@ -29,7 +30,7 @@ class FileOutcome(Struct, frozen=True):
         uses_torch: it imports symbols of torch.
         for_another: its name or folder declares another torch, CUDA or ROCm than the installed one.
         without_driver: it fails only because the GPU driver is missing.
-        releases: (public version, whether the file loads on it) for each known build of torch.
+        releases: (public version, outcome of the file) for each known build of torch.
         path: of the file. `needed` has the results of the library search.
     """
 
@@ -41,8 +42,17 @@ class FileOutcome(Struct, frozen=True):
     uses_torch: bool
     for_another: bool
     without_driver: bool
-    releases: tuple[tuple[str, bool], ...]
+    releases: tuple[tuple[str, ReleaseState], ...]
     needed: tuple[NeededLibrary, ...]
+
+    @property
+    def loading_states(self) -> dict[str, ReleaseState]:
+        """The releases on which it loads, with the outcome on their best build."""
+        found: dict[str, ReleaseState] = {}
+        for version, state in self.releases:
+            if state.fits and found.get(version) is not ReleaseState.LOADS:
+                found[version] = state
+        return found
 
 
 def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome:
@@ -62,7 +72,7 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
         uses_torch=uses_torch,
         for_another=installed and report.torch_build is not None and report.torch_build.kind is not TorchKind.INSTALLED,
         without_driver=_lacks_driver(report),
-        releases=tuple((release.torch, release.fits) for release in report.releases or ()),
+        releases=tuple((release.torch, release.state) for release in report.releases or ()),
         needed=report.needed,
     )
 
@@ -152,8 +162,9 @@ def _reason_of(file: FileOutcome) -> str:
 
 
 def loads_on(files: Sequence[FileOutcome]) -> str:
-    """The releases that all files which import torch load on, or one of several builds; empty without torch."""
-    known = dict.fromkeys(version for file in files for version, _fits in file.releases)
+    """The best releases on which all files that import torch load (`best_releases`); or one of several builds;
+    empty without torch."""
+    known = dict.fromkeys(version for file in files for version, _state in file.releases)
     if not any(file.uses_torch for file in files):
         return ""
     return ReleaseRanges.of_known(known, releases_of(files).__contains__).text(last=", ") or NO_RELEASE
@@ -161,5 +172,8 @@ def loads_on(files: Sequence[FileOutcome]) -> str:
 
 def releases_of(files: Sequence[FileOutcome]) -> frozenset[str]:
     """The same as a set."""
-    rows = [(f.module, frozenset(version for version, fits in f.releases if fits)) for f in files if f.uses_torch]
-    return covered((module, versions) for module, versions in rows if versions)[0]
+    rows = [(file.module, file.loading_states) for file in files if file.uses_torch]
+    rows = [(module, states) for module, states in rows if states]
+    states = package_states(rows)
+    on = covered((module, frozenset(found)) for module, found in rows)[0]
+    return best_releases((version, states.get(version, ReleaseState.LOADS)) for version in on)

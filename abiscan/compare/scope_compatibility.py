@@ -17,7 +17,7 @@ from abiscan.target.build_names import without_build
 from abiscan.target.declared import Declared, marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
-from abiscan.target.package_builds import covered
+from abiscan.target.package_builds import covered, package_states
 from abiscan.wheel.tags import (
     System,
     TorchRequirement,
@@ -93,6 +93,7 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     working = [(f, keys) for f, keys in serving if keys]
     reasons = _worst(working or serving)
     on = covered((_module(f), keys) for f, keys in working)[0]
+    states = package_states((_module(f), {r.build: r.state for r in f.releases or ()}) for f, _keys in working)
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
@@ -101,6 +102,8 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
         allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known), places)
         for build in known:
             reason, state = "", ReleaseState.LOADS
+            if states.get(build.key) is ReleaseState.POSSIBLE_LAYOUT:
+                state = ReleaseState.POSSIBLE_LAYOUT
             if users and build.key not in on:
                 worst = reasons.get(build.key)
                 reason = "does not load" if worst is None else release_reason(worst)
@@ -131,7 +134,7 @@ def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, 
 
 def release_reason(release: ReleaseVerdict) -> str:
     """The short reason why a file does not load on a build."""
-    return release.reason or ("another layout" if release.state is ReleaseState.OTHER_LAYOUT else "does not load")
+    return release.reason or ("layout change" if release.state is ReleaseState.OTHER_LAYOUT else "does not load")
 
 
 # --- Python -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from abiscan.model.release import ReleaseState
+from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.versions import ReleaseRanges
 
 
@@ -59,6 +59,12 @@ def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch],
     for build in builds:
         versions[build.torch] = versions.get(build.torch, False) or selected(build)
     return ReleaseRanges.of_known(versions, versions.__getitem__)
+
+
+def compatible_releases(builds: Iterable[BuildOfTorch]) -> str:
+    """`2.5.0 - 2.5.1 (warning: possible layout change on 2.6.0)`; `no known release`."""
+    states = ((b.torch, b.state if b.compatible else ReleaseState.FAILS) for b in builds)
+    return graded_ranges(states) or "no known release"
 
 
 class Floor(Struct, frozen=True):

@@ -158,7 +158,7 @@ TABLES = (
             _MEMBER,
             Column("torch", "text", "public version"),
             Column("variant", "text", "of the build"),
-            Column("state", "text", "loads, fails, other-cuda, other-layout"),
+            Column("state", "text", "loads, possible-layout, fails, other-cuda, other-layout"),
             Column("reason", "text", "reason of a failure; empty if it loads"),
             Column("missing", "integer", "how many names the build does not export"),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Aspect, Compared, Compatibility, ranges_of
+from abiscan.model.compatibility import Aspect, Compared, Compatibility, compatible_releases
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import python_words, system_words
 
@@ -70,7 +70,7 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
     """Compatibility in one aspect; empty for any."""
     match aspect:
         case Aspect.TORCH:
-            return "" if reach.torch is None else _torch(reach)
+            return "" if reach.torch is None else compatible_releases(reach.torch)
         case Aspect.PYTHON:
             return "" if reach.pythons is None else python_words(reach.pythons) or "none"
         case Aspect.GPU:
@@ -83,7 +83,3 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
                     *(f"CUDA {version}" for version in reach.cuda),
                 ]
             )
-
-
-def _torch(reach: Compatibility) -> str:
-    return ranges_of(reach.torch or (), lambda build: build.compatible).text(last=", ") or "no known release"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from abiscan.model.imports import Owner, Status
+from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
@@ -21,7 +22,8 @@ _EVERYTHING = 2
 
 
 def matrix_line(artifact: ArtifactReport) -> str:
-    """The releases as ranges: those on which the file loads, then the others with reasons."""
+    """The releases as ranges: those on which the file loads, with the layout changes that are possible, then the others
+    with reasons."""
     if artifact.releases is None:
         return ""
     answers: dict[str, str | None] = {}
@@ -29,7 +31,7 @@ def matrix_line(artifact: ArtifactReport) -> str:
     for release in artifact.releases:
         if release.fits:
             answers[release.torch] = None
-            if release.reason:
+            if release.reason and release.state is ReleaseState.LOADS:
                 open_.setdefault(release.reason, []).append(release.torch)
         else:
             answers.setdefault(release.torch, release.reason or "fails")
@@ -39,7 +41,7 @@ def matrix_line(artifact: ArtifactReport) -> str:
             runs[-1] = (reason, runs[-1][1], torch)
         else:
             runs.append((reason, torch, torch))
-    loads = ranges_words(ReleaseRanges((first, last) for reason, first, last in runs if reason is None))
+    loads = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
     others = [f"{ReleaseRanges([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
     tail = f"; fails on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
@@ -138,9 +140,9 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  releases:"]
     for release in artifact.releases:
         word = (
-            style.paint("loads", "32")
+            style.paint("loads", "33" if release.drift else "32")
             if release.fits
-            else style.paint("layout change" if release.drift else "other CUDA" if release.loads else "fails", "31")
+            else style.paint("layout change" if release.loads else "fails", "31")
         )
         tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
         if release.reason and release.loads:

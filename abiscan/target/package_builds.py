@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import TypeVar
 
 from abiscan.model.finding import Severity
+from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport
 from abiscan.target.build_names import without_build
+
+_Key = TypeVar("_Key", bound=Hashable)
+# From the best state to the worst.
+_GRADES = (
+    ReleaseState.LOADS,
+    ReleaseState.POSSIBLE_LAYOUT,
+    ReleaseState.OTHER_LAYOUT,
+    ReleaseState.OTHER_CUDA,
+    ReleaseState.FAILS,
+)
+
+
+def package_states(members: Iterable[tuple[str, Mapping[_Key, ReleaseState]]]) -> dict[_Key, ReleaseState]:
+    """The state of a package on each release or build: that of its worst module, and of builds of one module the best.
+    A release that a module lacks is left out.
+
+    Args:
+        members: the module that each is a build of (`without_build`), with its states.
+    """
+    modules: dict[str, dict[_Key, ReleaseState]] = {}
+    for module, states in members:
+        best = modules.setdefault(module, {})
+        for key, state in states.items():
+            best[key] = min(best.get(key, state), state, key=_GRADES.index)
+    each = list(modules.values())
+    common = [key for key in each[0] if all(key in states for states in each)] if each else []
+    return {key: max((states[key] for states in each), key=_GRADES.index) for key in common}
 
 
 def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:
@@ -28,17 +57,34 @@ def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[st
 
 
 def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | None:
-    """The releases that advice may name: one build of each module loads, with the CUDA of that torch build and the
-    layouts that the file was compiled with. Empty if a member loads on no release; None if nothing is known about any
-    member."""
-    modules: dict[str, set[str]] = {}
-    known = False
-    for member in members:
-        if member.loads_on is not None and member.replaced_by is None:
-            known = True
-            wrong = {release for release, severity in member.drifting if severity is Severity.ERROR}
-            module = without_build(member.member or member.path, member.provenance.cuda)
-            modules.setdefault(module, set()).update(set(member.loads_on) - wrong)
-    if not known:
-        return None
-    return frozenset(set.intersection(*modules.values())) if modules else frozenset()
+    """The releases that a fix may name: the best of those on which one build of each module of a package loads, with
+    the CUDA that the release's build ships (`best_releases`). Empty if a member loads on no release; None if that is
+    known of no member."""
+    states = loading_states(members)
+    return None if states is None else best_releases(states.items())
+
+
+def loading_states(
+    members: Iterable[ArtifactReport], otherwise: Collection[str] | None = None
+) -> dict[str, ReleaseState] | None:
+    """The releases on which one build of each module of a package loads, with their states; None if that is known of
+    no member.
+
+    Args:
+        otherwise: the releases on which a member loads of which that is not known; None to leave it out.
+    """
+    known = [(m, otherwise if m.loads_on is None else m.loads_on) for m in members if m.replaced_by is None]
+    states = [
+        (without_build(member.member or member.path, member.provenance.cuda), _states(member, loads_on))
+        for member, loads_on in known
+        if loads_on is not None
+    ]
+    return package_states(states) if states else None
+
+
+_DRIFT = {Severity.ERROR: ReleaseState.OTHER_LAYOUT, Severity.WARNING: ReleaseState.POSSIBLE_LAYOUT}
+
+
+def _states(member: ArtifactReport, loads_on: Iterable[str]) -> dict[str, ReleaseState]:
+    drifting = {release: _DRIFT[severity] for release, severity in member.drifting if severity in _DRIFT}
+    return {**dict.fromkeys(loads_on, ReleaseState.LOADS), **drifting}

@@ -9,6 +9,7 @@ from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.file_outcome import FileOutcome
 from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
 from abiscan.model.loading import NeededLibrary
+from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.report import sheet
 from abiscan.report.environment_sheet import sheet as page_of
@@ -16,9 +17,18 @@ from abiscan.report.style import Style
 from tests.compare.typed import distribution
 
 LOADS = FileOutcome(
-    "p/_C.so", "p/_C.so", "/p/_C.so", ArtifactVerdict.LOADS, "", True, False, False, (("2.13.0", True),), ()
+    "p/_C.so",
+    "p/_C.so",
+    "/p/_C.so",
+    ArtifactVerdict.LOADS,
+    "",
+    True,
+    False,
+    False,
+    (("2.13.0", ReleaseState.LOADS),),
+    (),
 )
-FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", False),))
+FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", ReleaseState.FAILS),))
 REFUSED = replace(LOADS, place="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
 REFUSED = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None),))
 OTHERWISE = replace(REFUSED, why="GLIBC_2.99 not found", needed=())
@@ -90,7 +100,15 @@ def test_a_torch_that_cannot_be_imported_is_said_first_with_the_command() -> Non
 
 def test_what_is_to_be_installed_is_named() -> None:
     """The newest release that has wheels for the interpreter and loads the package; the library's own distribution."""
-    old = replace(LOADS, releases=(("2.12.0", True), ("2.13.0", True), ("2.14.0", True), ("2.15.0", False)))
+    old = replace(
+        LOADS,
+        releases=(
+            ("2.12.0", ReleaseState.LOADS),
+            ("2.13.0", ReleaseState.LOADS),
+            ("2.14.0", ReleaseState.LOADS),
+            ("2.15.0", ReleaseState.FAILS),
+        ),
+    )
     (row,) = environment_report(looked(old, torch=None, installable=("2.12.0", "2.13.0", "2.15.0"))).packages
     assert row.command == "pip install torch==2.13.0"
     (row,) = environment_report(looked(FAILS, torch=None, installable=("2.13.0",))).packages

@@ -6,6 +6,7 @@ import pytest
 
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome
 from abiscan.model.environment_report import PackageState
+from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 
 LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
@@ -13,7 +14,8 @@ LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
 
 def built_for(release: str, verdict: ArtifactVerdict, *, for_another: bool) -> FileOutcome:
     """The build for one release; only what is installed is asked for every release."""
-    releases = tuple((each, each == release) for each in ("2.8.0", "2.9.0")) if for_another else ()
+    states = {True: ReleaseState.LOADS, False: ReleaseState.FAILS}
+    releases = tuple((each, states[each == release]) for each in ("2.8.0", "2.9.0")) if for_another else ()
     why = "" if verdict is LOADS else "symbols added later"
     place = f"x/torch-{release}/x.so"
     return FileOutcome(place, place, f"/site/{place}", verdict, why, True, for_another, False, releases, ())

@@ -141,4 +141,4 @@ def test_a_release_with_another_layout_has_a_cell_of_its_own() -> None:
     cells = [classes for tag, a in page.found if tag == "td" and "cell" in (classes := a.get("class") or "")]
     assert "c-other-layout" in cells[0]
     assert not any("c-other-layout" in classes for classes in cells[1:])
-    assert "symbols resolve, but a class layout changed" in page.words
+    assert "symbols resolve; error: layout change" in page.words

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from abiscan.analysis.built_releases import newest_of
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.release import ReleaseVerdict
@@ -27,16 +25,19 @@ def _with_vtable_drift(record: FileRecord) -> tuple[ReleaseVerdict, ...]:
     classes = sorted({each.base for each in record.derived_classes}) if made_for is not None else []
     if not classes or made_for is None:
         return verdicts
+    from abiscan.analysis.layouts import with_drift
     from abiscan.rules.computed.vtable_drift import compare
 
+    # The file may be compiled for one of these.
+    own = record.layouts.side.releases if record.layouts is not None else (made_for.torch,)
     builds = {build.key: build for build in context.index.builds(machine)}
     result = []
     for verdict in verdicts:
         drifted = []
-        for base in classes if verdict.loads else ():
+        for base in classes if verdict.loads and verdict.torch not in own else ():
             old = context.index.vtable(base.removeprefix("_ZTI"), made_for)
             new = context.index.vtable(base.removeprefix("_ZTI"), builds[verdict.build])
             if old is not None and new is not None and compare(old, new) is not None:
                 drifted.append(context.readable(base).removeprefix("typeinfo for "))
-        result.append(replace(verdict, drift=tuple(drifted)) if drifted else verdict)
+        result.append(with_drift(verdict, drifted, certain=False) if drifted else verdict)
     return tuple(result)

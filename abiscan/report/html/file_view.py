@@ -6,6 +6,7 @@ from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.model.outcome import BAD, outcome_of
 from abiscan.model.provenance import Provenance, Topic
+from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
@@ -14,7 +15,6 @@ from abiscan.report.html.values import FileView
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
 from abiscan.report.wording import counted, verdict_words
-from abiscan.report.wording import ranges_words as known_ranges
 
 # Unresolved first: the order of the page.
 STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)
@@ -112,10 +112,7 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     )
     ranges = None
     if artifact.releases is not None:
-        versions: dict[str, bool] = {}
-        for release in artifact.releases:
-            versions[release.torch] = versions.get(release.torch, False) or release.fits
-        ranges = known_ranges(ReleaseRanges.of_known(versions, versions.__getitem__))
+        ranges = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
     facts = [
         ("loads on torch", ranges),
         *_setting(artifact.target),

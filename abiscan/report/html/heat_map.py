@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
-from abiscan.model.release import ReleaseState, ReleaseVerdict
+from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
 from abiscan.report.escape import printable
@@ -22,8 +22,7 @@ class Mark(enum.StrEnum):
     """Meaning of a cell; the template has colour, sign and text of each."""
 
     LOADS = "loads"
-    DRIFT = "drift"
-    """It loads; a data object that it shares with torch has another size."""
+    POSSIBLE_LAYOUT = "possible-layout"
     OTHER_LAYOUT = "other-layout"
     OTHER_CUDA = "other-cuda"
     FAILS = "fails"
@@ -34,6 +33,7 @@ class Mark(enum.StrEnum):
 
 _STATES = {
     ReleaseState.LOADS: Mark.LOADS,
+    ReleaseState.POSSIBLE_LAYOUT: Mark.POSSIBLE_LAYOUT,
     ReleaseState.FAILS: Mark.FAILS,
     ReleaseState.OTHER_CUDA: Mark.OTHER_CUDA,
     ReleaseState.OTHER_LAYOUT: Mark.OTHER_LAYOUT,
@@ -188,7 +188,7 @@ def file_cells(
         if release is None:
             cells.append(Cell(_VERDICTS.get(file.verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine))
             continue
-        mark = Mark.DRIFT if release.fits and release.drift else _STATES[release.state]
+        mark = _STATES[release.state]
         if mark is Mark.LOADS and mine and file.verdict is ArtifactVerdict.UNDECIDED:
             mark = Mark.UNDECIDED
         listed = release.missing or release.drift
@@ -217,9 +217,9 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 # --- release ranges ---------------------------------------------------------------------------------------------
 
 
-def loads_on(builds: Sequence[BuildOfTorch]) -> ReleaseRanges:
+def loads_on(builds: Sequence[BuildOfTorch]) -> str:
     """The releases with a build that the files load on, ignoring requirements."""
-    return ranges_of(builds, lambda build: build.state is ReleaseState.LOADS)
+    return graded_ranges((build.torch, build.state) for build in builds) or "no release"
 
 
 def declared_of(builds: Sequence[BuildOfTorch]) -> ReleaseRanges | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from abiscan.model.compatibility import Compared
+from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
@@ -94,6 +94,8 @@ class _Rows:
         first = self.files[same[0]]
         rest = [self.files[n].label for n in same[1:]]
         more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
+        releases = self.artifacts[same[0]].releases or ()
+        loads = graded_ranges((release.torch, release.state) for release in releases) or "no release"
         members = "; ".join(self.files[n].display.rpartition("!")[2] for n in same)
         self.rows.append(
             MapRow(
@@ -105,7 +107,7 @@ class _Rows:
                 first.verdict,
                 any(self.files[n].bad for n in same),
                 cells,
-                (wheel.path, *_named(container), members, first.word, "", self._compatible_with(cells)),
+                (wheel.path, *_named(container), members, first.word, "", loads),
                 files=tuple(same),
             )
         )
@@ -122,7 +124,7 @@ class _Rows:
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
         found = wheel_cells(self.columns, target, container.verdict, judged, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
-        loads, declared = ranges_words(loads_on(builds)), declared_of(builds)
+        loads, declared = loads_on(builds), declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)
         self.rows.append(
             MapRow(
@@ -143,16 +145,9 @@ class _Rows:
         """A wheel's cell with the files that it concerns."""
         if cell.mark in (Mark.LOADS, Mark.UNKNOWN):
             return cell
-        good = (Mark.LOADS, Mark.DRIFT, Mark.UNKNOWN)
+        good = (Mark.LOADS, Mark.UNKNOWN)
         names = [self.files[n].label for n, cells in members.items() if cells[place].mark not in good]
         return replace(cell, count=len(names), names=tuple(names[:_NAMES_SHOWN]))
-
-    def _compatible_with(self, cells: Sequence[Cell]) -> str:
-        versions: dict[str, bool] = {}
-        for cell, column in zip(cells, self.columns, strict=True):
-            loads = cell.mark in (Mark.LOADS, Mark.DRIFT)
-            versions[column.torch] = versions.get(column.torch, False) or loads
-        return ranges_words(ReleaseRanges.of_known(versions, versions.__getitem__))
 
 
 def _named(container: Container | None) -> Iterator[str]:

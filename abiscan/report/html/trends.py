@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from abiscan.model.compatibility import BuildOfTorch, ranges_of
 from abiscan.model.history import RunSummary, WheelSummary
-from abiscan.model.release import ReleaseState
 from abiscan.model.versions import order
 from abiscan.report.escape import printable
 from abiscan.report.wording import ranges_words
@@ -121,7 +120,7 @@ def _loads(wheels: Sequence[WheelSummary], version: str) -> bool:
 
 
 def _fits(build: BuildOfTorch) -> bool:
-    return build.state is ReleaseState.LOADS
+    return build.state.fits
 
 
 def _words(wheels: Sequence[WheelSummary]) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Aspect, ranges_of
+from abiscan.model.compatibility import Aspect, compatible_releases
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.outcome import GateOutcome, outcomes_of
@@ -139,7 +139,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
     if len(judged) == 1:
         (unit,) = judged
         builds = unit.target.compatibility.torch if unit.target is not None else None
-        text = f"Loads on torch {ranges_words(loads_on(builds or ()))}."
+        text = f"Loads on torch {loads_on(builds or ())}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
             text += f" Its requirement on torch also admits {ranges_words(refused)}, where it fails."
@@ -151,9 +151,9 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
     if any(len(found) > 1 for found in versions.values()):
         # No environment contains two versions of one project.
         return None
-    common = ranges_of(together.common.torch or (), lambda build: build.compatible)
-    if common:
-        return f"Together they load on torch {ranges_words(common)}."
+    common = together.common.torch or ()
+    if any(build.compatible for build in common):
+        return f"Together they load on torch {compatible_releases(common)}."
     alone = {e.input for e in together.exclusions if e.aspect is Aspect.TORCH}
     names = [t.label for t in together.inputs if t.path in alone]
     tail = f" Without {printable(' or '.join(names[:3]))} there would be one." if names and len(names) <= 3 else ""

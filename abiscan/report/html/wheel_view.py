@@ -120,7 +120,7 @@ def _wheel_facts(unit: WheelUnit, container: Container) -> list[tuple[str, str]]
     facts = []
     if builds and _judged(unit):
         loads, declared = loads_on(builds), declared_of(builds)
-        facts.append(("loads on torch", ranges_words(loads)))
+        facts.append(("loads on torch", loads))
         if declared is not None:
             facts.append(("Requires-Dist allows torch", ranges_words(declared)))
             facts.append(

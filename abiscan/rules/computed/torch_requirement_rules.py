@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from abiscan.model.finding import Severity
 from abiscan.model.python_version import PythonVersion
+from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetEnvironment, TargetSource
 from abiscan.model.versions import ReleaseRanges
@@ -23,7 +24,7 @@ from abiscan.target.build_names import without_build
 from abiscan.target.declared import marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.package_builds import covered as builds_covered
-from abiscan.target.package_builds import verified_releases
+from abiscan.target.package_builds import loading_states
 from abiscan.wheel.tags import (
     DeclaredTags,
     TorchRequirement,
@@ -51,7 +52,7 @@ class _TorchUse(Struct, frozen=True):
         known: releases that an installer can install with the wheel, oldest first.
         covered, choice: results of `package_builds.covered`.
         telling: the member that loads on the fewest releases, but at least one.
-        verified: releases that advice may name (`verified_releases`).
+        states: outcome on each release on which it loads (`loading_states`).
         asked: torch requirements that apply to a Python of the wheel. `allowed`: the known releases that they allow, or
             None without a requirement.
     """
@@ -63,7 +64,7 @@ class _TorchUse(Struct, frozen=True):
     telling: _Loading | None
     asked: tuple[TorchRequirement, ...]
     allowed: tuple[str, ...] | None
-    verified: frozenset[str] | None
+    states: dict[str, ReleaseState]
 
     @property
     def required(self) -> str:
@@ -90,9 +91,8 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     pythons = pythons_of_tags(wheel.declared.interpreters)
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
-    return _TorchUse(
-        users, known, covered, choice, telling, applicable(required, places), allowed, verified_releases(users)
-    )
+    states = loading_states(users, covered) or {}
+    return _TorchUse(users, known, covered, choice, telling, applicable(required, places), allowed, states)
 
 
 def _module(member: ArtifactReport) -> str:
@@ -147,7 +147,7 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
     wrong = [v for v in allowed if v not in covered]
-    if wrong and use.verified == frozenset() and not _drifting(use, Severity.ERROR):
+    if wrong and not use.states:
         return  # a member loads on no release: no range fits
     if not wrong:
         yield from _only_drifting(rule, wheel, use, allowed)
@@ -210,19 +210,25 @@ def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport
     return found
 
 
+_DRIFT_WORDS = {
+    ReleaseState.OTHER_LAYOUT: "error: layout change",
+    ReleaseState.POSSIBLE_LAYOUT: "warning: possible layout change",
+}
+
+
 def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
-    """The releases on which the members load but a class has another layout, as the end of a sentence."""
-    found = _drifting(use, Severity.ERROR, Severity.WARNING)
-    there = [release for release in use.known if release in releases and release in found]
-    if not there:
-        return ""
-    return f" (on {_words(there, use.known)} with `layout-drift` in {member_name(found[there[0]])})"
+    """The releases on which the members load and a layout changed or may have changed, as the end of a sentence."""
+    parts = []
+    for state, words in _DRIFT_WORDS.items():
+        there = [release for release in use.known if release in releases and use.states.get(release) is state]
+        if there:
+            parts.append(f"{words} on {_words(there, use.known)}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
     """The releases, of those that export all symbols, on which the members load with the libraries of a known build."""
-    drifting = _drifting(use, Severity.ERROR)
-    loading = [r for r in use.known if r in releases and (use.verified is None or r in use.verified or r in drifting)]
+    loading = [r for r in use.known if r in releases and r in use.states]
     if not loading:
         where = _words(releases, use.known)
         return f"all torch symbols resolve on {where}, but no known build of these loads every member"
@@ -230,16 +236,13 @@ def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:
-    """The range of these releases without those on which a member does not load or has `layout-drift`; if
-    `layout-drift` is only a warning on some of them, also the range with these. Empty if none is left."""
-    bad, doubtful = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
-    kept = [r for r in releases if r not in bad and (use.verified is None or r in use.verified)]
-    if not kept:
+    """The range of the best of these releases (`best_releases`); empty if a member loads on none."""
+    best = best_releases((release, use.states[release]) for release in releases if release in use.states)
+    if not best:
         return ""
-    clear = [release for release in kept if release not in doubtful]
-    if clear and len(clear) < len(kept):
-        return f"`{_range(clear, use.known)}`, or `{_range(kept, use.known)}` after a test: it includes `layout-drift`"
-    return f"`{_range(kept, use.known)}`"
+    doubtful = any(use.states[release] is ReleaseState.POSSIBLE_LAYOUT for release in best)
+    tail = " after a test (warning: possible layout change)" if doubtful else ""
+    return f"`{_range(best, use.known)}`{tail}"
 
 
 def _installable(versions: tuple[str, ...], declared: DeclaredTags) -> tuple[str, ...]:
