@@ -32,7 +32,7 @@ _CUDA_OF = {
     ("cusolver", "11"): ("11", "12"),
     ("cusolver", "12"): ("13",),
 }
-_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
+_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?")
 
 
 def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:

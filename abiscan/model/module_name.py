@@ -15,7 +15,7 @@ _TAG = (
     r"(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
 )
 _STARTS = (".cp", ".abi3", ".pypy", ".graalpy")
-_CPYTHON = r"(\d)(\d+)"
+_CPYTHON = r"(\d)(\d{1,3})(?!\d)"
 
 
 class ModuleName(Struct, frozen=True):

@@ -39,7 +39,7 @@ class DeclaredPython(Struct, frozen=True):
 
 
 _ANY_PYTHON = r"py\d+|cp[23]"
-_CP = r"(?:cp)?(\d)(\d+)(t?)$"
+_CP = r"(?:cp)?(\d)(\d{1,3})(t?)$"
 
 
 def pythons_of_file(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:

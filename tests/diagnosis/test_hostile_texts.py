@@ -79,6 +79,20 @@ def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:
     assert time.process_time() - begin < 1
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ImportError: libcudart.so.%s: cannot open shared object file: No such file or directory",
+        "OSError: libavutil.so.%s: cannot open shared object file: No such file or directory",
+        "ImportError: libtorch_python.so: undefined symbol: GLIBCXX_3%s.4.30",
+        "<pre>undefined reference to &#%s;at::TensorBase::const_data_ptr&lt;float&gt;() const&#39;</pre>",
+    ],
+)
+def test_numbers_of_many_digits(message: str, nothing: Knowledge) -> None:
+    """Python converts at most 4,300 digits, and raises ValueError beyond."""
+    explain(message.replace("%s", "7" * 5_000), nothing)
+
+
 def test_half_of_a_surrogate_pair_in_json_is_no_character() -> None:
     read = read_text('{"log": "undefined symbol: _ZN2at\\ud8005emptyEv", "x": "\\ud83d\\ude00"}')
     assert read.text.encode("utf-8")

@@ -4,6 +4,7 @@ seed, kind and number of an input give it again."""
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ _TAGS = (*range(40), 0x6FFFFEF5, 0x6FFFFFF0, *range(0x6FFFFFF9, 0x70000000), 0x7
 _PT = (0, 1, 2, 3, 4, 6, 7, 0x6474E550, 0x6474E551, 0x6474E552, 0x6474E553, 0x70000000)
 
 Rng = random.Random
+_DIGIT = re.compile(r"\d")
 
 
 def mutate_bytes(data: bytes, rng: Rng) -> bytes:
@@ -50,7 +52,7 @@ def mutate_text(text: str, rng: Rng, tokens: tuple[str, ...]) -> str:
     out = text
     for _ in range(rng.choice((1, 2, 4, 8))):
         at = rng.randrange(len(out) + 1)
-        match rng.randrange(6):
+        match rng.randrange(7):
             case 0:
                 out = out[:at] + rng.choice(tokens) + out[at:]
             case 1:
@@ -66,6 +68,11 @@ def mutate_text(text: str, rng: Rng, tokens: tuple[str, ...]) -> str:
             case 4:
                 size = rng.choice((5, 40, 300))
                 out = out[:at] + out[at : at + size] * 2 + out[at + size :]
+            case 5:
+                # Python converts no number of more than 4,300 digits.
+                number = _DIGIT.search(out, at) or _DIGIT.search(out)
+                end = at if number is None else number.end()
+                out = out[:end] + rng.choice("0179") * rng.choice((1, 8, 30, 5_000)) + out[end:]
             case _:
                 other = rng.randrange(len(out) + 1)
                 low, high = min(at, other), max(at, other)

@@ -11,7 +11,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
-_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d+)\.(\d+)(?:\.(\d+))?$")
+_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$")
 
 # Last number of GLIBCXX_3.4.N -> first GCC with it.
 _GLIBCXX = {
@@ -100,7 +100,7 @@ def _found(missing: MissingName, wanted: str, defined: tuple[str, ...] | None) -
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
 
 
 def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:

@@ -38,6 +38,8 @@ _JSON_STRING = re.compile(
     re.ASCII | re.MULTILINE,
 )
 _JSON_DEPTH: Final = 3  # of JSON as a string in JSON
+# A character reference beyond Unicode, which has at most 7 digits. Python converts at most 4,300.
+_LONG_REFERENCE = re.compile(r"&#[0-9]{9,}+;?")
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
@@ -56,7 +58,7 @@ def clean(text: str) -> str:
     if "&" in text and ("&lt;" in text or "&#" in text or "&quot;" in text):
         import html
 
-        text = html.unescape(text)
+        text = html.unescape(_LONG_REFERENCE.sub("", text))
     if "quoted-printable" in text or "Quoted-Printable" in text:
         text = text.replace("=\n", "").replace("=3D", "=").replace("=20", " ")
     if "=5F" in text:
