@@ -16,7 +16,7 @@ from abiscan.binary.stored_values import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE
 from abiscan.inputs import Artifact, Group
-from abiscan.loader.file_problem import first_problem
+from abiscan.loader.file_problem import first_problem, unknown_elsewhere
 from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
@@ -143,7 +143,7 @@ def stored_file(binary: Binary) -> StoredFile:
             **({MARK.decode("ascii"): tuple(binary.strings_with(MARK))} if of_torch else {}),
         },
         marks=binary.build_marks(),
-        problem=first_problem(binary),
+        problem=first_problem(binary) or unknown_elsewhere(binary),
         operators=find_operators(binary, names),
         sites=binary.call_sites(of_torch),
         record_sizes=binary.record_sizes(layouts.changing.keys()) if layouts is not None else {},

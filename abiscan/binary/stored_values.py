@@ -95,8 +95,8 @@ class StoredFile(Struct, frozen=True):
         strings: text -> strings of its read-only data with that text.
         record_sizes: size in bytes of the torch records that had several layouts when it was read.
         record_holders: for the same records, the class of the file that contains one by value.
-        problem: `loader.file_problem.first_problem`; operators: `provenance.read_operators.find_operators`. Neither
-            depends on the torch that the file is checked against.
+        problem: `first_problem`, else `unknown_elsewhere`, of `loader.file_problem`; operators:
+            `provenance.read_operators.find_operators`. Neither depends on the torch that the file is checked against.
         constants: import -> the constant at each use, for the imports and argument in `analysis.dispatch_keys`.
         sites: torch import -> its call sites.
         calls: for a model that calls operators by name; None for others, and for files stored before this field

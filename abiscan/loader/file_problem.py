@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from abiscan.binary import Binary
 from abiscan.binary.stored_binary import StoredBinary
 from abiscan.elf import ElfFile
 from abiscan.elf.image import ET_DYN
+from abiscan.elf.notes import x86_isa_needed
 from abiscan.loader.bound_symbols import FileBinder
 from abiscan.loader.called_functions import check_resolvers, check_started
 from abiscan.loader.failure import LoadFailure, Undecidable
@@ -17,8 +20,11 @@ from abiscan.loader.relocation_checks import (
     check_relocated,
     unknown_relocation,
 )
-from abiscan.loader.tls import check_blocks
+from abiscan.loader.tls import check_blocks, check_blocks_elsewhere
 from abiscan.model.loading import LoaderStop
+
+# GNU_PROPERTY_X86_ISA_1_BASELINE (x86-64 psABI, linux-extensions "Program Property").
+_BASELINE = 1
 
 
 def first_problem(elf: Binary) -> LoaderStop | str | None:
@@ -54,6 +60,27 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
         check_started(elf, elf.path, bind, True)
     except LoadFailure as failure:
         return failure.stop
+    except Undecidable as reason:
+        return str(reason)
+    return None
+
+
+def unknown_elsewhere(elf: Binary, siblings: Iterable[Binary] = ()) -> str | None:
+    """Why it is unknown whether another machine and process can load a shared object, as a sentence; None if they can:
+    the CPU that it requires, and static TLS.
+
+    Args:
+        siblings: the libraries of its package that it needs.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    if not isinstance(elf, ElfFile):
+        return None
+    if elf.machine == "x86_64" and x86_isa_needed(elf.image) & ~_BASELINE:
+        return "it requires a CPU above the x86-64 baseline, and the CPU of the target machine is unknown"
+    try:
+        check_blocks_elsewhere(elf, FileBinder(elf), siblings)
     except Undecidable as reason:
         return str(reason)
     return None

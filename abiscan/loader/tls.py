@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from abiscan.binary import Binary
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DF_STATIC_TLS, DT_FLAGS
 from abiscan.elf.segment import Segment, thread_local
 from abiscan.elf.symbols import STB_WEAK, STT_TLS
-from abiscan.loader.bound_symbols import Binder
+from abiscan.loader.bound_symbols import ABSENT, Binder
 from abiscan.loader.failure import LoadFailure, Undecidable, crash
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.written_words import WordEffect, types_with
+from abiscan.model.imports import Owner
 from abiscan.model.loading import LoaderStop, StopKind
+from abiscan.ownership.glibc import is_glibc_name
+from abiscan.ownership.names import owner_of
 
 # TLS_STATIC_SURPLUS: 1664 bytes with the default tunables, in every release.
 _SURPLUS = 1664
@@ -30,6 +34,8 @@ _UNSURE_ELSEWHERE = 640
 # Machines whose thread pointer is behind the blocks (TLS_TCB_AT_TP): the loader divides by the alignment of a block,
 # which is 0 in a file without variables.
 _DIVIDING = frozenset(("x86_64", "i386", "s390x", "sparc64"))
+# Bytes that are assumed to be free in a process that is unknown. Of torch's own libraries only libgomp takes any (120).
+_ASSUMED_FREE = 1024
 # Libraries whose variables are used by `import torch`: a variable that was reached through `__tls_get_addr` rules out a
 # static block for its library. Observed with torch 2.13.0.
 _USED_BY_IMPORT = ("libc10.so", "libtorch_cpu.so", "libtorch_python.so", "libstdc++.so.6")
@@ -64,6 +70,48 @@ def check_blocks(elf: ElfFile, path: str, bind: Binder) -> None:
             owner = "the file itself" if found.elf is elf else found.elf.path
             lacks = "has none" if segment is None else "gives them no alignment, by which the loader divides"
             raise crash(path, f"a relocation is for a thread-local variable of {owner}, which {lacks}")
+
+
+def check_blocks_elsewhere(elf: ElfFile, bind: Binder, siblings: Iterable[Binary] = ()) -> None:
+    """Check the static TLS blocks that a file requires, for a process that is unknown.
+
+    Args:
+        siblings: the libraries of its package that it needs.
+
+    Raises:
+        Undecidable: there may be no space, or it needs a block for a library of the process, which the loader refuses
+            if variables of that library were used before.
+    """
+    kinds = types_with(elf.machine, WordEffect.STATIC_TLS)
+    size, align = 0, 1
+    owners: set[Binary] = set()
+    for index, kind in static_references(elf):
+        found = bind(index, kind) if kind in kinds else ABSENT
+        if found.is_absent:
+            continue
+        owner: Binary | None = found.elf
+        if owner is None:
+            name = elf.symbols.name_of(elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+            owner = next((each for each in siblings if each.exported_among((name,))), None)
+            if owner is None and _is_of_process(elf, index, name):
+                raise Undecidable(
+                    f"it needs a static TLS block for the library that defines {name}, which the loader refuses if "
+                    "variables of that library were used before"
+                )
+        segment = thread_local(owner.image.segments) if isinstance(owner, ElfFile) and owner not in owners else None
+        if owner is not None and segment is not None:
+            owners.add(owner)
+            size, align = size + _rounded(segment), max(align, segment.align)
+    if size > _ASSUMED_FREE:
+        raise Undecidable(f"it needs {size} bytes of static TLS, and all libraries share {_SURPLUS}")
+    if align > _ALIGNMENT:
+        raise Undecidable(f"it needs static TLS aligned to {align} bytes, and most processes have {_ALIGNMENT}")
+
+
+def _is_of_process(elf: ElfFile, index: int, name: str) -> bool:
+    """Whether a library defines a symbol that is opened before the file, and after the start of the process."""
+    version = next((each.version for each in elf.imports if each.index == index), None)
+    return owner_of(name, version) not in (Owner.LIBC, Owner.SELF, Owner.OTHER) and not is_glibc_name(name)
 
 
 class StaticTls:

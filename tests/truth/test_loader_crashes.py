@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+import struct
 import subprocess
 import sys
 import time
@@ -18,23 +19,28 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
 from abiscan.loader import Loader, LoaderSettings
-from abiscan.loader.file_problem import first_problem
+from abiscan.loader.file_problem import first_problem, unknown_elsewhere
 from abiscan.model.loading import LoaderOutcome, LoaderStop
 from tests.fixtures.loader_crash_cases import CASES, RECORD, write_files
 from tests.fixtures.tiny_elf import (
     DATA,
     FUNCTION,
     LARGE,
+    NOTES,
     OBJECT,
+    PT_NOTE,
+    PT_TLS,
     R_COPY,
     R_DTPMOD,
     R_DTPOFF,
     R_RELATIVE,
     R_TLSDESC,
     R_TPOFF,
+    THREAD_LOCAL,
     TLS,
     UNDEFINED,
     VARIABLE,
+    Header,
     Library,
     Relocation,
     Symbol,
@@ -84,6 +90,9 @@ OPEN = {
     "ia-copy-environ": _LIBRARY,
     "tls-unmapped-init": _TEMPLATE,
 }
+_DISPATCH_KEYS = Symbol("_ZN3c104impl26raw_local_dispatch_key_setE", type=TLS, section=UNDEFINED)
+_ONCE = Symbol("_ZSt11__once_call", type=TLS, section=UNDEFINED)
+_ERRNO = Symbol("errno", type=TLS, section=UNDEFINED)
 # The same of those that load.
 OPEN_THOUGH_SOUND = {
     "ia-libc-function": _LIBRARY,
@@ -140,6 +149,66 @@ def test_the_file_alone_tells_most_of_it(files: dict[str, Path]) -> None:
     assert len(certain) >= 158
 
 
+def test_another_process_may_refuse_what_this_one_refuses(files: dict[str, Path]) -> None:
+    """Static TLS and the CPU count against a release of torch too, where the process is not at hand."""
+    found = {name for name, path in files.items() if unknown_elsewhere(open_elf(path)) is not None}
+    refused = {name for name, outcome in OUTCOMES.items() if outcome == "fails" and name.startswith("tpoff")}
+    assert refused == {"tpoff-align-128", "tpoff-large", "tpoff-two-last-large"}
+    assert refused < found
+    assert all(OUTCOMES[name] != "loads" for name in found)
+
+
+def _scan_on_release(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "abiscan", "--torch", "2.9.0", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, env=kit.clean_environ(), check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "status", "note"),
+    [
+        (_DISPATCH_KEYS, "libc10.so", 3, "a static TLS block for the library that defines _ZN3c104impl26raw_local_dis"),
+        (_ONCE, "libstdc++.so.6", 3, "a static TLS block for the library that defines _ZSt11__once_call"),
+        (_ERRNO, "libc.so.6", 0, None),
+    ],
+)
+def test_static_tls_against_a_release(
+    tmp_path: Path, name: Symbol, library: str, status: int, note: str | None
+) -> None:
+    """The loader refuses the first two after `import torch` (below), and takes the third, whose block is there from
+    the start."""
+    path = tmp_path / "x.so"
+    path.write_bytes(_uses(name, R_TPOFF, library))
+    done = _scan_on_release(path)
+    assert done.returncode == status
+    assert note is None or note in done.stdout
+
+
+def test_static_tls_of_a_library_of_the_package(tmp_path: Path, plain_python: Path) -> None:
+    """The block is that of the library that defines the variable."""
+    variable = Symbol("variable_of_b", 0, TLS)
+    (tmp_path / "a.so").write_bytes(_uses(Symbol("variable_of_b", type=TLS, section=UNDEFINED), R_TPOFF, "./b.so"))
+    found: dict[int, str | None] = {}
+    for size in (512, 8192):
+        header = Header(PT_TLS, THREAD_LOCAL, 0, size, 8)
+        (tmp_path / "b.so").write_bytes(build(Library(symbols=(variable,), headers=(header,))))
+        found[size] = unknown_elsewhere(open_elf(tmp_path / "a.so"), [open_elf(tmp_path / "b.so")])
+        command = [str(plain_python), "-c", "import ctypes; ctypes.CDLL('./a.so')"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ("cannot allocate memory in static TLS block" in done.stderr) is (found[size] is not None), done.stderr
+    assert found == {512: None, 8192: "it needs 8192 bytes of static TLS, and all libraries share 1664"}
+
+
+def test_a_cpu_above_the_baseline_against_a_release(tmp_path: Path) -> None:
+    """x86-64-v3 in GNU_PROPERTY_X86_ISA_1_NEEDED, as `ld -z x86-64-v3` writes it."""
+    note = struct.pack("<III4sIII4x", 4, 16, 5, b"GNU", 0xC0008002, 4, 0b100)
+    words = {NOTES + at: int.from_bytes(note[at : at + 8], "little") for at in range(0, len(note), 8)}
+    path = tmp_path / "x.so"
+    path.write_bytes(build(Library(words=words, headers=(Header(PT_NOTE, NOTES, len(note), len(note), 8),))))
+    done = _scan_on_release(path)
+    assert done.returncode == 3
+    assert "it requires a CPU above the x86-64 baseline" in done.stdout
+
+
 @pytest.mark.torch
 def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None:
     """None of these files has to do with torch."""
@@ -163,10 +232,6 @@ def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None
     }
     bad = {name for name, outcome in OUTCOMES.items() if outcome != "loads"}
     assert failing == bad | OPEN_THOUGH_SOUND.keys()
-
-
-_DISPATCH_KEYS = Symbol("_ZN3c104impl26raw_local_dispatch_key_setE", type=TLS, section=UNDEFINED)
-_ONCE = Symbol("_ZSt11__once_call", type=TLS, section=UNDEFINED)
 
 
 def _uses(symbol: Symbol, kind: int, library: str) -> bytes:

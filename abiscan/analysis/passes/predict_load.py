@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.loader.file_problem import first_problem
+from abiscan.loader.file_problem import first_problem, unknown_elsewhere
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 from abiscan.model.platforms import OperatingSystem, system_of
 
@@ -22,4 +22,8 @@ def predict_load(record: FileRecord) -> None:
         record.loader = record.context.loader.predict(binary, record.load_path, siblings)
     record.problem = None
     if record.loader.outcome is not LoaderOutcome.LOADS:
-        record.problem = first_problem(binary) or record.context.loader.doubt(binary)
+        here = torch is not None and torch.installed
+        record.problem = first_problem(binary) or (
+            None if here else unknown_elsewhere(binary, record.siblings.values())
+        )
+        record.problem = record.problem or record.context.loader.doubt(binary)
