@@ -1,4 +1,4 @@
-"""`abiscan/data/packages.json`: the catalogue of packages, as one file that `explain` reads at once."""
+"""`abiscan/data/packages.json`: packages and libraries of the system, as one file that `explain` reads at once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import msgspec
 
 from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
 
-FILE = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "packages.toml"
+FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
+FILES = ("packages.toml", "libraries.toml")
 
 
 def catalogue() -> PackageCatalogue:
-    """Every row as the file has it.
+    """Every row as the files have it.
 
     Raises:
         msgspec.ValidationError: a key is unknown or a value is of another type.
     """
-    return msgspec.convert(tomllib.loads(FILE.read_text(encoding="utf-8")), PackageCatalogue)
+    rows: dict[str, object] = {}
+    for name in FILES:
+        rows |= tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+    return msgspec.convert(rows, PackageCatalogue)
 
 
 def render(_current: str) -> str:

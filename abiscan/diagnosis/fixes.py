@@ -34,7 +34,7 @@ def package(missing: MissingName) -> str | None:
     """The distribution of the file, from its metadata or its path; None if unknown.
     `.../site-packages/torch_scatter/_version_cuda.so` belongs to torch-scatter. A module directly in site-packages, or
     a path elsewhere, does not show it."""
-    found = _SITE.search(missing.file.path.replace("\\", "/"))
+    found = _SITE.search((missing.file.path or missing.file.importer).replace("\\", "/"))
     folder = None if found is None else _EGG.sub("", found[1].removesuffix(".libs"))
     name = missing.file.distribution or folder
     return normalised(name)

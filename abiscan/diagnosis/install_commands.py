@@ -35,6 +35,7 @@ _CUDA = re.compile(r"cu(\d{1,2})\d")
 _MAJORS: Final = ("cu11", "cu12", "cu13")
 # The first release whose builds on the package index all have the C++11 std::string.
 _NEW_STRING: Final = (2, 7)
+_MOST_BUILDS: Final = 3
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
 
 
@@ -48,7 +49,8 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
         found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
         if found is not None:
             return found
-    found = package_of_file(missing.file.path) if missing.file.path else None
+    path = missing.file.path or missing.file.importer
+    found = package_of_file(path) if path else None
     if found is None and name is not None:
         found = package_of_file(name)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
@@ -65,6 +67,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     """
     if package.command:
         return (package.command,)
+    if package.cuda:
+        return _of_cuda(package, missing, variant)
     if package.needs_no_torch or package.conda:
         command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
         return (command,)
@@ -72,20 +76,46 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     source = build(package, missing)
     from_source = missing.knowledge.target_from_source
     if not from_source and (target is None or versions.order(target.version) is None):
-        general = _for_any(package, variant)
+        page = package.pages.get(_platform(missing))
+        general = _for_any(package, variant) if page is None else ()
+        if page is not None:
+            general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
         return general if general else ((source,) if source else ())
     wheel = None if from_source or target is None else next(_wheels_for(package, missing, target), None)
     if wheel is not None:
         return (wheel,)
     ways = []
-    if package.wheels and source is not None and not from_source:
+    page = package.pages.get(_platform(missing))
+    if package.wheels and source is not None and not from_source and page is None:
         dates = [wheels_by_id()[each].date for each in package.wheels]
         ways.append(f"No wheel of {package.name} for {missing.target_label} is known ({max(dates)}): build it")
-    if source is not None:
+    if page is not None:
+        ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
+        ways.append(f"or: {source}" if source is not None else "")
+    elif source is not None:
         ways.append(source)
     elif package.upgrade:
         ways.append(_upgrade(package))
-    return tuple(ways)
+    return tuple(filter(None, ways))
+
+
+def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """The build for the CUDA of the target, else the one of each CUDA."""
+    variant = variant or ("" if missing.target is None else missing.target.variant)
+    major = _CUDA.fullmatch(variant)
+    if major is not None:
+        of_major = [each for each in package.cuda if each.startswith(f"cu{major[1]}")]
+        older = [each for each in of_major if each <= variant]
+        chosen = variant if variant in package.cuda else max(older, default=min(of_major, default=None))
+        if chosen is not None:
+            return (f"pip install -U {package.cuda[chosen]}  # for CUDA {major[1]}",)
+        return (f"No build of {package.name} for CUDA {major[1]} is known; there are: {', '.join(package.cuda)}",)
+    if len(package.cuda) > _MOST_BUILDS:
+        # Of builds that are named after their CUDA one shows how the others are called.
+        example, what = next(iter(package.cuda.items()))
+        there = ", ".join(package.cuda)
+        return (f"pip install -U {what}  # {example}: put in the CUDA of torch, or the next below ({there})",)
+    return tuple(f"CUDA {each.removeprefix('cu')}: pip install -U {what}" for each, what in package.cuda.items())
 
 
 def build(package: Package, missing: MissingName, others: Iterable[str] = ()) -> str | None:

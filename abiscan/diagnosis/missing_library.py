@@ -54,6 +54,8 @@ def causes(
         yield from _import_library(name, missing)
     elif searched is not None and at_link_time and is_torch_library(name):
         yield _not_in_folder(name, searched)
+    elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
+        yield _own_library(name, missing)
     elif is_torch_library(name):
         yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.file.base_name))
     elif name.startswith("ld-linux") and missing.file.facts is None:
@@ -69,6 +71,21 @@ def causes(
         yield from _named_for_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing, by_torch=by_torch)
+
+
+def _own_library(name: str, missing: MissingName) -> Candidate:
+    """A library of torch that another one of torch does not find beside itself."""
+    evidence = (
+        f"{missing.file.file_name} and {name} are both of torch, and stand in one folder: torch/lib. It is not there: "
+        "the installation is incomplete, or of two releases, or an interrupted update left it so.",
+    )
+    torch = "torch" if missing.target is None else f"torch=={missing.target.version}"
+    fix = (
+        "pip uninstall -y torch; pip uninstall -y torch  # until none is left\n"
+        f"pip install --no-cache-dir --force-reinstall {torch}\n"
+        "in an environment of conda, use one source: conda list torch; pip list | grep -i torch"
+    )
+    return Candidate(CauseId.LIBRARY_MISSING, 0.9, evidence, fix)
 
 
 def _not_in_folder(name: str, folder: str) -> Candidate:

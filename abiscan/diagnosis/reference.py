@@ -53,12 +53,14 @@ class ReferringFile(Struct, frozen=True, dict=True):
         path: possibly without directories; empty if unknown.
         facts: of the file, if it was read.
         distribution, distribution_version: of its package, from its metadata; None if unknown.
+        importer: a file of the package that imported it, if the message names no file of it.
     """
 
     path: str = ""
     facts: SharedObject | None = None
     distribution: str | None = None
     distribution_version: str | None = None
+    importer: str = ""
 
     @functools.cached_property
     def _last_part(self) -> str:

@@ -10,6 +10,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.system_packages import install_file, install_headers, library_of_file
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendors import (
@@ -64,14 +65,15 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (f"Android's linker found no {name} in the app.",), fix)
         return
-    shows = f"; `ldconfig -p | grep {stem}` shows whether the loader finds one."
-    if name.endswith(".dylib"):
-        brew = ": brew install libomp" if name.startswith("libomp.") else ""
-        shows = f"{brew}; `otool -L FILE` shows where the file looks for it."
-    elif not name.startswith("lib") or ".so" not in name:
+    shows = "; `otool -L FILE` shows where the file looks for it." if name.endswith(".dylib") else ""
+    if not shows and (not name.startswith("lib") or ".so" not in name):
         shows = ", and put its folder on PATH."
     fix = f"Install the package that provides {fixes.word(name, 'it')}{shows}"
-    if vendor is not None:
+    system = library_of_file(name) if fixes.word(name, "") else None
+    if system is not None and not (vendor is not None and vendor.conda):
+        evidence.append(f"It is part of {system.product}.")
+        fix = "\n".join(install_file(name))
+    elif vendor is not None:
         evidence.append(f"It is part of {vendor.product}.")
         if vendor.distribution:
             fix = f"pip install {vendor.distribution}"
@@ -86,6 +88,8 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     elif (package := package_of_file(name)) is not None:
         evidence.append(f"It is part of {package.name}: the installed release has none for this torch, CUDA or system.")
         fix = "\nor: ".join(install_commands.install(package, missing)) or fix
+    elif fixes.word(name, "") and (search := install_file(name)):
+        fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
@@ -126,6 +130,10 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
     """`cannot find -lcudart`: no folder of -L has the file; nothing is loaded yet."""
     flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
     evidence = [f"The link editor looked for {name} in the folders that -L names, and in the system's, and found none."]
+    system = library_of_file(name)
+    if system is not None and not name.endswith(".dylib"):
+        evidence.append(f"It is part of {system.product}.")
+        return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), "\n".join(install_headers(system)))
     if vendor is None:
         fix = (
             f"Install the package for development that has {fixes.word(name, 'it')}, or name its folder: -L/path {flag}"
@@ -142,7 +150,12 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
     elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
     elif vendor.cuda:
-        fix = f"{_TOOLKIT}\nor: -L/usr/local/cuda/lib64 {flag}  # without a toolkit: {_FOR_DEVELOPMENT}"
+        folder = "$(python -c 'import torch; print(torch.__path__[0])')/lib/"
+        link = f"ln -s $CUDA_HOME/lib64/{fixes.word(name, 'FILE')} {folder}"
+        fix = (
+            f"{_TOOLKIT}\nexport LIBRARY_PATH=$CUDA_HOME/lib64:$LIBRARY_PATH  # gcc searches it for {flag}\n"
+            f"or: {link}\nor, without a toolkit: {_FOR_DEVELOPMENT}"
+        )
     else:
         fix = f"Install {vendor.product.split(' (')[0]} for development, or name its folder: -L/path {flag}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)

@@ -150,7 +150,6 @@ def test_the_command_of_the_project(path: str, build: str, python: str, first: s
         ("2.9.0", "cu128", "3.12", ""),  # no wheel for that torch
         ("2.8.0", "cu118", "3.12", ""),  # none for that CUDA
         ("2.8.0", "cu128", "3.14", ""),  # none for that Python
-        ("2.8.0", "cu128", "3.12", "win_amd64"),  # none for Windows
         ("2.8.0", "cpu", "3.12", ""),
     ],
 )
@@ -159,6 +158,26 @@ def test_where_no_wheel_is_known_the_build_is_named(torch: str, variant: str, py
     assert says.startswith(f"No wheel of flash-attn for torch {torch} ({variant}) is known")
     assert "--no-build-isolation" in build
     assert "--no-binary flash-attn flash-attn" in build
+
+
+def test_wheels_that_pip_cannot_search_are_on_a_page() -> None:
+    says, build = command("/v/flash_attn_2_cuda.so", "2.8.0", "cu128", "3.12", "win_amd64")
+    assert says.endswith("https://github.com/kingbri1/flash-attention/releases")
+    assert "--no-binary flash-attn flash-attn" in build
+
+
+@pytest.mark.parametrize(
+    ("variant", "requirement"),
+    [
+        ("cu124", "spconv-cu124"),
+        ("cu128", "spconv-cu126"),  # the newest of that CUDA release
+        ("cu118", "spconv-cu118"),
+        ("cu130", "No build of spconv for CUDA 13 is known"),
+    ],
+)
+def test_a_package_that_is_built_for_a_cuda_is_that_of_torch(variant: str, requirement: str) -> None:
+    (way,) = command("/v/site-packages/spconv/core_cc.so", "2.8.0", variant)
+    assert requirement in way
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Final
 
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
+from abiscan.diagnosis.system_packages import library_of_header
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import vendor_of
 
@@ -54,6 +55,15 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
     if torch_names.is_macro(name) or name.startswith("aoti_torch_"):
         return {"name": name, "of_release": of_release}
     return None
+
+
+_HEADER = re.compile(r"""['"<\u2018]?([A-Za-z][\w./+-]{1,200})""")
+
+
+def library_header(hit: Hit, _values: Values) -> Values | None:
+    """The `header` that a compiler does not find; applies to those of the catalogue of libraries."""
+    found = _HEADER.match(hit.rest)
+    return {"header": found[1]} if found is not None and library_of_header(found[1].rstrip(":")) is not None else None
 
 
 def torch_member(hit: Hit, _values: Values) -> Values | None:

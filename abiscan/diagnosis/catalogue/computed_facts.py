@@ -13,9 +13,12 @@ from abiscan.diagnosis import fixes, install_commands
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
+from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases.pythons import with_wheels
 
 Values = Mapping[str, str]
 
@@ -57,6 +60,81 @@ def _capability(values: Values, _missing: MissingName) -> str | None:
     """`8.6` for the value `gpu` sm_86 or compute_86."""
     found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
     return None if found is None else f"{found[1]}.{found[2]}"
+
+
+def _gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
+    """The first CUDA release that compiles for the value `gpu`."""
+    return first_toolkit(_capability(values, missing) or "")
+
+
+def _gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
+    """The last CUDA release that compiles for the value `gpu`."""
+    return last_toolkit(_capability(values, missing) or "")
+
+
+def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+    """Given where the target's CUDA is older than the first release for the value `gpu`."""
+    first, there = (
+        versions.order(_gpu_first_cuda(values, missing) or ""),
+        versions.order(_target_cuda(values, missing) or ""),
+    )
+    return "yes" if first and there and there < first else None
+
+
+# Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md
+# and .ci/manywheel/build_cuda.sh, 2026-11-25).
+_OLDEST_SINCE_12_8 = (7, 5)
+
+
+def _torch_for_gpu(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
+    at = versions.order(_capability(values, missing) or "")
+    if not at:
+        return None
+    if at >= (10, 0):
+        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu128  # torch 2.7 or later"
+    if at[:2] < _OLDEST_SINCE_12_8:
+        newer = "builds for later CUDA have no code for it"
+        return f"pip install -U torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
+    if _torch_lacks_gpu(values, missing) is not None:
+        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
+    return None
+
+
+def _pip_project(values: Values, _missing: MissingName) -> str | None:
+    """The project that pip was building (value `project`), as pip spells it."""
+    return fixes.normalised(values.get("project"))
+
+
+def _header_product(values: Values, _missing: MissingName) -> str | None:
+    """The library of the system that has the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else row.product
+
+
+def _header_package(values: Values, _missing: MissingName) -> str | None:
+    """The commands that install the headers with the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else "\n".join(install_headers(row))
+
+
+def _pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
+    """The CPythons for which the value `torch` has wheels: `3.6 - 3.9`."""
+    pythons = with_wheels(values.get("torch", ""))
+    return f"{pythons[0]} - {pythons[-1]}" if pythons else None
+
+
+def _newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
+    """The newest of them."""
+    pythons = with_wheels(values.get("torch", ""))
+    return str(pythons[-1]) if pythons else None
+
+
+def _install_torch(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the value `torch` in the variant `label`, or any."""
+    label = values.get("label", "")
+    version = values.get("torch", "")
+    return install_commands.install_torch(version, missing, variant=label) or f"pip install torch=={version}"
 
 
 def _target_torch(_values: Values, missing: MissingName) -> str | None:
@@ -151,6 +229,16 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "reinstall_package": _reinstall_package,
     "install_built_torch": _install_built_torch,
     "capability": _capability,
+    "gpu_first_cuda": _gpu_first_cuda,
+    "gpu_last_cuda": _gpu_last_cuda,
+    "torch_lacks_gpu": _torch_lacks_gpu,
+    "torch_for_gpu": _torch_for_gpu,
+    "pip_project": _pip_project,
+    "header_product": _header_product,
+    "header_package": _header_package,
+    "pythons_of_torch": _pythons_of_torch,
+    "newest_python_of_torch": _newest_python_of_torch,
+    "install_torch": _install_torch,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
     **COMPANION_FACTS,

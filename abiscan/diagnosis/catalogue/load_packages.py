@@ -52,6 +52,13 @@ def package_of_file(path: str) -> Package | None:
     return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
 
 
+def is_file_of_package(module: str) -> bool:
+    """Whether a module (`spconv.core_cc`, `flash_attn_2_cuda`) is a shared object of a package, by its name."""
+    first, _, base = module.rpartition(".")
+    package = _packages_by_module().get(first.partition(".")[0].lower()) if first else package_of_file(module)
+    return package is not None and bool(package.files) and base.startswith(package.files)
+
+
 @cache
 def _packages_by_namespace() -> Mapping[str, Package]:
     return {namespace: package for package in load_packages().package for namespace in package.namespaces}

@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.model.gpu_toolkits import capability_of_name
 
 # Values for a location in a source.
 LOCATION: Final = ("source_file", "source_line", "source_function")
@@ -29,9 +30,16 @@ def _driver_release(number: str) -> str:
     return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
 
 
+def _gpu_of_name(name: str) -> str:
+    """`sm_120` for `RTX 5090`; the name itself where it is not known."""
+    found = capability_of_name(name)
+    return name if found is None else f"sm_{found.replace('.', '')}"
+
+
 CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "capability": lambda text: f"sm_{text.replace('.', '')}",
     "driver": _driver_release,
+    "named": _gpu_of_name,
     "operator": lambda text: re.sub(r"\W.*\W|\W", "::", text),
     "so": lambda name: f"lib{name}.so",
     "dylib": lambda name: f"lib{name}.dylib",

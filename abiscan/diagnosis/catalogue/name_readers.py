@@ -112,7 +112,9 @@ def undefined_reference(hit: Hit, _values: Values) -> Values | None:
     # Linkers quote the name; an unquoted word is prose.
     if token is None or (not token.quoted and is_plain_word(token.name)):
         return None
-    return {**_of_token(token), **_object_or_source(hit.before)}
+    found = {**_of_token(token), **_object_or_source(hit.before)}
+    # `undefined reference to symbol` is of a definition that the linker found in a library outside of its command line.
+    return {**found, "version": ""} if symbol is not None else found
 
 
 def referenced_name(hit: Hit, _values: Values) -> Values | None:
@@ -155,7 +157,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
     program, loading, _ = hit.before.partition(_LOADING)
     program = program.rstrip(" ").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else ""
-    return {"text": name.rsplit("/", 1)[-1], "needed_by": needed_by, **_by_torch(hit)}
+    return {"text": name.rsplit("/", 1)[-1], "needed_by": needed_by, **_importer(hit)}
 
 
 def library_alone(hit: Hit, _values: Values) -> Values | None:
@@ -164,8 +166,8 @@ def library_alone(hit: Hit, _values: Values) -> Values | None:
     cut = _CUT_BEHIND.fullmatch(line.rstrip(" '\"`."))
     found = _ALONE.match(line) if cut is None else None
     if found is not None and "symbol" not in found[0] and "static TLS" not in found[0]:
-        return {"text": found[1], **_by_torch(hit)}
-    return None if cut is None else {"text": cut[0], **_by_torch(hit)}
+        return {"text": found[1], **_importer(hit)}
+    return None if cut is None else {"text": cut[0], **_importer(hit)}
 
 
 def android_library(hit: Hit, _values: Values) -> Values | None:
@@ -237,7 +239,12 @@ def _object_or_source(before: str) -> Values:
 # Input at a prompt of Python or IPython, or on a command line.
 _TYPED = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
 _IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
-_OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', ]")
+_OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', :]")
+# A path of a package; `Failed to load library libonnxruntime_providers_cuda.so with error: ` names the library.
+_OF_PACKAGE = re.compile(
+    r"((?:site|dist)-packages[/\\]{1,2}[A-Za-z_][\w-]{0,127})[/\\]|load library (lib[\w.-]{1,128}\.so) with error: "
+)
+_NO_IMPORTERS: Final = ("torch", "pip", "setuptools", "_pytest")
 
 
 def _is_before_torch(hit: Hit, needed_by: str) -> bool:
@@ -246,6 +253,18 @@ def _is_before_torch(hit: Hit, needed_by: str) -> bool:
     imported = _IMPORTS.match(typed[-1]) if typed else None
     module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]
     return imported is not None and imported[1] == module and not any("torch" in line for line in typed)
+
+
+def _importer(hit: Hit) -> Values:
+    """`by_torch` as of `_by_torch`, else the `importer`: the package that the text names last before."""
+    own = _by_torch(hit)
+    if own:
+        return own
+    paths = [first or second for first, second in _OF_PACKAGE.findall(f"{hit.preceding(8)}\n{hit.before}")]
+    last = paths[-1].replace("\\", "/") if paths else ""
+    if not last or last.rpartition("/")[2] in _NO_IMPORTERS:
+        return {}
+    return {"importer": last if last.endswith(".so") else f"{last}/__init__.py"}
 
 
 def _by_torch(hit: Hit) -> Values:

@@ -53,6 +53,9 @@ class Package(_Row, frozen=True, kw_only=True):
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
         needs_no_torch: it does not link torch.
+        cuda: variant or major release of CUDA (`cu124`, `cu12`) -> requirement for pip, if its builds are for a CUDA
+            and not for a torch.
+        pages: platform, as of wheels -> page of its wheels that pip cannot search.
         conda: requirement for conda, if it is on no other index.
         command: install command, if neither pip nor conda has it.
     """
@@ -70,8 +73,37 @@ class Package(_Row, frozen=True, kw_only=True):
     upgrade: bool = False
     any_variant: bool = False
     needs_no_torch: bool = False
+    cuda: dict[str, str] = {}
+    pages: dict[str, str] = {}
     conda: str = ""
     command: str = ""
+
+
+class SystemLibrary(_Row, frozen=True, kw_only=True):
+    """A library of the system, and the packages that have it.
+
+    Attributes:
+        names: of its files without `.so` and what follows, or with it (`libmpi.so.40`); `*` stands for any end.
+        headers: its headers, or their folders.
+        product: name for messages.
+        apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
+            behind `.so.`. Empty where none has it.
+        apt_headers, dnf_headers: packages with its headers, where those are others.
+        note: what else to do, or another way.
+    """
+
+    id: str
+    product: str
+    names: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    apt: str = ""
+    apt_headers: str = ""
+    dnf: str = ""
+    dnf_headers: str = ""
+    conda: str = ""
+    brew: str = ""
+    pip: str = ""
+    note: str = ""
 
 
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
@@ -79,3 +111,4 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
 
     wheels: tuple[Wheels, ...] = ()
     package: tuple[Package, ...] = ()
+    library: tuple[SystemLibrary, ...] = ()

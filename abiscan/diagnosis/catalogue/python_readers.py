@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from abiscan.diagnosis.catalogue.load_packages import is_file_of_package
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.wheel.metadata import split_wheel_name
@@ -67,7 +68,7 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
     file = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
-    compiled = _COMPILED.fullmatch(name) is not None and not name.startswith("torch.")
+    compiled = (_COMPILED.fullmatch(name) is not None or is_file_of_package(name)) and not name.startswith("torch.")
     if name == "torch" or not (compiled or file):
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}

@@ -81,6 +81,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "undefined-reference": name_readers.undefined_reference,
     "referenced-name": name_readers.referenced_name,
     "unresolved-external": name_readers.unresolved_external,
+    "library-header": compiler_readers.library_header,
     "unopened-library": name_readers.unopened_library,
     "library-alone": name_readers.library_alone,
     "android-library": name_readers.android_library,

@@ -157,6 +157,17 @@ def _c_name(missing: MissingName) -> Candidates:
             "print(torch.version.cuda)'), and reinstall the extension for that CUDA."
         )
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.66, (evidence[0], text), fix)
+    if _is_of_system(missing.file.path):
+        own = (
+            f"{missing.file.file_name} is a library of the system or of a vendor's SDK, no extension: it needs another "
+            "release of a library that it is installed with (its driver, or its SDK).",
+        )
+        fix = (
+            f"ldd -r {fixes.word(missing.file.path, 'FILE')} | head  # the libraries that it loads, and from where\n"
+            "Install the driver and the SDK that it belongs to in one release, the newest that the extension supports; "
+            "unset LD_LIBRARY_PATH  # where it names another one"
+        )
+        yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.66, (evidence[0], *own), fix)
     evidence.append('If it is defined in C++, its definition or its declaration in the caller lacks extern "C".')
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(missing, missing.name))
     yield Candidate(
@@ -164,6 +175,15 @@ def _c_name(missing: MissingName) -> Candidates:
         0.4 if _is_python_module(missing) else 0.62,
         (evidence[0], "The library that defines it may not be linked, or the copy found is another release."),
         "Link the library that defines it: -lNAME.",
+    )
+
+
+def _is_of_system(path: str) -> bool:
+    """Whether a library stands in a folder of the system, outside of Python's packages."""
+    return (
+        path.startswith(("/usr/lib", "/usr/local/", "/lib", "/opt/"))
+        and "-packages/" not in path
+        and re.fullmatch(r"lib[\w+-]+\.so(?:\.\d+)+", path.rsplit("/", 1)[-1]) is not None
     )
 
 

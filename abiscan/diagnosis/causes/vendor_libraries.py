@@ -34,8 +34,6 @@ _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _STEM = "nvidia-"
-# Often several copies exist, in a wheel, the system and a container.
-_SEVERAL = frozenset(("cudnn", "nccl"))
 # Accelerators with plug-ins for torch.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
@@ -186,12 +184,10 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         line += (
             f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must be of one CUDA release"
         )
-    if vendor.library in _SEVERAL:
-        line += (
-            f"\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
-            "  # lists every copy: one must remain, of the release that torch requires"
-        )
-    return line
+    return (
+        f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
+        "  # lists every copy: one must remain, of the release that torch requires"
+    )
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:

@@ -102,7 +102,8 @@ def _answers(
 
 def _library(found: LibrarySubject, question: _Question) -> Subject:
     reference = Reference(found.text, link_time=found.by_linker)
-    missing = MissingName(reference, question.knowledge, question.referring_file(found.needed_by))
+    file = msgspec.structs.replace(question.referring_file(found.needed_by), importer=found.importer or "")
+    missing = MissingName(reference, question.knowledge, file)
     causes = missing_library.causes(
         found.text,
         missing,

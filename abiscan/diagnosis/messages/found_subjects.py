@@ -70,11 +70,13 @@ class LibrarySubject(FoundSubject, frozen=True, kw_only=True):
     Attributes:
         by_ldd: reported by `ldd`, which searches torch libraries without a Python process that loaded them.
         by_torch: torch itself was imported, not an extension.
+        importer: a file of the last package in the traceback, if that is not torch.
         searched: folder of torch libraries in the linker's command (-L).
     """
 
     by_ldd: bool = False
     by_torch: bool = False
+    importer: str | None = None
     searched: str | None = None
 
     kind: ClassVar[SubjectKind] = SubjectKind.LIBRARY

@@ -1,0 +1,94 @@
+"""Commands that install a library of the system, or its headers, by the names of its files."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+
+from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary
+
+_SONAME = re.compile(r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?")
+_DYLIB = re.compile(r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib")
+_CONDA = "conda install -c conda-forge"
+
+
+def library_of_file(name: str) -> SystemLibrary | None:
+    """The library of the catalogue that has a file of this name (`libaio.so.1`); None where none has."""
+    found = _SONAME.fullmatch(name) or _DYLIB.fullmatch(name)
+    if found is None:
+        return None
+    exact, stem = f"{name}.", found["stem"]
+    return next(
+        (
+            row
+            for row in load_packages().library
+            if any(exact.startswith(f"{each}.") if ".so" in each else fnmatchcase(stem, each) for each in row.names)
+        ),
+        None,
+    )
+
+
+@cache
+def library_of_header(header: str) -> SystemLibrary | None:
+    """The library of the catalogue that has a header (`google/dense_hash_map`); None where none has."""
+    return next(
+        (
+            row
+            for row in load_packages().library
+            if any(header == each or (each.endswith("/") and header.startswith(each)) for each in row.headers)
+        ),
+        None,
+    )
+
+
+def install_file(name: str) -> tuple[str, ...]:
+    """The commands that install the library with this file, the best first.
+
+    For a file that the catalogue does not have, the commands that look for its package.
+    """
+    row = library_of_file(name)
+    macos = name.endswith(".dylib")
+    if row is None:
+        return () if macos or ".so" not in name else (_search(name),)
+    if macos:
+        brew = f"brew install {row.brew or row.conda or row.id}"
+        return (brew, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
+    found = _SONAME.fullmatch(name)
+    major = None if found is None else found["major"]
+    return _ways(row, row.apt, row.dnf, row.pip, major)
+
+
+def install_headers(row: SystemLibrary) -> tuple[str, ...]:
+    """The commands that install the headers of a library, and the name for a link editor."""
+    return _ways(row, row.apt_headers or row.apt, row.dnf_headers or row.dnf, row.pip, None)
+
+
+def _ways(row: SystemLibrary, apt: str, dnf: str, pip: str, major: str | None) -> tuple[str, ...]:
+    ways = []
+    if pip:
+        ways.append(f"pip install {_with(pip, major)}")
+    if apt and (major is not None or "{major}" not in apt):
+        other = f"; Fedora: dnf install {_with(dnf, major)}" if dnf else ""
+        ways.append(f"apt-get install -y {_with(apt, major)}  # Debian, Ubuntu{other}")
+    elif dnf and not pip:
+        ways.append(f"dnf install {_with(dnf, major)}  # Fedora")
+    if row.conda:
+        ways.append(f"{_CONDA} {row.conda}")
+    lines = [*ways[:1], *(f"or: {way}" for way in ways[1:])]
+    return (*lines, *([row.note] if row.note else []))
+
+
+def _with(packages: str, major: str | None) -> str:
+    # `"tensorrt=={major}.*"` without a number is any release.
+    if major is None:
+        return packages.replace("=={major}.*", "").replace("{major}", "")
+    return packages.replace("{major}", major)
+
+
+def _search(name: str) -> str:
+    return (
+        f"apt-get install -y apt-file && apt-file update && apt-file search {name}  # its package in Debian, Ubuntu; "
+        f"Fedora: dnf provides '*/{name}'"
+    )

@@ -1,0 +1,76 @@
+"""Which releases of the CUDA toolkit compile for a GPU, and the compute capabilities of GPUs by their names.
+
+Sources: release notes of the CUDA toolkit (new and removed architectures), nvcc's documentation (`--gpu-architecture`),
+https://developer.nvidia.com/cuda-gpus and https://developer.nvidia.com/cuda-legacy-gpus.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Compute capability -> first release of the toolkit.
+_FIRST: Final = {
+    "7.0": "9.0",
+    "7.2": "9.2",
+    "7.5": "10.0",
+    "8.0": "11.0",
+    "8.6": "11.1",
+    "8.7": "11.4",
+    "8.9": "11.8",
+    "9.0": "11.8",
+    "10.0": "12.8",
+    "10.1": "12.8",
+    "10.3": "12.9",
+    "11.0": "13.0",
+    "12.0": "12.8",
+    "12.1": "12.9",
+}
+# Major compute capability (or a whole one) -> last release.
+_LAST: Final = {
+    "2": "8.0",
+    "3.0": "10.2",
+    "3.2": "10.2",
+    "3": "11.8",
+    "5": "12.9",
+    "6": "12.9",
+    "7.0": "12.9",
+    "7.2": "12.9",
+}
+# The first that matches counts; a name without spaces, in lower case.
+_NAMES: Final = tuple(
+    (re.compile(pattern), capability)
+    for pattern, capability in (
+        (r"rtxpro\d{4}blackwell|rtx50[5-9]0", "12.0"),
+        (r"gb10|dgxspark", "12.1"),
+        (r"b300|gb300", "10.3"),
+        (r"b200|gb200", "10.0"),
+        (r"h100|h200|h800|h20|gh200", "9.0"),
+        (r"rtx40[5-9]0|rtx[456]000ada|l40s?|l4|l20", "8.9"),
+        (r"rtx30[5-9]0|rtxa\d{4}|a10g?|a40|a16|a2", "8.6"),
+        (r"a100|a800|a30", "8.0"),
+        (r"rtx20[6-8]0|gtx16[56]0|titanrtx|quadrortx\d{4}|teslat4|t4", "7.5"),
+        (r"v100s?|titanv", "7.0"),
+        (r"gtx10[5-8]0|titanxp|teslap4|teslap40|p40|p4", "6.1"),
+        (r"p100", "6.0"),
+        (r"gtx9[5-8]0|m60|m40|teslam4", "5.2"),
+        (r"k80", "3.7"),
+        (r"k40c?|k20", "3.5"),
+    )
+)
+
+
+def first_toolkit(capability: str) -> str | None:
+    """The first CUDA release that compiles for a compute capability (`8.9` -> `11.8`); None where it is not known."""
+    return _FIRST.get(capability)
+
+
+def last_toolkit(capability: str) -> str | None:
+    """The last CUDA release that compiles for it; None for those that the newest release supports."""
+    return _LAST.get(capability) or _LAST.get(capability.partition(".")[0])
+
+
+def capability_of_name(name: str) -> str | None:
+    """The compute capability of a GPU by its name (`RTX 5090` -> `12.0`); None for a name that is not known."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    return next((capability for pattern, capability in _NAMES if pattern.fullmatch(plain)), None)

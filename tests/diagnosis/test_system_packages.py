@@ -1,0 +1,88 @@
+"""Libraries of the system by their files: what installs them is a command.
+
+Oracles: Debian 12's package index for the names behind `apt-get install` (`apt-cache show`), and the list of files in
+Debian's packages for the file that each has.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary
+from abiscan.diagnosis.system_packages import install_file, install_headers, library_of_file, library_of_header
+from abiscan.model.cause import CauseId
+from tools import package_data
+
+ROWS = package_data.catalogue().library
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("libGL.so.1", "apt-get install -y libgl1 "),
+        ("libgthread-2.0.so.0", "apt-get install -y libglib2.0-0 "),
+        ("libaio.so.1", "apt-get install -y libaio1 "),
+        ("libmpi.so.40", "apt-get install -y libopenmpi3 "),
+        ("libmpi.so.12", "apt-get install -y libmpich12 "),
+        ("libtiff.so.6", "apt-get install -y libtiff6 "),
+        ("libcrypt.so.1", "apt-get install -y libcrypt1 "),
+        ("libboost_filesystem.so.1.74.0", "apt-get install -y libboost-all-dev "),
+        ("libsox.so", "apt-get install -y libsox-dev "),
+        ("libtbb.so.12", "pip install tbb"),
+        ("libnvinfer.so.8", 'pip install "tensorrt==8.*"'),
+        ("libsvml.so", "pip install intel-cmplr-lib-rt"),
+        ("libssl.so.1.1", "dnf install compat-openssl11"),
+    ],
+)
+def test_the_first_line_installs_the_file(file: str, command: str) -> None:
+    assert install_file(file)[0].startswith(command)
+
+
+def test_a_file_that_is_in_no_row_is_looked_up_in_the_index_of_the_distribution() -> None:
+    (line,) = install_file("libfrobnicate.so.3")
+    assert "apt-file search libfrobnicate.so.3" in line
+
+
+def test_the_generated_file_has_the_rows() -> None:
+    assert load_packages().library == ROWS
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_every_row_is_found_by_its_names_and_says_what_to_do(row: SystemLibrary) -> None:
+    assert row.names or row.headers
+    for name in row.names:
+        file = (name if ".so" in name else f"{name}.so.1").replace("*", "x")
+        found = library_of_file(file)
+        assert found is not None
+        assert install_file(file), file
+    for header in row.headers:
+        assert library_of_header(f"{header}a.h" if header.endswith("/") else header) is not None
+        assert install_headers(row), header
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_no_fix_says_to_install_what_has_the_file(row: SystemLibrary, nothing: Knowledge) -> None:
+    for name in row.names:
+        file = (name if ".so" in name else f"{name}.so.1").replace("*", "x")
+        (subject,) = explain(f"ImportError: {file}: cannot open shared object file: No such file or directory", nothing)
+        assert subject.causes[0].cause is CauseId.LIBRARY_MISSING
+        assert re.match(r"(?:pip|apt-get|dnf|conda) install ", subject.causes[0].fix), subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("header", "package"),
+    [
+        ("google/dense_hash_map", "libsparsehash-dev"),
+        ("glm/gtc/type_ptr.hpp", "libglm-dev"),
+        ("libaio.h", "libaio-dev"),
+        ("GL/glew.h", "libglew-dev"),
+        ("mpi.h", "libopenmpi-dev"),
+    ],
+)
+def test_a_header_that_a_compiler_does_not_find_is_of_a_package(header: str, package: str, nothing: Knowledge) -> None:
+    (subject,) = explain(f"a.cu:3:10: fatal error: {header}: No such file or directory", nothing)
+    assert subject.causes[0].fix.startswith(f"apt-get install -y {package} ")
