@@ -56,6 +56,7 @@ class Finding(Struct, frozen=True):
         suppressed: whether a baseline or an ignore accepts it; it stays in the report.
         suppression: the reason, if `suppressed`.
         in_baseline: whether a baseline accepts it, and no ignore.
+        in_source: whether a comment beside the code accepts it.
     """
 
     rule: str
@@ -70,6 +71,7 @@ class Finding(Struct, frozen=True):
     suppressed: bool = False
     suppression: str | None = None
     in_baseline: bool = False
+    in_source: bool = False
 
     @property
     def all_symbols(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_finding
 from abiscan.report.style import Style
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# `python tools/generate.py` writes the address of `[project.urls]` here.
+# `python tools/generate.py` writes the address of `[project.urls]` here; OWNER until there is one.
 HOME = "https://github.com/OWNER/abiscan"
 MAX_RESULTS = 25_000
 MAX_LOCATIONS = 100
@@ -81,7 +81,7 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
                         "shortDescription": {"text": "Symbol and ABI forensics for PyTorch extension binaries"},
                         "version": report.version,
                         "semanticVersion": report.version,
-                        "informationUri": HOME,
+                        **({} if "/OWNER/" in HOME else {"informationUri": HOME}),
                         "rules": rules,
                     }
                 },
@@ -226,7 +226,11 @@ def _result(
         result["analysisTarget"] = {"uri": uri(artifact.path, artifact.member), "index": place}
     if finding.suppressed:
         result["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": printable(finding.suppression or "")}
+            {
+                "kind": "inSource" if finding.in_source else "external",
+                "status": "accepted",
+                "justification": printable(finding.suppression or ""),
+            }
         ]
     return result
 

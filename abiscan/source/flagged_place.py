@@ -21,6 +21,7 @@ class FlaggedPlace(Struct, frozen=True):
         confidence: overrides that of the rule.
         fields: more template fields.
         variant: distinguishes places with the same text in findings and fingerprints.
+        accepted: the reason of a comment that accepts the finding (`inline_ignores.py`).
     """
 
     rule: Rule
@@ -32,6 +33,7 @@ class FlaggedPlace(Struct, frozen=True):
     confidence: Confidence | None = None
     fields: Mapping[str, str] = {}
     variant: str = ""
+    accepted: str | None = None
 
 
 class Refined(Struct, frozen=True):

@@ -22,6 +22,7 @@ from abiscan.rules.rule import Language, NameForm, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
+from abiscan.source.inline_ignores import with_acceptance
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.refinements import REFINEMENTS
@@ -136,7 +137,7 @@ def match_source(
         line += text.count("\n", at, place.at)
         at = place.at
         # What one finding says of its places must be true of each.
-        key = (place.rule.id, place.text, place.variant, place.pattern.message, place.pattern.fix)
+        key = (place.rule.id, place.text, place.variant, place.pattern.message, place.pattern.fix, place.accepted)
         if key not in grouped:
             grouped[key] = _Group(place)
             if len(grouped) > MAX_SOURCE_FINDINGS:
@@ -144,7 +145,8 @@ def match_source(
                     path, f"more than {MAX_SOURCE_FINDINGS} findings: too large to be read as a source"
                 )
         grouped[key].add(line)
-    return tuple(_hit(group, path, module or path) for _key, group in sorted(grouped.items()))
+    ordered = sorted(grouped.items(), key=lambda row: [part or "" for part in row[0]])
+    return tuple(_hit(group, path, module or path) for _key, group in ordered)
 
 
 def places_in(
@@ -163,7 +165,7 @@ def places_in(
         raise UnreadableFile(
             path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
         )
-    return _refined(places, code, others)
+    return list(with_acceptance(_refined(places, code, others), text))
 
 
 def _removed(
@@ -240,6 +242,8 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
     finding = make_finding(rule, fields, identity, pattern=pattern, confidence=first.confidence, locations=locations)
     if group.count > MAX_PLACES:
         finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {group.count} places)")
+    if first.accepted is not None:
+        finding = replace(finding, suppressed=True, suppression=first.accepted, in_source=True)
     return SourceHit(finding, first.element)
 
 

@@ -203,7 +203,8 @@ def test_messages_are_read_literally(text: str, expected: str) -> None:
 def test_the_tool_says_which_it_is() -> None:
     """What the rule SARIF2005 of Microsoft's multitool asks for (ProvideToolProperties)."""
     driver = run_of(samples.mixed())["tool"]["driver"]
-    assert driver["informationUri"] == address()
+    # The placeholder of an address that is not known yet is in no output.
+    assert driver.get("informationUri") == (None if "/OWNER/" in address() else address())
     assert driver["fullName"] == f"abiscan {driver['semanticVersion']}"
     assert driver["version"] == driver["semanticVersion"]
     assert driver["shortDescription"]["text"]

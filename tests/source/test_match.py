@@ -7,6 +7,7 @@ import pytest
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, SourceRules, match_source
 from abiscan.source.match import MAX_PLACES
+from abiscan.source.rewrites.rewrite import rewrite_source
 
 RULES = SourceRules(load_rules())
 
@@ -167,3 +168,25 @@ def test_fingerprint_outlives_moved_lines() -> None:
     (one,) = match_source("t.const_data_ptr<float>();", "a.cu", RULES)
     (two,) = match_source("\n\n\nt.const_data_ptr<float>();", "a.cu", RULES)
     assert one.finding.fingerprint == two.finding.fingerprint
+
+
+ACCEPTED = """void f(at::Tensor t) {
+  AT_CHECK(t.dim() == 2, "x");  // abiscan: ignore[removed-macros] torch 1.4 only
+  /* abiscan: ignore[tensor-data, removed-macros] */
+  AT_CHECK(t.dim() == 3, "y");
+  AT_CHECK(t.dim() == 4, "z");  // abiscan: ignore[tensor-data] another rule
+  const char* s = "abiscan: ignore[removed-macros]"; AT_CHECK(t.dim() == 5, "z");
+}
+"""
+
+
+def test_a_comment_accepts_what_is_on_its_line_or_the_next() -> None:
+    found = [hit.finding for hit in match_source(ACCEPTED, "a.cpp", SourceRules(load_rules()))]
+    accepted = {tuple(place.line for place in each.locations): each.suppression for each in found}
+    assert accepted == {(5, 6): None, (2,): "torch 1.4 only", (4,): "no reason given"}
+    assert {each.in_source for each in found if each.suppressed} == {True}
+
+
+def test_what_a_comment_accepts_is_not_rewritten() -> None:
+    made = rewrite_source(ACCEPTED, "a.cpp", SourceRules(load_rules()), FileSet((), lambda name: None))
+    assert [number for number, line in enumerate(made.after.splitlines(), 1) if "TORCH_CHECK" in line] == [5, 6]

@@ -91,7 +91,7 @@ def rewrite_source(
     for place in places_in(text, path, rules, others):
         rule = place.rule.id
         rewrite = REWRITES.get(rule)
-        if rewrite is None or (wanted is not None and rule not in wanted):
+        if rewrite is None or place.accepted is not None or (wanted is not None and rule not in wanted):
             continue
         made = rewrite(place, written)
         if isinstance(made, list) and _overlap(made, ranges):
