@@ -1,6 +1,6 @@
 """Every command of docs/how-to/ci.md, dashboards.md and html-page.md, run in a fresh checkout with a wheel in dist.
 
-The wheel loads on torch 2.3.0 - 2.11.0 (by the ranges of the release index's own tests) and declares 2.4 - 2.8.
+The wheel loads on torch 2.3.0-2.11.0 (by the ranges of the release index's own tests) and declares 2.4-2.8.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ KINDS = {
 def copy(tmp_path: Path) -> Path:
     """The repository without its fixtures, none of which a stub needs."""
     for folder in ("abiscan", "docs", "tests", "tools"):
-        ignored = shutil.ignore_patterns("__pycache__", "fixtures", "truth") if folder == "tests" else None
+        ignored = shutil.ignore_patterns("__pycache__", "fixtures", "boolean") if folder == "tests" else None
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     (tmp_path / "tests" / "fixtures").mkdir()
     shutil.copy(ROOT / "tests" / "fixtures" / "build.py", tmp_path / "tests" / "fixtures")

@@ -12,7 +12,7 @@ _HEAD = """# Glossary
 
 <!-- Made by tools/generate.py from tools/glossary.toml. -->
 
-For everyone who reads output, JSON or these pages. A term has the same meaning in all of them.
+For readers of output, JSON and these pages. A term has the same meaning in all of them.
 
 | term | meaning | JSON key |
 | --- | --- | --- |

@@ -41,7 +41,7 @@ def render(_current: str) -> str:
         "",
         "<!-- Made by tools/generate.py from abiscan/rules/catalogue/*.toml. -->",
         "",
-        "For everyone who reads or configures a report. `abiscan rules ID` prints one rule. To ignore a rule or to",
+        "For users who read or configure a report. `abiscan rules ID` prints one rule. To ignore a rule or to",
         "change its severity, see [the policy](how-to/ci.md#policy). The severity is for a symbol that resolves.",
         "Some rules are more severe if the symbol is missing.",
         "",
@@ -112,7 +112,7 @@ def _section(rule: Rule) -> Iterator[str]:
         yield "**Exported by** (x86_64 wheels; a test compares these ranges with the release index)"
         yield ""
         for fact in rule.facts:
-            releases = ", ".join(f"{first} - {last}" for first, last in fact.exported_in) or "no release"
+            releases = ", ".join(f"{first}-{last}" for first, last in fact.exported_in) or "no release"
             yield f"- `{fact.symbol}`: {releases}"
     yield ""
     yield "**References**"

@@ -6,7 +6,7 @@ from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tables of a registry run
 
-For everyone who queries the tables of [`abiscan registry scan`](../how-to/registry.md).
+For users who query the tables of [`abiscan registry scan`](../how-to/registry.md).
 
 Schema version {SCHEMA_VERSION}; each file has it in its Parquet metadata (`abiscan.schema_version`). Columns may be
 added; none is renamed or retyped. Each table is one file in each part of a run: `DIR/run=ID/part=N/TABLE.parquet`. A

@@ -2,7 +2,7 @@
 
     python tools/terminal_picture.py [--check]
 
-It shows a small wheel that is made here: one module loads on torch 2.3 - 2.11, one from 2.10 on, and its metadata admit
+It shows a small wheel that is made here: one module loads on torch 2.3-2.11, one from 2.10 on, and its metadata admit
 every torch.
 """
 

@@ -63,7 +63,7 @@ def _notes(file: ArtifactReport, options: ScanOptions) -> Iterator[str]:
         ranges = ", ".join(_words(span) for fits, span in spans if fits)
         yield f"Its torch symbols all resolve on torch {ranges}."
     else:
-        yield f"Its torch symbols do not all resolve on any known release ({releases[0].torch} - {releases[-1].torch})."
+        yield f"Its torch symbols do not all resolve on any known release ({releases[0].torch}-{releases[-1].torch})."
     readable = Demangler().demangle
     for at, (fits, span) in enumerate(spans):
         # The release next to those on which it loads has the fewest missing symbols: it tells what changed.
@@ -101,4 +101,4 @@ def _spans(releases: Sequence[ReleaseVerdict]) -> Iterator[tuple[bool, list[Rele
 
 
 def _words(span: Sequence[ReleaseVerdict]) -> str:
-    return span[0].torch if len(span) == 1 else f"{span[0].torch} - {span[-1].torch}"
+    return span[0].torch if len(span) == 1 else f"{span[0].torch}-{span[-1].torch}"

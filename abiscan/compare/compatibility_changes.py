@@ -50,7 +50,7 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
 
 
 def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) -> str:
-    """`2.4.0 - 2.5.1 (names came later), 2.8.0 (not allowed by torch<2.8)`."""
+    """`2.4.0-2.5.1 (names came later), 2.8.0 (not allowed by torch<2.8)`."""
     parts = []
     for reason in dict.fromkeys(build.reason for build in failing):
         names = {build.name for build in failing if build.reason == reason}

@@ -48,7 +48,7 @@ def cuda_notes(targets: Sequence[Compared], builds: Callable[[str], Sequence[Bui
 
 
 def _torch_words(majors: Sequence[str], known: Sequence[Build]) -> str:
-    """`CUDA 12 comes with torch 2.1.0 - 2.10.0, CUDA 13 with torch 2.11.0 - 2.15.0`."""
+    """`CUDA 12 comes with torch 2.1.0-2.10.0, CUDA 13 with torch 2.11.0-2.15.0`."""
     releases = tuple(dict.fromkeys(build.torch for build in known))
     parts = []
     for major in majors:

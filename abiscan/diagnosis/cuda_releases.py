@@ -28,20 +28,20 @@ def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
         since = driver_since(missing.name)
         if since is None:
             return None
-        return ReleasesOf(f"The driver has it since CUDA {since}: `nvidia-smi` shows which one a driver serves.")
+        return ReleasesOf(
+            f"Drivers for CUDA {since} and later export it (`nvidia-smi` prints the CUDA version of the driver)."
+        )
     found = exporting(vendor.library, missing.name)
     if found is None or not found.known:
         return None
     counted = vendor.product if vendor.library == "nccl" else "CUDA"
-    every = f"{counted} {found.known[0]} - {found.known[-1]}"
+    every = f"{counted} {found.known[0]}-{found.known[-1]}"
     if not found.having:
-        gone = f"None of the releases that are known ({every}) exports it: it is from another release, or from none."
+        gone = f"No known release ({every}) exports it."
         return ReleasesOf(gone, mismatch=0.76)
     if len(found.having) == len(found.known):
-        return ReleasesOf(
-            f"Every release of {vendor.product} that is known ({every}) exports it; an older one may not."
-        )
-    return ReleasesOf(f"Of the releases that are known ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
+        return ReleasesOf(f"Every known release of {vendor.product} ({every}) exports it; older ones may not.")
+    return ReleasesOf(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
 
 
 def _spans(found: Exporting, counted: str) -> str:

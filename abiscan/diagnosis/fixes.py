@@ -62,7 +62,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
         return command
     name = package(missing) or normalised(project)
     base = re.split(r"[/\\!]", missing.file.path)[-1]
-    tree = f"in the source tree of {name or word(base, 'the extension')}"
+    tree = f"in the source directory of {name or word(base, 'the extension')}"
     # A single file may belong to no package: it is built in its source tree.
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
@@ -87,7 +87,7 @@ def reinstall(missing: MissingName, project: str | None = None, variant: str | N
 
 
 # Apps ship torch from Maven.
-_OF_ANDROID = "Take every native library of the app from one release of torch (org.pytorch:pytorch_android, ...)"
+_OF_ANDROID = "Use one release of torch for all native libraries of the app (org.pytorch:pytorch_android, ...)"
 
 
 def _is_of_android(missing: MissingName) -> bool:
@@ -99,7 +99,7 @@ def _torch(missing: MissingName) -> str:
     target = missing.target
     if target is not None and versions.order(target.version) is not None:
         return missing.target_label
-    return "the torch that it is for"
+    return "your torch"
 
 
 def other_release(missing: MissingName) -> str | None:
@@ -108,9 +108,9 @@ def other_release(missing: MissingName) -> str | None:
     if name is None:
         return None
     target = missing.target
-    which = "the torch that is installed" if target is None else f"torch {versions.minor(target.version)}"
+    which = "the installed torch" if target is None else f"torch {versions.minor(target.version)}"
     label = _label(missing.file.distribution_version or "", target)
-    return f"Install a release of {name} that is made for {which}{label}"
+    return f"Install a release of {name} that is built for {which}{label}"
 
 
 # `2.1.2+pt24cu121`, `2.7.4+cu12torch2.5cxx11abifalse`: the torch release in the label of a project's version.
@@ -124,7 +124,7 @@ def _label(version: str, target: TorchBuild | None) -> str:
         return ""
     minor = versions.minor(target.version)
     wanted = minor if "." in found["release"] else minor.replace(".", "")
-    return f": its versions name their torch, look for {found['word']}{wanted}"
+    return f" (look for {found['word']}{wanted} in its version)"
 
 
 def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
@@ -178,7 +178,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     python = missing.environment.python if missing.environment is not None else None
     if python is not None and python > newest_python:
         return None
-    return f"{command}  # no wheels for CPython after {newest_python}"
+    return f"{command}  # no wheels for Python > {newest_python}"
 
 
 def _cuda_variant(missing: MissingName, cuda: str) -> str:
@@ -218,9 +218,9 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     if of_extension and of_extension[0].startswith("pip "):
         of_extension = of_extension[:1]
     example = install_commands.example_variant(cuda)
-    words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant{example})"
+    words = f"Install a CUDA {cuda and cuda + ' '}build of torch (from the wheel index of its variant{example})"
     first = command or ("" if missing.knowledge.no_variant_loads else words)
-    return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "the CPU build of the extension")))
+    return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))
 
 
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
@@ -240,7 +240,7 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
     if missing.knowledge.target_from_source:
         return ways
     return (
-        'python -c "import torch; print(torch.__version__)"  # which torch it is decides\n'
-        f"{ranges.text()}: it exports the symbol; abiscan explain --torch VERSION shows what else it can be\n"
-        f"another one: {ways}"
+        'python -c "import torch; print(torch.__version__)"  # prints the installed release\n'
+        f"If it is {ranges.text()}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
+        f"Otherwise: {ways}"
     )

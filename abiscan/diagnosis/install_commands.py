@@ -88,7 +88,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     page = package.pages.get(_platform(missing))
     if package.wheels and source is not None and not from_source and page is None:
         dates = [wheels_by_id()[each].date for each in package.wheels]
-        ways.append(f"No wheel of {package.name} for {missing.target_label} is known ({max(dates)}): build it")
+        ways.append(f"Build it: no wheel of {package.name} for {missing.target_label} is known ({max(dates)})")
     if page is not None:
         ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
@@ -140,7 +140,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     notes = []
     if gpu:
         cuda = None if missing.target is None else missing.target.cuda
-        notes.append(f"needs nvcc of {'the release in torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
+        notes.append(f"needs nvcc of {'torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
         if cuda is None and _FORCE_CUDA in environment:
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     return with_build_tools(command, missing, notes, package.requires)
@@ -227,7 +227,7 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     release = newest if newest.count(".") > 1 else f"{newest}.0"
     cuda = _CUDA.fullmatch(variant)
     other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
-    none = f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}), the newest is for {newest}:"
+    none = f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}); the newest is for {newest}:"
     command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
     return (none, command) if other is None else (none, other, command)
 
@@ -260,7 +260,7 @@ def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
         example = wheels.install.format_map({**places, "python": "cp312", "py": "py312", "platform": "linux_x86_64"})
         how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
         what = "torch" if variant == of_example else "torch and CUDA"
-        return (f"{how} {example}  # for torch {places['torch']}+{of_example}: put in the {what} that you have",)
+        return (f"{how} {example}  # for torch {places['torch']}+{of_example}: replace with your {what}",)
     return (_upgrade(package),) if package.upgrade else ()
 
 
@@ -270,8 +270,8 @@ def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
     ways = [f"{BUILD} {package.name}=={newest}"]
     for release in (newest, *older):
         torches = [torch for torch, each in wheels.releases.items() if each == release]
-        span = torches[-1] if len(torches) == 1 else f"{torches[-1]} - {torches[0]}"
-        line = f"{BUILD} {package.name}=={release}  # with torch {span}: takes the published wheel for it"
+        span = torches[-1] if len(torches) == 1 else f"{torches[-1]}-{torches[0]}"
+        line = f"{BUILD} {package.name}=={release}  # for torch {span}: installs the published wheel"
         ways = [line] if release == newest else [*ways, line]
     return tuple(ways)
 
@@ -293,7 +293,7 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
         command = f"{how} {_filled(wheels, package, target.version, variant, missing)}"
         if python is None and "{python}" in wheels.install:
             tag = wheels.pythons[-1]
-            command += f"  # {_tag(tag)} is Python {tag}: put in that of yours"
+            command += f"  # {_tag(tag)} is Python {tag}: replace with yours"
         yield command
 
 

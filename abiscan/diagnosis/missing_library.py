@@ -60,10 +60,10 @@ def causes(
         yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.file.base_name))
     elif name.startswith("ld-linux") and missing.file.facts is None:
         evidence = (
-            f"{name} is the loader of glibc: the file is built for a system with glibc, and for the processor in that "
-            "name, and here it is not found."
+            f"{name} was not found: it is the loader of glibc, for the processor in its name. This system has "
+            f"another C library or processor."
         )
-        fix = "Use a system (or container image) with glibc, such as Debian's, in place of Alpine; or build it here."
+        fix = "Use a system or container image with glibc (Debian instead of Alpine), or build the file on this system."
         yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (evidence,), fix)
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
@@ -90,15 +90,15 @@ def _own_library(name: str, missing: MissingName) -> Candidate:
 
 def _not_in_folder(name: str, folder: str) -> Candidate:
     """The command names the folder of torch libraries, and the library is not there."""
-    evidence = [f"The link editor looked for {name} in {folder} too, which -L names: it is not there."]
+    evidence = [f"The linker did not find {name} in {folder} (option -L)."]
     if name.startswith("libtorch_python"):
-        evidence.append("The archives of libtorch (for C++) have no libtorch_python: only torch for Python has it.")
+        evidence.append("libtorch archives (C++) do not contain libtorch_python: only torch for Python does.")
     else:
-        evidence.append("A torch of another release or variant is there, or the folder does not exist.")
+        evidence.append("The folder contains another release or variant of torch, or does not exist.")
     fix = (
         'python -c \'import torch, os; p = os.path.join(os.path.dirname(torch.__file__), "lib"); '
-        "print(torch.__version__, p, sorted(os.listdir(p)))'  # put this folder behind -L\n"
-        f"ls {fixes.word(folder, 'FOLDER')}  # what is in the other one"
+        "print(torch.__version__, p, sorted(os.listdir(p)))'  # pass this folder with -L\n"
+        f"ls {fixes.word(folder, 'FOLDER')}  # shows what the other folder contains"
     )
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
@@ -116,16 +116,15 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
     as_library = f"lib{name.removesuffix('.lib')}.so"
     if python is not None:
         evidence = (
-            f"{name} is the import library of CPython {python[1]}.{python[2]}, in the folder libs beside python.exe.",
+            f"link.exe did not find {name}, the import library of CPython {python[1]}.{python[2]} (folder libs "
+            f"beside python.exe).",
         )
-        fix = (
-            "Add /LIBPATH: with that folder; environments made by venv have none: that of the installation they are of."
-        )
+        fix = "Add /LIBPATH: with that folder. Use the folder of the base installation: a venv has no libs."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.75, evidence, fix)
         yield Candidate(
             CauseId.PYTHON_ABI_MISMATCH,
             0.55,
-            (*evidence, "Or the build is set up for another Python than that one."),
+            (*evidence, "The build may be configured for another Python."),
             fix,
         )
     elif is_torch_library(as_library):
@@ -135,30 +134,29 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
             yield msgspec.structs.replace(candidate, evidence=said, fix=fix)
     else:
         vendor = vendor_of_library(as_library)
-        lacking = [f"link.exe looked for {name} in the folders of /LIBPATH: and of LIB, and found none."]
-        fix = f"Name the folder that has {fixes.word(name, 'it')}: /LIBPATH:FOLDER"
+        lacking = [f"link.exe did not find {name} in the folders of /LIBPATH: and LIB."]
+        fix = f"Add the folder that contains {fixes.word(name, 'it')}: /LIBPATH:FOLDER"
         if vendor is not None:
             lacking.append(f"It is part of {vendor.product}.")
         if vendor is not None and vendor.cuda:
-            fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # where the toolkit is\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
+            fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # path of the toolkit\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(lacking), fix)
 
 
 def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:
     """A library of an extension for one torch, with its version in the name."""
     evidence = (
-        f"{name} is the extension's library for torch {version}, by its name: that torch is there, and what is "
-        "installed of the extension has no library for it.",
-        "Such an extension looks for the library of the torch that it finds.",
+        f"The extension has no library for torch {version}, the installed torch: {name} was not found.",
+        "The extension contains one library per torch release and loads the one for the installed torch.",
     )
     package = package_of_file(name)
     known = () if package is None else install_commands.for_release(package, version, missing)
     fix = "\n".join(known) or (
-        f"Install the release of the extension that was made for torch {version}, or another torch for which the "
-        "folder beside it has a library."
+        f"Install the release of the extension for torch {version}, or a torch release for which the extension has a "
+        f"library."
     )
     yield Candidate(CauseId.LIBRARY_MISSING, 0.82, evidence, fix)
-    older = "Most often that torch is newer than the extension's release; an extension drops old ones too."
+    older = "Usually that torch is newer than the release of the extension."
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, (*evidence, older), fix)
 
 
@@ -176,17 +174,17 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     target = missing.target
     gpu = accelerator_of(name)
     builds = f"torch's {gpu} builds" if gpu else "torch"
-    who = "link editor" if at_link_time else "loader"
-    evidence = [f"{name} is a library of {builds}, in torch/lib, where the {who} does not look by itself."]
+    who = "linker" if at_link_time else "loader"
+    lead = f"The {who} did not find" if missing.file.facts is None else "Needs"
+    evidence = [f"{lead} {name}, a library of {builds} (in torch/lib)."]
     score = 0.9
     split = name in _SPLIT_FOR_CUDA_11
     if ranges and split:
         evidence.append(
-            f"Builds of torch for CUDA 11 have it, up to {ranges.last}; of the builds on the package index those of "
-            f"{ranges.text()} are for CUDA 11, and earlier ones with CUDA are not."
+            f"CUDA 11 builds of torch up to {ranges.last} ship it; on PyPI these are torch {ranges.text()}."
         )
     elif ranges:
-        evidence.append(f"It is shipped by torch {ranges.text()}.")
+        evidence.append(f"torch {ranges.text()} ships it.")
     if target is not None and ranges is not None:
         inside = ranges.contains(target.version)
         ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
@@ -201,11 +199,15 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             lacks = f"{missing.target_label} does not ship it."
             if name in _SPLIT_FOR_CUDA_11 and not older:
-                lacks = f"torch {target.version} on the package index is for CUDA 10.2 or older and does not ship it."
-                other = "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may."
+                lacks = f"torch {target.version} on PyPI is for CUDA 10.2 or older and does not ship it."
+                other = (
+                    "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may "
+                    "ship it."
+                )
                 way = (
-                    "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source\n"
-                    "Install all of them from one index, or one channel with strict priority."
+                    "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one "
+                    "source\n"
+                    "Install all of them from one index, or from one conda channel with strict priority."
                 )
                 yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
             fix = fixes.rebuild_or_install(missing, ranges)
@@ -217,11 +219,11 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             yield Candidate(
                 CauseId.CUDA_BUILD_REQUIRED,
                 0.93,
-                (*evidence, f"{missing.target_label} is no {gpu} build and has no such library."),
+                (*evidence, f"{missing.target_label} is not built for {gpu} and does not contain this library."),
                 fixes.gpu_build(missing)
                 if gpu == "CUDA"
-                else f"Install a {gpu} build of torch (from the wheel index of its variant), or the build of the "
-                f"extension for {missing.target_label}.",
+                else f"Install a {gpu} build of torch (from the wheel index of its variant).\nor: Install the build "
+                f"of the extension for {missing.target_label}.",
             )
         elif not ranges:
             score = 0.3
@@ -229,7 +231,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             yield Candidate(
                 CauseId.BUILT_FOR_OLDER_TORCH,
                 0.6,
-                (*evidence, f"None of the known builds ({first} - {last}) ships it."),
+                (*evidence, f"No known torch build ({first}-{last}) ships it."),
                 fixes.rebuild_or_install(missing, ranges),
             )
     elif ranges is not None and not ranges and is_former_library(name):
@@ -238,35 +240,33 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         yield Candidate(
             CauseId.BUILT_FOR_OLDER_TORCH,
             0.92,
-            (*evidence, f"None of the known builds ({first} - {last}) ships it: it is of a torch before them."),
+            (*evidence, f"No known torch build ({first}-{last}) ships it: it is from an older torch."),
             fixes.rebuild(missing),
         )
     elif ranges and ranges.last != missing.known_versions[-1]:
         score = 0.5
-        evidence.append("Later releases have no library of that name.")
+        evidence.append("Later releases do not ship it.")
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, ranges))
         if name in _SPLIT_FOR_CUDA_11:
             other = (
-                "Builds of one release differ in it: one for CUDA 11 has it, conda-forge's and one for "
-                "CUDA 10.2 have not."
+                "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
             )
-            way = "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source"
+            way = "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one source"
             yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, (*evidence, other), way)
         if ranges.first != missing.known_versions[0]:
-            before = f"If your torch is older than {ranges.first}: it has none of that name yet."
+            before = f"Your torch may be older than {ranges.first}, the first release that ships it."
             yield Candidate(
                 CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, ranges)
             )
     elif gpu:
         behind = not at_link_time and not of_program and _stands_behind_base(name, missing)
         needs = 0.78 if of_program else 0.7
-        why = "CPU builds of torch do not have it; which build is installed would decide."
+        why = "The installed torch is probably a CPU build, which does not contain it."
         if behind:
             needs, score = 0.92, 0.6
             why = (
-                f"{_BASE} comes before it in the needed libraries of an extension, and the loader names the first "
-                f"library that "
-                "it does not find: torch is loaded, or found, and has no such library, as a CPU build."
+                f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
+                f"loaded, and is probably a CPU build."
             )
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,
@@ -278,27 +278,23 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         # Of 240 published extensions that need it, 236 need another torch library first.
         score = 0.72
         text = (
-            f"In nearly every extension another library of torch stands before {name}, and the loader names the first "
-            "that it does not find: torch is loaded, or found, and has no such library, as torch before "
-            f"{_SPLIT_SINCE}."
+            f"The loader reports the first library that it does not find, and most extensions need another torch "
+            f"library before {name}: torch is loaded, and is probably older than {_SPLIT_SINCE}."
         )
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *evidence), fixes.rebuild(missing))
     if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
         score = min(score, 0.5)
-        here = (
-            "It is not in a CUDA or CPU build of torch"
-            if target is None
-            else f"{missing.target_label} is not one of them"
-        )
+        here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
         yield Candidate(
             CauseId.ROCM_NAMING,
             0.94,
-            (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
-            "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
+            (f"Only ROCm builds of torch contain {name}. {here}: the extension was built for ROCm.", *evidence),
+            "Install the build of the extension for this torch (from its wheel index for CUDA or CPU).\nor: Install "
+            "torch for ROCm.",
         )
     if target is not None and name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         score = 0.3
-        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that has {name}."
+        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {name}."
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fixes.rebuild(missing))
     if at_link_time:
         fix = (
@@ -312,20 +308,20 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
             "$LD_LIBRARY_PATH"
         )
-        evidence.append(f"{missing.file.base_name} is a program: no Python loads torch before it.")
+        evidence.append(
+            f"{missing.file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
+        )
         yield Candidate(
             CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
         )
         return
     if target is None or target.kind is not TorchKind.INSTALLED:
-        evidence.append(
-            "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
-        )
+        evidence.append("`import torch` loads it; the file then uses the loaded copy.")
     if name == "libtorch.so" and target is None and missing.file.facts is None:
         # Of 243 published files that need it, 99 need it first: those linked by CMake.
         linked = (
-            "Extensions built by torch.utils.cpp_extension need libc10.so first: this file was linked by CMake or is "
-            "a program, and needs torch/lib in its RUNPATH or LD_LIBRARY_PATH."
+            "Extensions built by torch.utils.cpp_extension need libc10.so first. This file was linked by CMake or is "
+            "a program: it needs torch/lib in RUNPATH or LD_LIBRARY_PATH."
         )
         way = (
             "export LD_LIBRARY_PATH=$(python -c 'import torch, os; "
@@ -335,14 +331,14 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
     stem = fixes.word(missing.file.module, "the extension")
     fix = (
-        f"import torch  # before {stem}; where that fails: pip install torch, in this environment\n"
+        f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
         "In a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     )
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(
         CauseId.LIBRARY_MISSING,
         score - 0.35,
-        (*evidence[:1], "Without a torch in this environment it is nowhere."),
+        (*evidence[:1], "torch may not be installed in this environment."),
         "pip install torch  # in the environment that runs this",
     )
 
@@ -373,7 +369,7 @@ def _is_program(base_name: str) -> bool:
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:
     environment = missing.environment
-    evidence = [f"{name} is CPython {version}'s shared library."]
+    evidence = [f"{name} was not found: it is the shared library of CPython {version}."]
     score = 0.75
     otherwise = 0.78
     if environment is not None and environment.python is not None:
@@ -381,14 +377,14 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
         if here == version:
             score = 0.4
             evidence.append(
-                f"This interpreter is CPython {here} too; it may be linked statically, with no libpython beside it."
+                f"This interpreter is also CPython {here}, but may be linked statically and have no libpython."
             )
         else:
             score, otherwise = 0.92, 0.6
             evidence.append(f"This interpreter is CPython {here}.")
     fix = (
-        f"Use CPython {version}, or install the build of the extension for this interpreter.\nWheels must not "
-        f"link libpython: build without -lpython{version}."
+        f"Use CPython {version}, or install the build of the extension for this interpreter.\nTo build the wheel "
+        f"yourself: do not link libpython (-lpython{version})."
     )
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
     yield Candidate(
@@ -396,8 +392,8 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
         otherwise,
         (
             *evidence,
-            "Where that CPython is there, its folder lib (of conda, of pyenv) is none that the loader searches.",
+            "If that CPython is installed (conda, pyenv), its lib folder is not in the search path of the loader.",
         ),
         f"Install it (Debian: apt install libpython{version}; conda: conda install python={version}), or "
-        f"export LD_LIBRARY_PATH with its directory.",
+        f"add its directory to LD_LIBRARY_PATH.",
     )

@@ -178,14 +178,14 @@ class MissingName:
             return f"Whether releases of torch export {self.shown} is not recorded."
         if not self.exported_in:
             first, last = self.known_versions[0], self.known_versions[-1]
-            return f"None of the known builds ({first} - {last}) exports {self.reference.spelled_as or self.name}."
+            return f"No known torch build ({first}-{last}) exports {self.reference.spelled_as or self.name}."
         if self.history is None and self.of_linux is not None:
             linux = f"those of Linux have the same function in torch {self.exported_in.text()}"
             return f"The index has no macOS builds; {linux}."
         return f"{self.shown} is exported by torch {self._ranges_with_libraries()}."
 
     def _ranges_with_libraries(self) -> str:
-        """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 - 2.15.0 in libtorch_nvshmem.so`; a common library once."""
+        """`1.1.0-1.11.0 in libc10.so and 2.9.0-2.15.0 in libtorch_nvshmem.so`; a common library once."""
         return " and ".join(
             f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.exporters
         )

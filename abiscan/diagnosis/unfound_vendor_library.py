@@ -51,7 +51,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     here = None if environment is None else environment.libraries.get(name)
     evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
-        evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
+        evidence.append(f"It is installed at {here}, which is not in the search path of this file.")
     if vendor is not None and vendor.cuda and by_torch and vendor.library != "cuda":
         yield _needed_by_torch(vendor, name, evidence, missing)
     if vendor is not None and vendor.cuda:
@@ -60,12 +60,12 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
     if missing.file.path.startswith(ANDROID_APP):
         fix = (
-            "Add the library to the app: the AAR that has it in Gradle, for the processor of the device (abiFilters; "
-            "adb shell getprop ro.product.cpu.abi)\nunzip -l app.apk | grep lib/  # what the app has"
+            "Add the AAR that contains the library to the Gradle build, for the processor of the device (abiFilters; "
+            "adb shell getprop ro.product.cpu.abi)\nunzip -l app.apk | grep lib/  # lists the libraries of the app"
         )
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (f"Android's linker found no {name} in the app.",), fix)
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (f"The Android linker did not find {name} in the app.",), fix)
         return
-    shows = "; `otool -L FILE` shows where the file looks for it." if name.endswith(".dylib") else ""
+    shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
     if not shows and (not name.startswith("lib") or ".so" not in name):
         shows = ", and put its folder on PATH."
     fix = f"Install the package that provides {fixes.word(name, 'it')}{shows}"
@@ -80,13 +80,15 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         elif vendor.conda:
             fix = _of_conda(name, vendor)
     elif (opencv := _OPENCV.search(name)) is not None:
-        evidence.append(f"It is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
+        evidence.append(f"{name} is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
         fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
     elif missing.file.is_torch_itself and name.endswith(".dylib"):
-        evidence.append("torch's own file asks for it: the wheel of another release brings it, or asks for none.")
-        fix = "pip install --upgrade --force-reinstall torch  # another release: its wheel has what it needs"
+        evidence.append("A file of torch needs it; the wheel of another torch release bundles it or does not need it.")
+        fix = "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
     elif (package := package_of_file(name)) is not None:
-        evidence.append(f"It is part of {package.name}: the installed release has none for this torch, CUDA or system.")
+        evidence.append(
+            f"{name} is part of {package.name}; the installed release has no build for this torch, CUDA or system."
+        )
         fix = "\nor: ".join(install_commands.install(package, missing)) or fix
     elif fixes.word(name, "") and (search := install_file(name)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
@@ -116,37 +118,38 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     if found is None or not found[2]:
         return how
     return (
-        f"{how}  # has {fixes.word(name, 'it')}\nor, where it is installed: ldconfig -p | grep lib{found[1]}, and "
-        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH with its folder"
+        f"{how}  # contains {fixes.word(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
+        f"is "
+        f"installed (ldconfig -p | grep lib{found[1]})"
     )
 
 
-_TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # or where the toolkit is; torch.utils.cpp_extension then adds its folder"
+_TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # path of the toolkit; torch.utils.cpp_extension then adds its folder"
 # `ld` searches the name without a version, which only development packages have.
-_FOR_DEVELOPMENT = "wheels of pip have it with its version alone, of which a link without one can be made"
+_FOR_DEVELOPMENT = "pip wheels contain only the name with a version; create a link without it"
 
 
 def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
     """`cannot find -lcudart`: no folder of -L has the file; nothing is loaded yet."""
     flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
-    evidence = [f"The link editor looked for {name} in the folders that -L names, and in the system's, and found none."]
+    evidence = [f"The linker did not find {name} in the folders of -L and the system."]
     system = library_of_file(name)
     if system is not None and not name.endswith(".dylib"):
         evidence.append(f"It is part of {system.product}.")
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), "\n".join(install_headers(system)))
     if vendor is None:
         fix = (
-            f"Install the package for development that has {fixes.word(name, 'it')}, or name its folder: -L/path {flag}"
+            f"Install the development package that contains {fixes.word(name, 'it')}, or add its folder: -L/path {flag}"
         )
         return Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
-    evidence.append(f"It is part of {vendor.product}.")
+    evidence.append(f"{name} is part of {vendor.product}.")
     if name.endswith(".dylib"):
         brew = "brew install libomp" if vendor.library == "omp" else "brew install its formula"
         fix = f"{brew}\nexport LDFLAGS=-L$(brew --prefix)/lib  # for OpenMP: -L$(brew --prefix libomp)/lib"
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
     if vendor.library == "cuda":
         evidence.append("The driver provides libcuda.so.1; a toolkit provides a stub of libcuda.so to link with.")
-        fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for the link alone, never in LD_LIBRARY_PATH"
+        fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for linking only, never in LD_LIBRARY_PATH"
     elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
     elif vendor.cuda:
@@ -157,7 +160,7 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
             f"or: {link}\nor, without a toolkit: {_FOR_DEVELOPMENT}"
         )
     else:
-        fix = f"Install {vendor.product.split(' (')[0]} for development, or name its folder: -L/path {flag}"
+        fix = f"Install {vendor.product.split(' (')[0]} for development, or add its folder: -L/path {flag}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
 
@@ -183,11 +186,11 @@ def _cuda_library(
     if environment is not None:
         others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
     # The soname of cuSPARSELt has been 0 so far.
-    evidence.append(f"It is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
+    evidence.append(f"{name} is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
     if others:
         score = 0.95
-        evidence.append(f"Another version is here: {', '.join(others)}.")
+        evidence.append(f"Installed instead: {', '.join(others)}.")
     target = missing.target
     releases: tuple[str, ...] = ()
     if major is not None:
@@ -200,9 +203,9 @@ def _cuda_library(
             else:
                 score = 0.7
                 absent = 0.75
-                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, of which it is one.")
+                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, the same CUDA release.")
         elif target.variant == "cpu":
-            text = f"{missing.target_label} is a CPU build, and does not install CUDA's libraries."
+            text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
             fix = fixes.gpu_build(missing, cuda=max(releases, default=""))
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
     if vendor.library == "cuda":
@@ -221,16 +224,16 @@ def _cuda_library(
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
     if not vendor.with_torch and here is None and not others and score < 0.9:
-        text = f"No wheel of torch brings {vendor.product}: the file's own package, or its user, installs it."
+        text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
         return
     if name.lower().endswith(".dll") and not others:
         # The name has the release, `cublas64_11.dll`: Windows searches no other.
-        text = "torch's wheels for Windows have such DLLs, of their own CUDA release, in torch\\lib."
+        text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
         bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
         way = (
-            f"where {fixes.word(name, 'DLL')}  # nothing: it is in no folder of PATH\n"
-            f"import torch  # first, where its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
+            f"where {fixes.word(name, 'DLL')}  # no output: it is not on PATH\n"
+            f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
@@ -244,22 +247,22 @@ def _cuda_library(
         return
     if name.endswith(".so") and missing.file.facts is None:
         evidence.append(
-            "No library is linked to a name without a version: a program looked for this one by name. Toolkits have "
-            f"that name; wheels provide lib{vendor.library}.so.N only."
+            "A program opened it by a name without a version. CUDA toolkits provide that name; wheels provide only "
+            f"lib{vendor.library}.so.N."
         )
         score, absent = min(score, 0.6), 0.82
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
         if missing.file.facts is None:
-            evidence.insert(0, f"{name} may be the right release, in a folder that is not searched.")
+            evidence.insert(0, f"{name} may be installed in a directory outside the search path.")
         yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
 
 
 def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
     """A library that torch's own wheels contain or require."""
     found = _SONAME.search(name)
-    text = f"It is part of {vendor.product} and torch needs it: torch's wheels or their dependencies provide it."
-    fix = "pip install --force-reinstall torch  # with what it requires: not with --no-deps"
+    text = f"torch needs {name}: its wheels or their dependencies provide it."
+    fix = "pip install --force-reinstall torch  # with its dependencies (no --no-deps)"
     fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), fix)
 
@@ -276,13 +279,17 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
     package = install_commands.find_package(missing)
     ways = [] if package is None else list(install_commands.install(package, missing))
     if target is None or target.cuda is None:
-        shows = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # which CUDA torch has decides"
-        same = f"CUDA {' or '.join(releases)}" if releases else "The CUDA that the file was built for"
-        other = "\n".join(ways or ["Install the build of the extension for that CUDA."])
-        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nanother one: {other}"
+        shows = (
+            "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # prints the CUDA release of torch"
+        )
+        same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
+        other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
+        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}"
     major_here = target.cuda.partition(".")[0]
     if not ways:
-        ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
+        ways.append(
+            f"Install a build of the extension for CUDA {major_here}, the CUDA release of {missing.target_label}."
+        )
     elif releases and major_here not in releases:
         ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
     if not releases or major_here in releases:
@@ -298,12 +305,20 @@ def _of_cuda(missing: MissingName) -> str:
     """The extension built for the CUDA of torch, whatever that is."""
     package = install_commands.find_package(missing)
     ways = () if package is None else install_commands.install(package, missing)
-    return "\nor: ".join(ways or ("Install the build of the extension for the CUDA of the torch that is installed.",))
+    return "\nor: ".join(
+        ways
+        or (
+            "Install the build of the extension that matches the CUDA of torch: python -c "
+            "'import torch; print(torch.version.cuda)'",
+        )
+    )
 
 
 def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     """How to install exactly this library."""
-    path = "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # with the folder that has it, where it is installed"
+    path = (
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is installed"
+    )
     if major is None:
         return path
     distribution = cuda_distribution(vendor, int(major))
@@ -318,9 +333,9 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
         beside = {each: text for each, text in beside.items() if each == cuda}
     # Wheels of torch require one release of each of these libraries; another one would replace it.
     ways = [
-        f'pip install "{text}"  # for a torch of CUDA {each} that requires no other release of it'
+        f'pip install "{text}"  # for a CUDA {each} torch that does not require another release of it'
         for each, text in sorted(beside.items(), reverse=True)
     ]
     if vendor.conda:
-        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in an environment of conda')
+        ways.append(f'conda install -c conda-forge "{vendor.conda}={major}"  # in a conda environment')
     return "\nor: ".join([*ways, path])

@@ -107,7 +107,7 @@ def check_known(spec: str | None, stable: str | None, known: Collection[str]) ->
     """
     if not known:
         return
-    span = f"they are {' - '.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
+    span = f"they are {'-'.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
     if spec is not None and not any(parse_require_torch(spec).contains(each, prereleases=True) for each in known):
         raise UsageError(f"require-torch: {spec!r} allows no torch release that can be checked; {span}")
     if stable is not None:

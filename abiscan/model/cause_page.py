@@ -56,4 +56,5 @@ class CausePage(Struct, frozen=True):
     def title_for(self, torch: str | None = None) -> str:
         """The title with `torch` (such as `torch 2.6.0 (cu124)`) as the target."""
         text = self.title.replace("{torch}", torch or "the installed torch")
-        return text[0].upper() + text[1:] if self.title.startswith("{") else text
+        # `torch` is written in lower case, also at the beginning of a sentence.
+        return text if text.startswith(("torch ", "torch.")) else text[0].upper() + text[1:]

@@ -62,7 +62,7 @@ def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch],
 
 
 def compatible_releases(builds: Iterable[BuildOfTorch]) -> str:
-    """`2.5.0 - 2.5.1 (warning: possible layout change on 2.6.0)`; `no known release`."""
+    """`2.5.0-2.5.1 (warning: possible layout change on 2.6.0)`; `no known release`."""
     states = ((b.torch, b.state if b.compatible else ReleaseState.FAILS) for b in builds)
     return graded_ranges(states) or "no known release"
 

@@ -37,7 +37,7 @@ _NVIDIA = re.compile(r"(?:(sm|compute|lto)_)?(\d{2,3})([af]?)")
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)([af]?)")
 _AMD = re.compile(r"(gfx[0-9a-f]+|gfx\d+(?:-\d+)?-generic)((?::(?:xnack|sramecc)[+-])*)")
 
-# Tegra: Jetson Nano, TX2, Xavier, Orin, and Thor under two names (CUDA 12.8 - 12.9, and 13.0 and later).
+# Tegra: Jetson Nano, TX2, Xavier, Orin, and Thor under two names (CUDA 12.8-12.9, and 13.0 and later).
 _TEGRA = frozenset({53, 62, 72, 87, 101})
 _RENAMED = {101: 110}
 # NVIDIA GPUs with compute capability 5.0 or later (https://developer.nvidia.com/cuda-gpus and

@@ -75,7 +75,7 @@ def best_ranges(states: Iterable[tuple[str, ReleaseState]]) -> ReleaseRanges:
 
 
 def graded_ranges(states: Iterable[tuple[str, ReleaseState]]) -> str:
-    """`2.5.0 - 2.5.1 (warning: possible layout change on 2.6.0)`; empty if it loads on no release.
+    """`2.5.0-2.5.1 (warning: possible layout change on 2.6.0)`; empty if it loads on no release.
 
     Args:
         states: releases, oldest first, each with the state of each of its builds.

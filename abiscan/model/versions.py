@@ -67,7 +67,7 @@ class ReleaseRanges(tuple[Span, ...]):
     It equals the plain tuple of its spans and is empty for no release.
 
     >>> ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))).text()
-    '2.1.0 - 2.2.2 and 2.12.0 - 2.15.0'
+    '2.1.0-2.2.2 and 2.12.0-2.15.0'
     """
 
     __slots__ = ()
@@ -142,12 +142,12 @@ class ReleaseRanges(tuple[Span, ...]):
     # --- texts ------------------------------------------------------------------------------------------------------
 
     def text(self, *, last: str = " and ") -> str:
-        """Readable text such as `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`; empty for no range.
+        """Readable text such as `2.1.0-2.2.2 and 2.12.0-2.15.0`; empty for no range.
 
         Args:
             last: separator before the last range; commas separate the others.
         """
-        parts = [first if first == end else f"{first} - {end}" for first, end in self]
+        parts = [first if first == end else f"{first}-{end}" for first, end in self]
         return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def requirement(self, known: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ def schemas() -> dict[str, Any]:
         "texts": pa.list_(pa.string()),
         "integer": pa.int64(),
         "real": pa.float64(),
-        "truth": pa.bool_(),
+        "boolean": pa.bool_(),
         "bytes": pa.large_binary(),
     }
     about = {b"abiscan.schema_version": str(SCHEMA_VERSION).encode()}

@@ -60,12 +60,12 @@ def source_location(finding: Finding) -> Location | None:
 
 
 def ranges_words(ranges: ReleaseRanges) -> str:
-    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
+    """`2.1.0-2.2.2, 2.12.0-2.15.0`; `no release` for none."""
     return ranges.text(last=", ") or "no release"
 
 
 def python_words(versions: Sequence[str]) -> str:
-    """`3.9 - 3.14, 3.13t` for sorted CPythons, with ranges of minor releases."""
+    """`3.9-3.14, 3.13t` for sorted CPythons, with ranges of minor releases."""
     runs: list[list[str]] = []
     for flag in ("", "t"):
         last = None
@@ -76,7 +76,7 @@ def python_words(versions: Sequence[str]) -> str:
             else:
                 runs.append([version])
             last = minor
-    return ", ".join(" - ".join(run) for run in runs)
+    return ", ".join("-".join(run) for run in runs)
 
 
 def system_words(reach: Compatibility) -> str:

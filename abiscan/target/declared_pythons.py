@@ -50,9 +50,9 @@ def pythons_of_file(place: str, interpreters: Iterable[tuple[str, str]]) -> tupl
         version = _version(module.cpython.rstrip("dmu"))
         if version is not None:
             tag = "cp" if place.endswith(".pyd") else "cpython-"
-            return (DeclaredPython(version, False, TargetSource.FILE_NAME, f"its name ends in .{tag}{module.cpython}"),)
+            return (DeclaredPython(version, False, TargetSource.FILE_NAME, f"file name .{tag}{module.cpython}"),)
     if module is not None and module.abi3 and not tags:
-        return (DeclaredPython(PythonVersion(3, 2), True, TargetSource.FILE_NAME, "its name ends in .abi3.so"),)
+        return (DeclaredPython(PythonVersion(3, 2), True, TargetSource.FILE_NAME, "file name .abi3.so"),)
     return tags
 
 

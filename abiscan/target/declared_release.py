@@ -88,7 +88,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
             return DeclaredRelease(
                 None,
                 said,
-                f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
+                f"{torch.because}: no known release of torch satisfies it ({releases[0]}-{releases[-1]} are known)",
             )
         source, because, variant = torch.source, torch.because, torch.variant
     else:

@@ -53,7 +53,7 @@ def declared(specifier: str) -> DeclaredTorch:
 @pytest.mark.parametrize(
     ("exporting", "asserting", "requires", "beside", "expected"),
     [
-        (KNOWN, None, None, (), (KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports")),
+        (KNOWN, None, None, (), (KNOWN, "torch 2.7.1-2.10.0 exports all its imports")),
         (KNOWN, OF_2_9, None, (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
         (
             KNOWN[1:],
@@ -62,13 +62,13 @@ def declared(specifier: str) -> DeclaredTorch:
             (),
             (
                 ("2.9.0", "2.9.1"),
-                "torch 2.8.0 - 2.10.0 exports all its imports; the headers of torch 2.9 assert",
+                "torch 2.8.0-2.10.0 exports all its imports; the headers of torch 2.9 assert",
             ),
         ),
         # What was compiled says more than what an installer is told.
         (KNOWN, OF_2_9, "==2.8.0", (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
         (KNOWN, None, "==2.9.1", (), (("2.9.1",), "it requires torch==2.9.1")),
-        (KNOWN, None, ">=2.8", (), (KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports")),
+        (KNOWN, None, ">=2.8", (), (KNOWN, "torch 2.7.1-2.10.0 exports all its imports")),
         (
             KNOWN,
             None,
@@ -77,7 +77,7 @@ def declared(specifier: str) -> DeclaredTorch:
             (("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
         ),
         # Not of this torch: a build between two releases, say.
-        (KNOWN[:2], OF_2_9, None, (), (KNOWN[:2], "torch 2.7.1 - 2.8.0 exports all its imports")),
+        (KNOWN[:2], OF_2_9, None, (), (KNOWN[:2], "torch 2.7.1-2.8.0 exports all its imports")),
         ((), OF_2_9, "==2.8.0", (), ((), "")),
     ],
 )

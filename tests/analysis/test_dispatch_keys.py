@@ -64,12 +64,12 @@ RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
     [
         # c10/core/DispatchKey.h as Clang numbers it: StartOfQuantizedBackends is 64 in 2.6, 65 in 2.7 and 2.13 and 66
         # in 2.8, where 65 is Meta.
-        ((65,), ("2.6.0", "2.8.0"), "under 65, which is not a dispatch key in torch 2.7.0 - 2.7.1 and 2.13.0 - 2.15.0"),
+        ((65,), ("2.6.0", "2.8.0"), "under 65, which is not a dispatch key in torch 2.7.0-2.7.1 and 2.13.0-2.15.0"),
         # Both EndOfDenseBackends and a key: Meta in 2.7 and 2.13.
         (
             (64,),
             ("2.7.0", "2.7.1", "2.8.0", "2.13.0"),
-            "under 64, which is not a dispatch key in torch 2.2.0 - 2.2.2 and 2.5.0 - 2.6.0",
+            "under 64, which is not a dispatch key in torch 2.2.0-2.2.2 and 2.5.0-2.6.0",
         ),
         ((64, 65), ("2.8.0",), "under 65"),
         # Behind the last one, 149 to 2.6, 150 in 2.7, 156 in 2.8, 155 since 2.13.

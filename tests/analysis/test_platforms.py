@@ -76,7 +76,7 @@ def test_wheels_for_three_platforms_in_one_run(fixtures_dir: Path, tmp_path: Pat
     assert {each.machine for each in report.artifacts} == {"win_amd64", "macosx_arm64", "x86_64"}
     assert not [f.rule for each in report.artifacts for f in each.findings if f.rule == "wheel-tag-other-machine"]
     (note,) = [each for each in report.notes if "on each platform" in each]
-    assert "x86-64 on Windows: 2.8.0 - 2.15.0" in note
+    assert "x86-64 on Windows: 2.8.0-2.15.0" in note
     # It imports a name from a library that never exported it.
     assert "arm64 on macOS: none" in note
 
@@ -93,7 +93,7 @@ def test_the_message_of_windows_is_completed_from_the_file(fixtures_dir: Path) -
     message = "ImportError: DLL load failed while importing _C: The specified procedure could not be found."
     (subject,) = explain(message, options("2.7.1"), needed_by=str(file))
     assert subject.causes[0].cause.value == "built-for-newer-torch"
-    assert "Its torch symbols all resolve on torch 2.8.0 - 2.15.0." in subject.notes
+    assert "Its torch symbols all resolve on torch 2.8.0-2.15.0." in subject.notes
     assert any("torch 2.7.1 does not export 1 of its symbols" in note for note in subject.notes)
 
 
@@ -105,7 +105,7 @@ def test_the_whole_message_of_dyld_is_answered_by_builds_for_macos() -> None:
     )
     (subject,) = explain(message, options("2.3.1"))
     assert subject.exported_in is not None
-    assert subject.exported_in.text() == "2.4.0 - 2.15.0"
+    assert subject.exported_in.text() == "2.4.0-2.15.0"
 
 
 def test_a_module_that_needs_torch_through_another_is_checked_against_an_installed_torch(tmp_path: Path) -> None:

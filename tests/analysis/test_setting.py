@@ -521,7 +521,7 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
 
 @pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])
 def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, requires: str, advised: bool) -> None:
-    """gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0 (tests/releases: nm over the wheels)."""
+    """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (tests/releases: nm over the wheels)."""
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "gcc-const-data-ptr.so"), requires=requires
     )
@@ -535,7 +535,7 @@ def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, re
 @pytest.mark.parametrize(
     ("fixture", "rule", "requires", "severity"),
     [
-        # By nm over the wheels of torch: exported by 2.3.0 - 2.12.1, and by 2.3.0 - 2.11.0.
+        # By nm over the wheels of torch: exported by 2.3.0-2.12.1, and by 2.3.0-2.11.0.
         ("materialize-cow-storage.so", "materialize-cow-storage", "torch==2.9.0", Severity.NOTE),
         ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9,<2.13", Severity.NOTE),
         ("materialize-cow-storage.so", "materialize-cow-storage", "torch>=2.9", Severity.WARNING),
@@ -565,7 +565,7 @@ def test_a_torch_with_another_layout_is_not_advised(tmp_path: Path) -> None:
 
 
 def test_a_torch_is_advised_on_which_every_file_of_the_package_loads(tmp_path: Path) -> None:
-    """By nm over the wheels of torch: one file's name is in 2.3.0 - 2.11.0, the other's in 2.11.0 and later."""
+    """By nm over the wheels of torch: one file's name is in 2.3.0-2.11.0, the other's in 2.11.0 and later."""
     first, second = ("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "message-logger.so")
     assert advice(tmp_path, "2.13.0", first, second) == {'"torch==2.11.0"'}
     assert advice(tmp_path, "2.13.0", first) == {'"torch>=2.3.0,<=2.11.0"'}
@@ -593,14 +593,14 @@ def test_a_wheel_that_declares_no_torch_and_whose_layouts_changed_says_so_first(
 
 
 def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) -> None:
-    """gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0 (nm over the wheels), and not on the newest release."""
+    """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (nm over the wheels), and not on the newest release."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     members = (("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "gcc-const-data-ptr.so"))
     lines = text.render(judged(tmp_path, [wheel(tmp_path, "x", tag, *members)], None), text.Style(width=None))
     newest = open_index().newest("x86_64").torch
     assert lines.splitlines()[1:3] == [
         "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and does not load on torch "
-        f"{newest} (the newest known); all members load on torch 2.3.0 - 2.11.0",
+        f"{newest} (the newest known); all members load on torch 2.3.0-2.11.0",
         "    fix: Declare `torch>=2.3,<2.12`",
     ]
     # One that loads is not worth a line.

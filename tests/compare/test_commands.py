@@ -22,7 +22,7 @@ from tests.cli.test_cli import run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOOD, OLD_STRING = FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"
-# Loads on 2.3.0 - 2.11.0, where the good extension loads on 2.13.0 and later.
+# Loads on 2.3.0-2.11.0, where the good extension loads on 2.13.0 and later.
 EARLIER = FIXTURES / "gcc-const-data-ptr.so"
 STABLE = FIXTURES / "stable-abi.so"
 

@@ -103,7 +103,7 @@ def test_a_lost_release_is_told_with_the_reason_of_the_new_one() -> None:
     new = reach(builds(v2_4="symbols added later", v2_5="symbols added later", v2_6="not allowed by torch<2.6"))
     (lost,) = compare_compatibility(old, new)
     assert lost.text == (
-        "no longer compatible with torch 2.4.0 - 2.5.0 (symbols added later), 2.6.0 (not allowed by torch<2.6); now "
+        "no longer compatible with torch 2.4.0-2.5.0 (symbols added later), 2.6.0 (not allowed by torch<2.6); now "
         "compatible with no known release"
     )
     assert lost.removed == ("2.4.0+cu121", "2.5.0+cu121", "2.6.0+cu121")

@@ -44,7 +44,7 @@ def test_a_line_for_each_record_that_lies_otherwise() -> None:
     new = on(v2_4=("c10::B",), v2_5=("c10::B", "c10::C"))
     assert told(old, new) == [
         "layout of c10::A matches again; differed on torch 2.4.0",
-        "layout of c10::B differs from the one compiled in on torch 2.4.0 - 2.5.0; before: torch 2.4.0",
+        "layout of c10::B differs from the one compiled in on torch 2.4.0-2.5.0; before: torch 2.4.0",
         "layout of c10::C differs from the one compiled in on torch 2.5.0",
         "layout of c10::D matches again; differed on torch 2.4.0",
     ]

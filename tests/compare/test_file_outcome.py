@@ -28,7 +28,7 @@ def built_for(release: str, verdict: ArtifactVerdict, *, for_another: bool) -> F
         (
             {"2.8.0": FAILS, "2.9.0": FAILS},
             PackageState.UNDECIDED,
-            "none of its builds is for this torch: they load on torch 2.8.0 - 2.9.0",
+            "none of its builds is for this torch: they load on torch 2.8.0-2.9.0",
         ),
     ],
 )

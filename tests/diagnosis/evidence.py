@@ -28,7 +28,7 @@ from tests.diagnosis.oracles import Case, demangled, qualified, spans
 from tests.releases.test_pythons import WHEELS
 
 _TORCH = r"torch \S+?(?: \([^)]*\))?|the installed torch(?: \([^)]*\))?"
-_SPANS = r"\d[\w.]*(?: - \d[\w.]*)?(?:(?:, | and )\d[\w.]*(?: - \d[\w.]*)?)*"
+_SPANS = r"\d[\w.]*(?:-\d[\w.]*)?(?:(?:, | and )\d[\w.]*(?:-\d[\w.]*)?)*"
 _VERSION = r"\d(?:[\w.]*\w)?"
 # How a field looks, where it is not just any text.
 SHAPES: Mapping[str, str] = {
@@ -114,7 +114,7 @@ def _newest_exporter(case: Case, fields: Fields) -> bool:
 
 
 def _exporter_of_each_range(case: Case, fields: Fields) -> bool:
-    """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 in libtorch_cpu.so`: of each range the library in its newest release."""
+    """`1.1.0-1.11.0 in libc10.so and 2.9.0 in libtorch_cpu.so`: of each range the library in its newest release."""
     history = case.history(case.name)
     assert history is not None
     told: set[str] = set()
@@ -340,7 +340,7 @@ def _pythons(text: str) -> set[str]:
     parts = text.split(", not ")
     found: set[str] = set()
     for part in parts[0].split(", "):
-        first, _, last = part.partition(" - ")
+        first, _, last = part.partition("-")
         same = [each for each in known if each.endswith("t") == first.endswith("t")]
         found.update(same[same.index(first) : same.index(last or first) + 1])
     return found
@@ -413,7 +413,7 @@ SENTENCES = (
     # Releases and the target's place among them.
     Sentence("{shown} is exported by torch {ranges} in {library}.", _newest_exporter),
     Sentence("{shown} is exported by torch {places}.", _exporter_of_each_range),
-    Sentence("None of the known builds ({first} - {last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
+    Sentence("No known torch build ({first}-{last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
     Sentence(
         "Whether releases of torch export {shown} is not recorded.",
         lambda c, _: c.sight.index.known_omitted(c.name) is not None,
@@ -433,7 +433,8 @@ SENTENCES = (
     Sentence("{label} is between them: the symbol was removed after {before} and added again in {after}.", _in_gap),
     Sentence("{qualified} has another signature in torch {other}.", _other_forms),
     Sentence(
-        "No form of it is exported: it is from a torch before {first} or after {last}, or not from torch.",
+        "No known release exports a similar function: it is from a torch before {first} or after {last}, or not from "
+        "torch.",
         _nothing_alike,
     ),
     Sentence(
@@ -450,14 +451,14 @@ SENTENCES = (
         lambda c, _: c.build is None,
     ),
     Sentence(
-        "Against it: {label} is a snapshot on the way to {release}, which may have the name already.",
+        "Against it: {label} is a nightly before {release} and may already export the symbol.",
         lambda c, f: _order(c.torch)[:3] == _order(f["release"])[:3] and _order(c.torch) < _order(f["release"]),
     ),
     Sentence(
-        "The build of torch {torch} on the package index, for CUDA 10.2 or older, does not ship it.",
+        "The build of torch {torch} on PyPI, for CUDA 10.2 or older, does not ship it.",
         lambda c, _: _order(c.torch) < _order("1.13.0"),
     ),
-    Sentence("A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may."),
+    Sentence("CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it."),
     Sentence(
         "Against it: its git revision {revision} is that of the release.",
         lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) == _target_revision(c),
@@ -472,39 +473,39 @@ SENTENCES = (
     ),
     # Other forms of the name.
     Sentence(
-        "{where} has {qualified} in another form: {form}; wanted is {shown}.",
+        "{where} exports {qualified} with another signature: {form}; expected: {shown}.",
         lambda c, f: not c.has(c.name) and _twin_exported(c, f),
     ),
-    Sentence("What differs: {marks}."),
+    Sentence("Differences: {marks}."),
     Sentence("The file imports {shown} with {mine}; {where} exports it with {theirs}.", _other_string),
-    Sentence("Exported symbol: {twin}.", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
+    Sentence("Exported symbol: {twin}", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
     Sentence(
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
     Sentence(
-        "{label} is older than the index: if it has the function, it is built with the other std::string, as torch of "
-        "conda-forge and of NVIDIA's images is.",
+        "{label} is older than the index: if it exports the function, it uses the other std::string, as torch from "
+        "conda-forge and NVIDIA images does.",
         lambda c, _: _order(c.torch) < _order(c.known[0]) and _string_of(c.name) == "old",
     ),
     Sentence(
-        "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
+        "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol.",
         lambda c, _: _order(c.torch) < _order("2.7.0.dev0") and _string_of(c.name) == "new",
     ),
     Sentence("{label} exports neither form.", _exports_neither),
     Sentence("{label} exports neither mangling.", _exports_neither),
-    Sentence("Against it: {label} is itself built with {mine}.", lambda c, f: _target_string(c, f["mine"])),
+    Sentence("Against it: {label} is also built with {mine}.", lambda c, f: _target_string(c, f["mine"])),
     Sentence(
-        "{label} is built with {theirs} and exports no symbol of torch with the other one.",
+        "{label} is built with {theirs} and exports no torch symbol with the other std::string.",
         lambda c, f: _target_string(c, f["theirs"]) and not c.has(c.name),
     ),
     Sentence(
-        "Releases of version {torch} export the wanted spelling; this build need not.",
+        "Release builds of torch {torch} export this symbol; this build may not.",
         lambda c, _: c.torch in c.exported_in(c.name),
     ),
-    Sentence("{shown} is made with {mine}.", lambda c, f: _string_of(c.name) in f["mine"]),
+    Sentence("{shown} uses {mine}.", lambda c, f: _string_of(c.name) in f["mine"]),
     Sentence(
-        "{label} is built with the other one: it exports no such name, whatever its release.",
+        "{label} is built with the other std::string, so it does not export this symbol.",
         lambda c, _: not c.has(c.name) and not _target_string(c, f"the {_string_of(c.name)}"),
     ),
     Sentence(
@@ -517,25 +518,26 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "Its library is none of torch's; one that was compiled with {theirs} exports only the other form.",
+        "The symbol is not from a torch library. A library that was compiled with {theirs} exports only the other "
+        "form.",
         lambda c, f: not c.exported_in(c.name) and _string_of(c.name) not in f["theirs"],
     ),
     Sentence(
-        "Against it: namespace {namespace} is named as those of torch's plug-ins and extensions are, which have the "
-        "std::string of the torch that they were built for: another release of it is as likely.",
+        "Against it: namespace {namespace} looks like a plug-in or an extension of torch; another release of that "
+        "package is equally likely.",
         lambda c, f: f["namespace"] == _namespace(c) and f["namespace"].startswith(("torch_", "c10_", "at_")),
     ),
     Sentence(
-        "Torch up to {release} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it.",
+        "torch wheels up to {release} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them.",
         lambda c, f: all(b.cxx11_abi is (_order(b.torch) > _order(f["release"])) for b in c.builds),
     ),
     Sentence(
-        "The name declares its template parameters (Tn...): {who} made it. GCC, which builds libtorch, does not write "
-        "them.",
+        "Compiled by {who}, which mangles the parameters of this template (Tn...). GCC, the compiler of libtorch, "
+        "does not.",
         _template_declared,
     ),
     Sentence(
-        "The same function is exported by {where} as {twin}.",
+        "{where} exports the same function as {twin}",
         lambda c, f: (
             bool(c.has(f["twin"]))
             if f["where"] == c.label
@@ -544,8 +546,8 @@ SENTENCES = (
     ),
     Sentence("No known build exports this function under any mangling.", _nothing_alike),
     Sentence(
-        "The name is the {what} of {qualified}, which a compiler refers to where the class is derived from, thrown or "
-        "cast.",
+        "The symbol is the {what} of {qualified}. A compiler references it if the class is a base class, is thrown, "
+        "or is cast.",
         lambda c, f: c.demangled.startswith(f"{f['what']} for ".replace("VTT for ", "VTT for ")),
     ),
     Sentence(
@@ -557,11 +559,11 @@ SENTENCES = (
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
     Sentence(
-        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; everything else is hidden.",
+        "Since torch 2.7, libtorch_python exports only symbols that are marked TORCH_PYTHON_API.",
         lambda c, _: _order(c.torch) >= _order("2.7.0.dev0") and not c.has(c.name),
     ),
     Sentence(
-        "{torch} is a snapshot: names were marked one by one, some of them after it.",
+        "{torch} is a nightly: symbols were marked one by one, some of them later.",
         lambda c, _: not versions.is_release(c.torch),
     ),
     # C shims.
@@ -578,15 +580,15 @@ SENTENCES = (
     ),
     Sentence("{label} is older than {release}.", lambda c, f: _all_after(c, f["release"])),
     # GPU builds.
-    Sentence("{shown} is exported by {library}, which only {gpu} builds of torch have.", _lives_in),
+    Sentence("{shown} is exported by {library}, which only {gpu} builds of torch contain.", _lives_in),
     Sentence(
         "{shown} is named like the symbols of torch's {gpu} builds.",
         lambda c, f: {"CUDA": "cuda", "ROCm": "hip"}[f["gpu"]] in c.demangled.lower() and not c.exported_in(c.name),
     ),
     Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
-    Sentence("{label} is no {gpu} build and has no such library.", _no_such_build),
+    Sentence("{label} is not built for {gpu} and does not contain this library.", _no_such_build),
     Sentence(
-        "Only ROCm builds of torch have {deep}. {label} is not one of them: the extension was built for ROCm.",
+        "Only ROCm builds of torch contain {deep}. {label} is not one of them: the extension was built for ROCm.",
         lambda c, f: (
             c.report.torch_build is not None
             and c.report.torch_build.hip is None
@@ -594,17 +596,17 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "None of the known builds ({first} - {last}) ships it.",
+        "No known torch build ({first}-{last}) ships it.",
         lambda c, _: any(not any(b.ships(need) for b in c.builds) for need in _torch_libraries(c)),
     ),
-    Sentence("{label} is a CPU build, and does not install CUDA's libraries.", lambda c, _: c.is_cpu),
+    Sentence("{label} is a CPU build and does not install the CUDA libraries.", lambda c, _: c.is_cpu),
     Sentence(
         "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
         lambda c, f: c.is_cpu and not any(f["library"] in soname for soname in c.ships | c.brings),
     ),
-    Sentence("{shown} is a name that hipify generates for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
+    Sentence("{shown} is a symbol that hipify generates for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
     Sentence(
-        "{label} is not a ROCm build; CUDA builds name the same API c10::cuda, at::cuda.",
+        "{label} is not a ROCm build; CUDA builds call the same API c10::cuda and at::cuda.",
         lambda c, _: c.report.torch_build is not None and c.report.torch_build.hip is None,
     ),
     Sentence(
@@ -622,7 +624,7 @@ SENTENCES = (
         "Against it: the file does not list {library} as needed: loading it first does not add it to the file's scope.",
         _not_needed,
     ),
-    Sentence("A file that lists it fails with `cannot open shared object file` instead, and names no symbol."),
+    Sentence("If the file listed it, the loader would report `cannot open shared object file` and no symbol."),
     Sentence(
         "Against it: the file does not list {library} as needed.",
         lambda c, f: not any(need.startswith(f["library"]) for need in c.file.needed),
@@ -630,16 +632,15 @@ SENTENCES = (
     Sentence("The file's needed libraries are: {needed}."),
     Sentence("{mangled} belongs to {product} ({library}).", _belongs),
     Sentence(
-        "None of the releases that are known ({counted} {first_of} - {last_of}) exports it: it is from another "
-        "release, or from none.",
+        "No known release ({counted} {first_of}-{last_of}) exports it.",
         lambda c, f: _in_cuda_table(c.name, f) == set(),
     ),
     Sentence(
-        "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one may not.",
+        "Every known release of {product} ({counted} {first_of}-{last_of}) exports it; older ones may not.",
         lambda c, f: _in_cuda_table(c.name, f) == set(_cuda_table()[_library_of(c.name)][0]),
     ),
     Sentence(
-        "Of the releases that are known ({counted} {first_of} - {last_of}), {counted_too} {spans_of} exports it.",
+        "Of the known releases ({counted} {first_of}-{last_of}), {counted_too} {spans_of} exports it.",
         lambda c, f: 0 < len(_in_cuda_table(c.name, f) or ()) < len(_cuda_table()[_library_of(c.name)][0]),
     ),
     Sentence("{mangled} belongs to {product}.", _belongs),
@@ -651,17 +652,16 @@ SENTENCES = (
     ),
     # Libraries that were not found.
     Sentence(
-        "{deep} is a library of torch, in torch/lib, where the loader does not look by itself.",
+        "Needs {deep}, a library of torch (in torch/lib).",
         lambda c, f: any(b.ships(f["deep"]) for b in c.builds) or is_torch_library(f["deep"]),
     ),
     Sentence(
-        "{deep} is a library of torch's {gpu} builds, in torch/lib, where the loader does not look by itself.",
+        "Needs {deep}, a library of torch's {gpu} builds (in torch/lib).",
         lambda _c, f: ACCELERATOR_LIBRARIES.get(f["deep"]) == f["gpu"],
     ),
-    Sentence("It is shipped by torch {other}.", _shipped),
+    Sentence("torch {other} ships it.", _shipped),
     Sentence(
-        "Builds of torch for CUDA 11 have it, up to {release}; of the builds on the package index those of {other} are "
-        "for CUDA 11, and earlier ones with CUDA are not.",
+        "CUDA 11 builds of torch up to {release} ship it; on PyPI these are torch {other}.",
         lambda c, f: (
             _shipped(c, f)
             and not any(
@@ -672,12 +672,10 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "{mangled} belongs to Intel's ITT notification library: torch of conda's channels finds it in MKL.",
+        "{mangled} belongs to Intel's ITT notification library: torch from conda channels expects it in MKL.",
         lambda c, _: c.name.startswith("iJIT_"),
     ),
-    Sentence(
-        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with."
-    ),
+    Sentence("MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with."),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
     Sentence("The loader did not find {soname}.", lambda c, f: c.installed and _not_found(c, f)),
     Sentence(
@@ -697,18 +695,18 @@ SENTENCES = (
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
         lambda c, f: c.lacks_beside(f["deep"]),
     ),
-    Sentence("It is part of {product}, version {version}.", _vendor_version),
-    Sentence("It is part of {product}.", _of_vendor),
+    Sentence("{deep} is part of {product}, version {version}.", _vendor_version),
+    Sentence("{deep} is part of {product}.", _of_vendor),
     Sentence(
         "{label} is built for CUDA {cuda}.",
         lambda c, f: c.report.torch_build is not None and c.report.torch_build.cuda == f["cuda"],
     ),
     Sentence(
-        "It is on this machine at {paths}, where the loader does not look for this file.",
+        "It is installed at {paths}, which is not in the search path of this file.",
         lambda c, f: c.installed and os.path.exists(f["paths"]),
     ),
     Sentence(
-        "Another version is here: {sonames}.",
+        "Installed instead: {sonames}.",
         lambda c, f: (
             c.installed and all(vendor_of_library(s) and s not in c.file.needed for s in f["sonames"].split(", "))
         ),
@@ -727,10 +725,10 @@ SENTENCES = (
         lambda c, f: f["namespace"] == _namespace(c) and not _own_namespace(c, f),
     ),
     Sentence(
-        "None of the libraries that the file needs exports {shown}, of {scope} {namespace}.",
+        "None of the libraries that the file needs exports {shown} ({scope} {namespace}).",
         lambda c, f: f["namespace"] == _namespace(c) and not any(c.lacks(need) for need in c.file.needed),
     ),
-    Sentence("{mangled} is a C symbol, not a known one of torch, Python or CUDA.", _nobodys),
+    Sentence("{mangled} is a C symbol that torch, Python and CUDA do not export.", _nobodys),
     Sentence('If it is defined in C++, its definition or its declaration in the caller lacks extern "C".'),
     Sentence("The library that defines it may not be linked, or the copy found is another release."),
     Sentence(
@@ -743,8 +741,10 @@ SENTENCES = (
         lambda c, _: c.name.startswith("__cudaRegisterLinkedBinary_") and c.name not in c.file.exports,
     ),
     # Headers, Python, the system.
-    Sentence("{shown} is called by inline functions in {header}.", _inlined),
-    Sentence("In source code: {call}.", lambda c, f: f["call"].startswith("the operator ") or _inlined(c, f)),
+    Sentence("An inline function in {header} calls {shown}.", _inlined),
+    Sentence(
+        "Called from source code as: {call}.", lambda c, f: f["call"].startswith("the operator ") or _inlined(c, f)
+    ),
     Sentence("{mangled} is exported by CPython {pythons}.", _pythons_exporting),
     Sentence(
         "{mangled} is not exported by any CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)
@@ -755,17 +755,17 @@ SENTENCES = (
         "The file name is tagged for CPython {python}.",
         lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base,
     ),
-    Sentence("{shown} is a name of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
+    Sentence("{shown} is a symbol of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
     Sentence(
-        "{shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a.",
+        "libstdc++ contains {shown} since GCC 9; with GCC 8 it is in libstdc++fs.a.",
         lambda c, _: c.qualified.startswith("std::filesystem::"),
     ),
     Sentence(
-        "{shown} is in libstdc++fs.a, and in no shared libstdc++.",
+        "{shown} is in libstdc++fs.a, not in the shared libstdc++.",
         lambda c, _: c.qualified.startswith("std::experimental::filesystem::"),
     ),
     Sentence(
-        "{shown} is of namespace {namespace}, of {library}.",
+        "{shown} is in namespace {namespace} of {library}.",
         lambda c, f: f["namespace"] == _namespace(c) and not c.exported_in(c.name),
     ),
     Sentence(
@@ -773,19 +773,19 @@ SENTENCES = (
         lambda c, f: c.installed and c.name.endswith("_" + f["version"].replace(".", "_")),
     ),
     Sentence(
-        "The file imports it from {library}, which was found and does not export it: it is another release of "
+        "The file imports it from {library}, which was found but does not export it: it is another release of "
         "{product}.",
         lambda c, f: c.installed and not c.lacks(f["library"]) and (c.file.imports[c.name] or ("",))[0] == f["library"],
     ),
-    Sentence("{asked} is a version of libstdc++.", _version_asked),
-    Sentence("{asked} is a version of {library}, GCC's runtime.", _version_asked),
+    Sentence("The loaded libstdc++ is too old: the file needs {asked}.", _version_asked),
+    Sentence("{asked} is a symbol version of {library}, a GCC runtime library.", _version_asked),
     Sentence(
         "{library} on this machine defines versions up to {newest}.",
         lambda c, f: c.installed and (c.file.imports[c.name] or ("",))[0] == f["library"],
     ),
-    Sentence("{asked} came with libstdc++ of GCC {gcc}.", _version_asked),
-    Sentence("{asked} came with glibc {version}.", lambda c, f: f["asked"] == f"GLIBC_{f['version']}"),
-    Sentence("Distributions from {names} on have it."),
+    Sentence("The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).", _version_asked),
+    Sentence("The loaded glibc is too old: the file needs {asked}.", _version_asked),
+    Sentence("First distributions with it: {names}."),
 )
 """The first row that matches a sentence is its row."""
 

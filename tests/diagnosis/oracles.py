@@ -295,10 +295,10 @@ def demangled(name: str) -> str:
 
 
 def spans(text: str, known: list[str]) -> set[str]:
-    """The known versions that `2.0.0 - 2.2.2, 2.4.0 and 2.6.0` means."""
+    """The known versions that `2.0.0-2.2.2, 2.4.0 and 2.6.0` means."""
     found: set[str] = set()
     for part in re.split(r", | and ", text):
-        first, _, last = part.partition(" - ")
+        first, _, last = part.partition("-")
         found.update(known[known.index(first) : known.index(last or first) + 1])
     return found
 

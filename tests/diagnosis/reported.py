@@ -1,4 +1,4 @@
-"""Real reports as cases: what a user has (a symbol, the torch that is installed as the report words it, the file that
+"""Real reports as cases: what a user has (a symbol, the installed torch as the report words it, the file that
 needs it) and what the report's readers found to be the cause.
 
     python -m tests.diagnosis.reported > answers.json    prints every answer: to compare before and after a change

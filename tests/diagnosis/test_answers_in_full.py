@@ -217,7 +217,7 @@ def test_the_library_of_each_range(index: ReleaseIndex) -> None:
 
 
 def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseIndex) -> None:
-    """torch's own index has 1.8 - 1.12 for CUDA 11, split; the package index has them for CUDA 10.2."""
+    """torch's own index has 1.8-1.12 for CUDA 11, split; the package index has them for CUDA 10.2."""
     error = "OSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory"
     (subject,) = explain(error, knowledge_of("2.0.1", index))
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
@@ -417,9 +417,9 @@ def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseI
     )
     (subject,) = _ask(text, index)
     assert subject.causes[0].cause is cause
-    assert f"the torch there is torch {torch}" in subject.causes[0].evidence[0]
+    assert f"the torch in the text is torch {torch}" in subject.causes[0].evidence[0]
     (same,) = _ask(text.replace(torch, "2.3.1" if "2.3" in label else "2.1.0" if "pt21" in label else "2.0.1"), index)
-    assert "with the label of torch" not in _said(same)
+    assert "by its version label" not in _said(same)
 
 
 def test_a_missing_dll_is_told_by_the_label(index: ReleaseIndex) -> None:
@@ -429,7 +429,7 @@ def test_a_missing_dll_is_told_by_the_label(index: ReleaseIndex) -> None:
     )
     (subject,) = _ask(text, index)
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    assert "a-attention with the label of torch 2.9" in subject.causes[0].evidence[0]
+    assert "a-attention is built for torch 2.9" in subject.causes[0].evidence[0]
 
 
 def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) -> None:

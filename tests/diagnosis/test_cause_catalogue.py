@@ -165,7 +165,7 @@ def test_the_table_of_the_documentation_is_made_of_the_pages() -> None:
 
 def test_a_title_names_the_target() -> None:
     target = TorchBuild(TorchKind.RELEASE, "2.6.0", "cu124", None, None, None, None, None)
-    assert title(CauseId.DISTRIBUTION_VARIANT, target).startswith("Torch 2.6.0 (cu124) is")
+    assert title(CauseId.DISTRIBUTION_VARIANT, target).startswith("torch 2.6.0 (cu124) is")
     assert title(CauseId.DISTRIBUTION_VARIANT).startswith("The installed torch is")
     assert title(CauseId.OP_NOT_REGISTERED, target).startswith("torch.compile ")
 

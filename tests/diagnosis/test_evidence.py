@@ -29,13 +29,13 @@ RELEASES = ("2.0.1", "2.4.1", "2.6.0", "2.8.0", "2.13.0", "2.15.0")
 # Said of the installed torch where it is a CPU build: CI has that one.
 OF_A_CPU_BUILD = (
     "{label} is a CPU build.",
-    "{label} is a CPU build, and does not install CUDA's libraries.",
+    "{label} is a CPU build and does not install the CUDA libraries.",
     "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
     "{shown} is named like the symbols of torch's {gpu} builds.",
-    "{shown} is exported by {library}, which only {gpu} builds of torch have.",
+    "{shown} is exported by {library}, which only {gpu} builds of torch contain.",
     # A CUDA build loads the libraries that export the names.
-    "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one may not.",
-    "Of the releases that are known ({counted} {first_of} - {last_of}), {counted_too} {spans_of} exports it.",
+    "Every known release of {product} ({counted} {first_of}-{last_of}) exports it; older ones may not.",
+    "Of the known releases ({counted} {first_of}-{last_of}), {counted_too} {spans_of} exports it.",
 )
 NOT_SHOWN = {
     "a torch before the index": (
@@ -43,35 +43,34 @@ NOT_SHOWN = {
         "{label} is older than the index: the file may be built for an older or a newer torch.",
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         "{label} is older than the index: whether it exports the class's functions is not known.",
-        "{label} is older than the index: if it has the function, it is built with the other std::string, as torch of "
-        "conda-forge and of NVIDIA's images is.",
-        "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
+        "{label} is older than the index: if it exports the function, it uses the other std::string, as torch from "
+        "conda-forge and NVIDIA images does.",
+        "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol.",
     ),
     "a torch that is no release of the index": (
         "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
         "variant).",
         "{label} is a source build or nightly, not a release: its exports may differ from every release.",
-        "Against it: {label} is a snapshot on the way to {release}, which may have the name already.",
+        "Against it: {label} is a nightly before {release} and may already export the symbol.",
         "Against it: its git revision {revision} is that of the release.",
         "Its git revision {revision} is not that of the release ({released}).",
         "More than one torch is installed: {paths}.",
-        "Releases of version {torch} export the wanted spelling; this build need not.",
-        "{torch} is a snapshot: names were marked one by one, some of them after it.",
+        "Release builds of torch {torch} export this symbol; this build may not.",
+        "{torch} is a nightly: symbols were marked one by one, some of them later.",
         "{shown} is exported in {library} by torch {ranges}.",
         "{shown} is exported in {library}.",
     ),
     "a library of torch 1.13 alone": (
-        "The build of torch {torch} on the package index, for CUDA 10.2 or older, does not ship it.",
-        "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may.",
-        "Builds of torch for CUDA 11 have it, up to {release}; of the builds on the package index those of {other} are "
-        "for CUDA 11, and earlier ones with CUDA are not.",
+        "The build of torch {torch} on PyPI, for CUDA 10.2 or older, does not ship it.",
+        "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it.",
+        "CUDA 11 builds of torch up to {release} ship it; on PyPI these are torch {other}.",
     ),
     "torch's own libraries beside a newer MKL": (
-        "{mangled} belongs to Intel's ITT notification library: torch of conda's channels finds it in MKL.",
-        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with.",
+        "{mangled} belongs to Intel's ITT notification library: torch from conda channels expects it in MKL.",
+        "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
     ),
     "a name that went, and came back in another library": ("{shown} is exported by torch {places}.",),
-    "a file for XPU": ("{label} is no {gpu} build and has no such library.",),
+    "a file for XPU": ("{label} is not built for {gpu} and does not contain this library.",),
     "a published wheel, of the corpus": (
         "The file needs {soname}, which neither its package nor {label} provides.",
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides; "
@@ -79,18 +78,18 @@ NOT_SHOWN = {
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
     ),
     "a system of a certain age": (
-        "Distributions from {names} on have it.",
-        "{asked} came with libstdc++ of GCC {gcc}.",
+        "First distributions with it: {names}.",
+        "The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).",
     ),
     "CUDA's libraries on this machine": (
         "Installed: {packages}.",
         "On this machine: {paths}.",
-        "Another version is here: {sonames}.",
+        "Installed instead: {sonames}.",
         "The file lists {soname} as needed: another version of it was found.",
         "The symbol is from CUDA {version}: the loaded library is older.",
-        "The file imports it from {library}, which was found and does not export it: it is another release of "
+        "The file imports it from {library}, which was found but does not export it: it is another release of "
         "{product}.",
-        "It is on this machine at {paths}, where the loader does not look for this file.",
+        "It is installed at {paths}, which is not in the search path of this file.",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The rows of the table of inlined calls, against the headers of the torch that is installed and the release index."""
+"""The rows of the table of inlined calls, against the headers of the installed torch and the release index."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from abiscan.releases import open_index
 from abiscan.releases.exports import ReleasedExports
 
 CUDA_STREAM = "_ZN3c104cuda20getCurrentCUDAStreamEa"
-COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.3.0 - 2.12.1
+COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.3.0-2.12.1
 
 
 def knowledge(variant: str = "cpu") -> Knowledge:
@@ -116,12 +116,12 @@ def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
     # torchao publishes no source: pip has nothing to build.
     binary_only = fix("dist/x.whl!torchao/_C.so", distribution="torchao")
     assert "--no-binary" not in binary_only
-    assert "No wheel of torchao for torch 2.13.0 (cpu) is known" in binary_only
+    assert "no wheel of torchao for torch 2.13.0 (cpu) is known" in binary_only
     labelled = fix("dist/x.whl!ext/_C.so", distribution="ext", version="2.1.2+pt24cu121")
     assert "look for pt213" in labelled
     for path in ("tests/fixtures/Mine.so", "/home/me/project/Mine.so", "Mine.so"):
         told = fix(path)
         assert "--no-binary" not in told
-        assert "source tree of Mine.so" in told
+        assert "source directory of Mine.so" in told
     hostile = fix("a/$(reboot).so", distribution="x; reboot")
     assert "reboot" not in hostile

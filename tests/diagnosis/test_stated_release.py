@@ -16,9 +16,7 @@ from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import MACHINE, knowledge_of
 
 ERROR = "_ZN3c105ErrorC1ENS_14SourceLocationESs"
-_CONDITION = re.compile(
-    r"If the torch that was loaded is (?:newer than (\S+))?(?: and )?(?:older than (\S+))?: it does not"
-)
+_CONDITION = re.compile(r"The loaded torch may be (?:newer than (\S+))?(?: and )?(?:older than (\S+))?: it does not")
 SIDES = (CauseId.BUILT_FOR_NEWER_TORCH, CauseId.BUILT_FOR_OLDER_TORCH)
 
 

@@ -530,12 +530,12 @@ def test_an_app_of_android_imports_nothing(nothing: Knowledge) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("cudaGetDriverEntryPointByVersion", "CUDA 12.5 - 13.5 exports it"),
-        ("cusparseScsrgemm2", "CUDA 11.7 - 11.8 exports it"),
-        ("ncclCommWindowRegister", "NCCL 2.27 - 2.32 exports it"),
-        ("cudaMallocHost", "Every release of the CUDA runtime that is known"),
-        ("cudaSetupArgument", "None of the releases that are known"),
-        ("cuTensorMapEncodeTiled", "The driver has it since CUDA 12.0"),
+        ("cudaGetDriverEntryPointByVersion", "CUDA 12.5-13.5 exports it"),
+        ("cusparseScsrgemm2", "CUDA 11.7-11.8 exports it"),
+        ("ncclCommWindowRegister", "NCCL 2.27-2.32 exports it"),
+        ("cudaMallocHost", "Every known release of the CUDA runtime"),
+        ("cudaSetupArgument", "No known release"),
+        ("cuTensorMapEncodeTiled", "Drivers for CUDA 12.0 and later export it"),
     ],
 )
 def test_which_releases_of_cuda_have_a_name(name: str, said: str, nothing: Knowledge) -> None:

@@ -18,7 +18,7 @@ LOADS, POSSIBLE, CHANGED, FAILS = (
 @pytest.mark.parametrize(
     ("states", "best", "text"),
     [
-        ((LOADS, LOADS, POSSIBLE), {"2.4.0", "2.5.0"}, "2.4.0 - 2.5.0 (warning: possible layout change on 2.6.0)"),
+        ((LOADS, LOADS, POSSIBLE), {"2.4.0", "2.5.0"}, "2.4.0-2.5.0 (warning: possible layout change on 2.6.0)"),
         ((POSSIBLE, LOADS, CHANGED), {"2.5.0"}, "2.5.0 (warning: possible layout change on 2.4.0)"),
         ((CHANGED, POSSIBLE, FAILS), {"2.5.0"}, "2.5.0 (warning: possible layout change)"),
         ((CHANGED, FAILS, FAILS), set(), ""),

@@ -99,10 +99,10 @@ def test_the_intersection_has_what_both_have() -> None:
 def test_text() -> None:
     assert ReleaseRanges().text() == ""
     assert ReleaseRanges((("2.10.0", "2.10.0"),)).text() == "2.10.0"
-    assert RANGES.text() == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
+    assert RANGES.text() == "2.1.0-2.2.2 and 2.12.0-2.15.0"
     three = ReleaseRanges((("1.13.0", "1.13.1"), *RANGES))
-    assert three.text() == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
-    assert three.text(last=", ") == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2, 2.12.0 - 2.15.0"
+    assert three.text() == "1.13.0-1.13.1, 2.1.0-2.2.2 and 2.12.0-2.15.0"
+    assert three.text(last=", ") == "1.13.0-1.13.1, 2.1.0-2.2.2, 2.12.0-2.15.0"
 
 
 @pytest.mark.parametrize(

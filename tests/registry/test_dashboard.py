@@ -138,6 +138,6 @@ _TYPES = {
     "texts": "VARCHAR[]",
     "integer": "BIGINT",
     "real": "DOUBLE",
-    "truth": "BOOLEAN",
+    "boolean": "BOOLEAN",
     "bytes": "BLOB",
 }

@@ -41,9 +41,9 @@ def test_const_data_ptr_rewritten_as_the_rule_says(tmp_path: Path) -> None:
     before, after = compiled("const_data_ptr<float>()", tmp_path), compiled("data_ptr<float>()", tmp_path)
     assert before.provenance is not None
     assert after.provenance is not None
-    # FACTS: the spelling of these headers is exported by 2.1 - 2.2 and from 2.12 on.
+    # FACTS: the spelling of these headers is exported by 2.1-2.2 and from 2.12 on.
     assert before.provenance.torch_releases == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
     (promised,) = before.what_if
     assert promised.compatible_with == after.provenance.torch_releases == (("1.13.0", "2.15.0"),)
-    assert "headers of torch 2.1.0 - 2.2.2, 2.12.0 - 2.15.0" in promised.assumes
+    assert "headers of torch 2.1.0-2.2.2, 2.12.0-2.15.0" in promised.assumes
     assert after.what_if == ()

@@ -42,7 +42,7 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
     )
     assert lines_of(fine) == [
         f"loads {NAME}: 1 torch or Python symbol resolves on torch 2.13.0 (cpu, installed)",
-        "  releases: loads on 2.12.0 - 2.13.0; fails on 2.4.0 - 2.8.0 old string ABI",
+        "  releases: loads on 2.12.0-2.13.0; fails on 2.4.0-2.8.0 old string ABI",
         "  imports: 2 (1 torch, 1 other)",
     ]
 
@@ -53,7 +53,7 @@ def test_what_of_a_release_is_not_known_is_said() -> None:
     fine = samples.an_artifact(releases=(*known[:-1], newest))
     (line,) = (each for each in lines_of(fine) if each.startswith("  releases:"))
     assert line.endswith(f"; layouts not compared on {newest.torch}")
-    assert f"loads on 2.12.0 - {newest.torch};" in line
+    assert f"loads on 2.12.0-{newest.torch};" in line
 
 
 def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> None:
@@ -72,7 +72,7 @@ def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> Non
         "  warning[const-data-ptr]: const_data_ptr<long>() is exported by no build under this name",
         "    at void f(at::Tensor) (file offset 0x11c0)",
         "    at csrc/kernel one.cpp:42 in void g(at::Tensor)",
-        "  releases: loads on 2.12.0 - 2.13.0; fails on 2.4.0 - 2.8.0 old string ABI",
+        "  releases: loads on 2.12.0-2.13.0; fails on 2.4.0-2.8.0 old string ABI",
         "  note: libavcodec.so.58 is not here: 1 import is undecided",
     ]
     assert [line for line in lines if line in wanted] == wanted
@@ -125,7 +125,7 @@ def test_of_several_files_bad_ones_lead_and_good_ones_take_a_line() -> None:
     ]
     assert lines[-4:] == [
         "",
-        "loads     lib/a.so  (loads on 2.12.0 - 2.13.0)",
+        "loads     lib/a.so  (loads on 2.12.0-2.13.0)",
         "loads     lib/here.so  (this machine's loader: example/_C.cpython-311-x86_64-linux-gnu.so: "
         f"undefined symbol: {samples.CHECK_FAIL_OLD})",
         "not torch 2 files do not use torch",

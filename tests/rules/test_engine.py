@@ -128,7 +128,7 @@ def test_rewrites_on_windows_have_the_names_of_its_mangling() -> None:
     (finding,) = run([rule("const-data-ptr")], about)
     assert "const_data_ptr<int64_t>()" in finding.message
     assert "`data_ptr<int64_t>()` (exported by every torch release from 1.13.0 to 2.15.0)" in finding.fix
-    assert "`mutable_data_ptr<int64_t>()` (exported by torch 2.1.0 - 2.15.0)" in finding.fix
+    assert "`mutable_data_ptr<int64_t>()` (exported by torch 2.1.0-2.15.0)" in finding.fix
 
 
 def test_every_rewrite_has_the_same_function_in_both_manglings() -> None:
@@ -268,7 +268,7 @@ def test_type_code(written: str, code: str | None) -> None:
         (None, "unknown torch releases"),
         (ReleaseRanges(), "no torch release from 1.13.0 to 2.15.0"),
         (ReleaseRanges([("1.13.0", "2.15.0")]), "every torch release from 1.13.0 to 2.15.0"),
-        (ReleaseRanges([("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")]), "torch 2.10.0 and 2.12.0 - 2.15.0"),
+        (ReleaseRanges([("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")]), "torch 2.10.0 and 2.12.0-2.15.0"),
     ],
 )
 def test_ranges_text(ranges: ReleaseRanges | None, text: str) -> None:

@@ -119,7 +119,7 @@ def _header_package(values: Values, _missing: MissingName) -> str | None:
 
 
 def _pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
-    """The CPythons for which the value `torch` has wheels: `3.6 - 3.9`."""
+    """The CPythons for which the value `torch` has wheels: `3.6-3.9`."""
     pythons = with_wheels(values.get("torch", ""))
     return f"{pythons[0]} - {pythons[-1]}" if pythons else None
 

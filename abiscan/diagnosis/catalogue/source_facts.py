@@ -41,7 +41,7 @@ def _target_before_1(_values: Values, missing: MissingName) -> str | None:
 
 
 def _exported_by(values: Values, missing: MissingName) -> str | None:
-    """The releases of torch that export a function with this `name`: `2.3.0 - 2.12.1`."""
+    """The releases of torch that export a function with this `name`: `2.3.0-2.12.1`."""
     ranges = _exported_in(values.get("name", ""), missing)
     return ranges.text() if ranges else None
 

@@ -46,7 +46,7 @@ def by_label(missing: MissingName) -> Candidates:
         return
     newer = at > here
     evidence = (
-        f"The text names {extension} with the label of torch {wanted}, for which it is built; the torch there is "
+        f"{extension} is built for torch {wanted} (by its version label); the torch in the text is "
         f"{missing.target_label}.",
     )
     project = fixes.word(extension, "the extension")
@@ -115,7 +115,8 @@ def _never(missing: MissingName) -> Candidates:
         evidence.append(f"{missing.related[0].parsed.qualified} has another signature in torch {names}.")
     else:
         evidence.append(
-            f"No form of it is exported: it is from a torch before {first} or after {last}, or not from torch."
+            f"No known release exports a similar function: it is from a torch before {first} or after {last}, or not "
+            f"from torch."
         )
     if missing.knowledge.target_is_before_index:
         older, newer = _GUESS + 0.1, _GUESS + 0.03
@@ -127,7 +128,7 @@ def _never(missing: MissingName) -> Candidates:
     if same:
         older, newer = older - 0.25, newer - 0.2
     if missing.macho and not missing.related:
-        evidence.append("The index has Linux builds only, no functions specific to macOS.")
+        evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
         older -= 0.05
     fix = fixes.rebuild(missing)
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, older, tuple(evidence), fix)
@@ -140,10 +141,10 @@ def _unknown(missing: MissingName) -> Candidates:
     if missing.exported_in is None:
         evidence: tuple[str, ...] = (missing.exported_text,)
         if missing.target is None or missing.knowledge.releases is None:
-            name = f"{missing.shown} is a name of torch."
+            name = f"{missing.shown} is a torch symbol."
             evidence = (
                 name,
-                "Unknown which release exports it: neither the release index nor an installed torch is available.",
+                "The release that exports it is unknown: no release index and no installed torch are available.",
                 _DECIDE,
             )
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4, evidence, fix)
@@ -161,14 +162,8 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     (`tests/diagnosis/data`): a name that a release added is missing from an older torch; one that it removed, from a
     newer."""
     begins, ends = ranges.first, ranges.last
-    if_older = (
-        f"If your torch is older than {begins}: it does not export {missing.shown}, and the file was built for a newer "
-        "one."
-    )
-    if_newer = (
-        f"If your torch is newer than {ends}: it no longer exports {missing.shown}, and the file was built for an "
-        "older one."
-    )
+    if_older = f"Your torch may be older than {begins}, the first release that exports {missing.shown}."
+    if_newer = f"Your torch may be newer than {ends}, the last release that exports {missing.shown}."
     both = not missing.in_newest_known and not missing.in_oldest_known
     newer = (if_older, *((if_newer,) if both else ()), missing.exported_text)
     older = (if_newer, *((if_older,) if both else ()), missing.exported_text)
@@ -192,8 +187,8 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     if len(ranges) > 1:
         before, after = ranges[-2][1], ranges[-1][0]
         gap = (
-            f"If your torch is newer than {before} and older than {after}: it does not export {missing.shown}, and the "
-            "file was built for one on either side.",
+            f"Your torch may be newer than {before} and older than {after}: these releases do not export "
+            f"{missing.shown}.",
             missing.exported_text,
         )
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)

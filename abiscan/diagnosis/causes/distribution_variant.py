@@ -25,21 +25,22 @@ def causes(missing: MissingName) -> Candidates:
 def _mixed(missing: MissingName) -> Candidates:
     """A library of torch misses a torch symbol: its libraries are always built together."""
     evidence = [
-        f"{missing.file.file_name} is a library of torch and misses {missing.shown}, a name of torch: the process "
-        f"mixes libraries of two torch builds.",
+        f"{missing.file.file_name} is a library of torch and needs {missing.shown}, a torch symbol, and does not "
+        f"find it: the process mixes libraries of two torch builds.",
         missing.exported_text,
     ]
     evidence += _several_torches(missing)
     name = fixes.word(missing.file.file_name, "FILE")
     fix = (
-        f"ldd {name} | grep -E 'libtorch|libc10'  # in its folder: libraries of another folder are of another torch\n"
-        "unset LD_LIBRARY_PATH LD_PRELOAD  # where they name that folder\n"
-        f"or install torch again, whole: {_torch_again(missing)}\n"
-        f"or, where torch is built from source: {_CLEAN}"
+        f"ldd {name} | grep -E 'libtorch|libc10'  # run it in the folder of the file: libraries of other folders "
+        f"belong to another torch\n"
+        "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain that folder\n"
+        f"or: {_torch_again(missing)}\n"
+        f"or, if torch is built from source: {_CLEAN}"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
     stale = (
-        f"{missing.file.file_name} misses {missing.shown}, a name of torch.",
+        f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
         "An older torch may have left a library behind when this one was installed over it.",
     )
     # No build hides C names.
@@ -47,12 +48,11 @@ def _mixed(missing: MissingName) -> Candidates:
         CauseId.BUILT_FOR_OLDER_TORCH,
         0.55 if missing.name_kind is NameKind.C else 0.45,
         stale,
-        f"{_torch_again(missing)}\nor, in a source tree: {_CLEAN}",
+        f"{_torch_again(missing)}\nor, in a source directory: {_CLEAN}",
     )
     hidden = (
-        f"{missing.file.file_name} misses {missing.shown}, a name of torch.",
-        "In a torch built from source, the library that defines it may not export it (no TORCH_API at its "
-        "declaration).",
+        f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
+        "In a torch that was built from source, the library that defines it may not export it (no TORCH_API).",
     )
     yield Candidate(
         CauseId.SYMBOL_HIDDEN,
@@ -111,7 +111,7 @@ def _other_build(missing: MissingName) -> Candidates:
     elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.reference.status is None:
         score = 0.5
         evidence.append(
-            f"{_releases_of(target.version)} {missing.shown}, so the torch that was loaded is another build or version."
+            f"{_releases_of(target.version)} {missing.shown}, so another build or version of torch was loaded."
         )
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.knowledge.target_is_before_index else 0.6
@@ -146,15 +146,15 @@ def _other_build(missing: MissingName) -> Candidates:
 
 def _source_build_text(missing: MissingName) -> str:
     return (
-        f"{missing.target_label} is built from source: its exports depend on its commit and its std::string on its "
-        f"compiler. An extension that was built for a release may not fit: build every extension from source too."
+        f"{missing.target_label} is built from source: its exports depend on its commit, its std::string on its "
+        f"compiler. Extensions that were built for a release may not load."
     )
 
 
 def _releases_of(version: str) -> str:
     if versions.is_release(version):
-        return f"The release of version {version} exports"
-    return f"Releases around {version} export"
+        return f"torch {version} exports"
+    return f"Releases near {version} export"
 
 
 def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:

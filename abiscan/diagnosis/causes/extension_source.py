@@ -115,15 +115,14 @@ def _cxx_name(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
         if missing.reference.status is Status.MISSING:
-            text = f"None of the libraries that the file needs exports {missing.shown}, of {_scope(missing)}."
+            text = f"None of the libraries that the file needs exports {missing.shown} ({_scope(missing)})."
         else:
-            text = f"{missing.shown} is of {_scope(missing)}; its library was not found or has another version."
+            text = f"{missing.shown} is in {_scope(missing)}; its library was not found or has another version."
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.58,
             (text,),
-            f"Link, and install in the version that its headers are of, the library of "
-            f"{fixes.word(missing.namespace or '', 'NAME')}.",
+            f"Link the library of {fixes.word(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
 
 
@@ -145,7 +144,7 @@ def _scope(missing: MissingName) -> str:
 def _c_name(missing: MissingName) -> Candidates:
     if missing.name.startswith(("_Z", "__Z")):
         return  # a C++ name that cannot be parsed
-    evidence = [f"{missing.name} is a C symbol, not a known one of torch, Python or CUDA."]
+    evidence = [f"{missing.name} is a C symbol that torch, Python and CUDA do not export."]
     score = 0.6
     if _CPU_FILE.search(missing.file.base_name):
         text = (
@@ -153,8 +152,8 @@ def _c_name(missing: MissingName) -> Candidates:
             f"may define the symbol."
         )
         fix = (
-            "Make the GPU variant load: check that its CUDA libraries are found (python -c 'import torch; "
-            "print(torch.version.cuda)'), and reinstall the extension for that CUDA."
+            "Reinstall the extension for the CUDA release of torch (python -c 'import torch; "
+            "print(torch.version.cuda)') so that its GPU variant loads."
         )
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.66, (evidence[0], text), fix)
     if _is_of_system(missing.file.path):
@@ -201,14 +200,13 @@ def _is_python_module(missing: MissingName) -> bool:
 
 def _fix(missing: MissingName, base: str) -> str:
     text = (
-        f"grep -rn {fixes.word(base, 'NAME')} over the extension's sources: add the file that defines it to "
-        f"the sources= of "
-        f"setup.py (or the CMake target)."
+        f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
+        f"{fixes.word(base, 'NAME')} ."
     )
     if missing.namespace is not None or missing.cxx is not None:
         text += (
-            "\nWhere it is defined under #if or an architecture list (TORCH_CUDA_ARCH_LIST), build with that "
-            "architecture, or guard the call too."
+            "\nIf it is defined under #if or for some architectures (TORCH_CUDA_ARCH_LIST), build for that "
+            "architecture or guard the call."
         )
     return text
 

@@ -51,7 +51,9 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     vendor = "ROCm" if hip else "CUDA"
     if missing.libraries:
-        evidence = [f"{missing.shown} is exported by {missing.libraries[0]}, which only {vendor} builds of torch have."]
+        evidence = [
+            f"{missing.shown} is exported by {missing.libraries[0]}, which only {vendor} builds of torch contain."
+        ]
     else:
         evidence = [f"{missing.shown} is named like the symbols of torch's {vendor} builds."]
     if target is None:
@@ -95,23 +97,23 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     )
     rocm_file = any(word in missing.file.path.lower() for word in _ROCM_FILE)
     if hip:
-        evidence = [f"{missing.shown} is a name that hipify generates for ROCm builds."]
+        evidence = [f"{missing.shown} is a symbol that hipify generates for ROCm builds."]
         if rocm_target is False:
             evidence.append(
-                f"{missing.target_label} is not a ROCm build; CUDA builds name the same API c10::cuda, at::cuda."
+                f"{missing.target_label} is not a ROCm build; CUDA builds call the same API c10::cuda and at::cuda."
             )
             score = 0.85
         else:
             score = 0.5 if rocm_target else 0.55
-            evidence.append("ROCm builds differ: up to 2.10 they export c10::hip, later ones c10::cuda too or instead.")
+            evidence.append("ROCm builds up to 2.10 export c10::hip; later ones also or only export c10::cuda.")
         if twin is not None:
             evidence.append(f"Its CUDA counterpart is exported by torch {twin.where}: {twin.parsed.qualified}.")
         elif missing.related:
             evidence.append(f"The CUDA function has other parameters in torch {missing.related[0].where}.")
     else:
-        evidence = [f"{missing.shown} is named for CUDA builds."]
+        evidence = [f"{missing.shown} is a symbol of CUDA builds."]
         if rocm_target:
-            evidence.append(f"{missing.target_label} is a ROCm build: most of them export c10::hip in its place.")
+            evidence.append(f"{missing.target_label} is a ROCm build: most ROCm builds export c10::hip instead.")
             score = 0.88
         elif rocm_target is None and rocm_file:
             evidence.append("The file name marks it as a ROCm build.")
@@ -125,6 +127,6 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     fix = (
         "Build it with hipify: torch.utils.cpp_extension.CUDAExtension runs hipify on "
         "the sources; in CMake, hipify_torch.\n"
-        f"Then build it against the torch that is there: {fixes.rebuild(missing)}"
+        f"Then rebuild it with the installed torch: {fixes.rebuild(missing)}"
     )
     yield Candidate(CauseId.ROCM_NAMING, score, tuple(evidence), fix)

@@ -33,7 +33,7 @@ class InlinedCall(Struct, frozen=True):
 INLINED = (
     InlinedCall(
         "c10::impl::cow::materialize_cow_storage",
-        "Tensor.data_ptr<T>(), mutable_data_ptr() and StorageImpl::mutable_data() of the headers of 2.3 - 2.12",
+        "Tensor.data_ptr<T>(), mutable_data_ptr() and StorageImpl::mutable_data() of the headers of 2.3-2.12",
         "c10/core/StorageImpl.h",
         "const_data_ptr<T>() where the data is only read",
     ),
@@ -111,11 +111,11 @@ def causes(missing: MissingName) -> Candidates:
     if row is None or missing.file.is_torch_itself:
         return
     evidence = (
-        f"{missing.shown} is called by inline functions in {row.header}.",
-        f"In source code: {row.called_by}.",
+        f"An inline function in {row.header} calls {missing.shown}.",
+        f"Called from source code as: {row.called_by}.",
     )
-    fix = f"{fixes.rebuild(missing)}  # compiles the inline functions of the installed headers"
+    fix = fixes.rebuild(missing)
     if row.instead:
-        fix += f"\nor write {row.instead}."
+        fix += f"\nor: Use {row.instead}."
     # It explains the origin of the name; the release or ABI explains why it is missing.
     yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, fix)

@@ -28,16 +28,15 @@ def causes(missing: MissingName) -> Candidates:
     file = library.file if library is not None else (named or "").partition(".so")[0]
     product = library.product if library is not None else named or "the library that defines it"
     evidence = (
-        f"{missing.name} is wanted in version {version}, of {product}: the file was linked with it.",
-        f"The {file or 'library'} that is loaded is another release, or another build, and does not define the symbol "
-        "in that version.",
+        f"The file needs {missing.name} with version {version} of {product}, which it was linked with.",
+        f"The {file or 'library'} that is loaded is another release or build and does not define that version.",
     )
     stem = fixes.word(file, "LIBRARY")
     module = fixes.word(missing.file.module, "MODULE")
     command = module if missing.file.python is not None or "-packages" in missing.file.path else "MODULE"
     ways = [
-        f'LD_DEBUG=libs python -c "import {command}" 2>&1 | grep "calling init.*{stem}"  # which copy is loaded',
-        "unset LD_LIBRARY_PATH LD_PRELOAD  # where they name the folder of that copy",
+        f'LD_DEBUG=libs python -c "import {command}" 2>&1 | grep "calling init.*{stem}"  # prints the loaded copy',
+        "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain the folder of that copy",
     ]
     if library is not None and library.conda:
         ways.append(
@@ -45,9 +44,9 @@ def causes(missing: MissingName) -> Candidates:
         )
     elif library is not None and "ROCm" in library.product:
         ways.append(
-            "or install the ROCm release that the file was built for: torch's wheels for ROCm bundle these libraries, "
-            "and need no others (ls /opt/rocm*/lib shows those of the system)"
+            "or: Install the ROCm release that the file was built for. torch wheels for ROCm bundle these libraries "
+            "(ls /opt/rocm*/lib lists the system copies)."
         )
     else:
-        ways.append("or install the release of it that the file was linked with")
+        ways.append("or: Install the release of the library that the file was linked with.")
     yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.86, evidence, "\n".join(ways))

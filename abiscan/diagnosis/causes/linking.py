@@ -104,9 +104,9 @@ def _android_app(missing: MissingName) -> bool:
 
 def _not_yet_imported(missing: MissingName) -> Candidate:
     evidence = (
-        f"The text shows {_module(missing)} imported, and torch not before it: nothing has loaded torch's libraries.",
-        "A file that lists one of them as needed mostly fails by that library's name then. This one misses "
-        f"{missing.shown}, so it lists none, and finds no name of torch, of whatever release.",
+        f"{_module(missing)} was imported before torch, so the torch libraries were not loaded.",
+        "The file does not list a torch library as needed: otherwise the loader would report that library, not "
+        f"{missing.shown}.",
     )
     return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.7, evidence, f"import torch  # before {_module(missing)}")
 
@@ -114,11 +114,11 @@ def _not_yet_imported(missing: MissingName) -> Candidate:
 def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
     """`ldd -r` searches the libraries that it found, and continues without the others."""
     evidence = (
-        f"ldd did not find {', '.join(unfound)}: it then misses every name of torch, those that torch exports too.",
+        f"ldd did not find {', '.join(unfound)}, so it reports every torch symbol as undefined.",
         missing.exported_text,
     )
     folder = "$(python -c 'import torch, os; print(os.path.join(os.path.dirname(torch.__file__), \"lib\"))')"
-    fix = f"LD_LIBRARY_PATH={folder} ldd -r FILE  # shows what is missing with torch there"
+    fix = f"LD_LIBRARY_PATH={folder} ldd -r FILE  # prints what is missing with torch loaded"
     return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.9, evidence, fix)
 
 
@@ -134,10 +134,10 @@ def _all_global(missing: MissingName) -> bool:
 
 def _exported_before_index(missing: MissingName) -> Candidate:
     evidence = [
-        f"{missing.shown} is a name of torch that no known release exports; it may be of one before "
+        f"{missing.shown} is a torch symbol that no known release exports; it may be from a release before "
         f"{missing.known_versions[0] if missing.known_versions else '1.0'}.",
-        f"Up to torch 1.4 extensions linked none of its libraries: one that is imported before torch finds no name of "
-        f"torch{'' if missing.target is None else f', {missing.target_label} included'}.",
+        f"Extensions for torch up to 1.4 do not link the torch libraries: imported before torch, they find no torch "
+        f"symbol{'' if missing.target is None else f', {missing.target_label} included'}.",
     ]
     score = 0.38 if missing.target is None else 0.49
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
@@ -146,15 +146,18 @@ def _exported_before_index(missing: MissingName) -> Candidate:
 def _moved(missing: MissingName, library: str) -> Candidate:
     """A file that records the library of each symbol expects it in another one: it was linked with another torch."""
     evidence = (
-        f"{missing.target_label} exports {missing.shown} in {library}; the file asks another library for it.",
-        "Windows and macOS look a symbol up in the library that the file names only.",
+        f"{missing.target_label} exports {missing.shown} in {library}, but the file looks for it in another library.",
+        "Windows and macOS search only the library that the file specifies.",
     )
     return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, evidence, fixes.rebuild(missing))
 
 
 def _exported(missing: MissingName, library: str) -> str:
     if missing.target is None and missing.exported_in:
-        return f"If your torch is one of {missing.exported_in.text()}, it exports {missing.shown} in {library}."
+        return (
+            f"torch {missing.exported_in.text()} exports {missing.shown} in {library}; your torch is probably one "
+            "of these."
+        )
     if missing.target_library is not None and missing.knowledge.exports is not None:
         return f"{missing.target_label} exports {missing.shown} in {library}."
     if missing.exported_in:
@@ -175,7 +178,9 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         evidence.append(_unlisted(missing, library))
         score = 0.95
     else:
-        evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
+        evidence.append(
+            "TORCH_LIBRARIES in CMake does not contain libtorch_python; torch.utils.cpp_extension links it."
+        )
         # A linker has the library of the same headers, and no other possible reason.
         score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
     flags = (
@@ -200,7 +205,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         evidence.append(_unlisted(missing, library))
     if not missing.reference.link_time:
         evidence.append(
-            "A file that lists it fails with `cannot open shared object file` instead, and names no symbol."
+            "If the file listed it, the loader would report `cannot open shared object file` and no symbol."
         )
     score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
     if missing.target is None and missing.in_oldest_known and missing.in_newest_known and not missing.macho:

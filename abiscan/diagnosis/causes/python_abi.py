@@ -43,19 +43,18 @@ def causes(missing: MissingName) -> Candidates:
             if here.major == 2 and found:
                 score = 0.72
                 evidence.append(
-                    "Either the file is built for Python 3, or with headers of a debug build of Python 2 (Py_DEBUG), "
-                    "whose macros call functions that the release build does not have."
+                    "The file is built for Python 3, or with headers of a debug build of Python 2 (Py_DEBUG)."
                 )
         else:
             score = 0.45
             evidence.append(
-                f"Against it: CPython {here}, this interpreter, exports it. A program that embeds Python must "
+                f"Against it: this interpreter (CPython {here}) exports it. A program that embeds Python must "
                 f"link libpython."
             )
     elif in_every_python3:
         score = 0.62
         evidence.append(
-            "Every Python 3 exports it: the process that loads the file is not Python, or does not export its symbols."
+            "Every Python 3 exports it: the process that loads the file is not Python or does not export its symbols."
         )
     elif here is None:
         evidence.append("The interpreter that loads the file is unknown: check `python --version`.")
@@ -72,8 +71,8 @@ def _interpreter(missing: MissingName) -> PythonVersion | None:
 
 def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
     if not found:
-        return "Build it with the headers of a CPython that it supports, and tag the wheel accordingly."
-    return f"Use CPython {ranges(found)} and tag the wheel accordingly, or rebuild without the symbol."
+        return "Build it with the headers of a CPython that it supports, and tag the wheel for that version."
+    return f"Restrict the wheel to CPython {ranges(found)}, or rebuild without the symbol."
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:
@@ -97,7 +96,7 @@ def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_
 
 
 def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None = None) -> str:
-    """`2.7 - 3.12, 3.14`. Free-threaded builds are named if they differ from the default build of their version: `2.7 -
+    """`2.7-3.12, 3.14`. Free-threaded builds are named if they differ from the default build of their version: `2.7 -
     3.14, not 3.13t - 3.14t`.
 
     Args:
@@ -121,4 +120,4 @@ def ranges(found: Iterable[PythonVersion], of: Container[PythonVersion] | None =
 def _runs(of: Sequence[PythonVersion], chosen: Set[PythonVersion]) -> str:
     """The chosen versions, consecutive ones as `first - last`."""
     runs = (list(run) for is_chosen, run in groupby(of, chosen.__contains__) if is_chosen)
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -66,13 +66,13 @@ def causes(missing: MissingName) -> Candidates:
         form = min(elsewhere, key=_distance)
         gone = not missing.in_newest_known
         score = 0.53 if gone else 0.45
-        where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
+        where = f"torch {form.where}"
     else:
         return
     theirs, mine = _apart(form.parsed.declaration, missing.reference.spelled_as or missing.cxx.declaration)
-    evidence = [f"{where} has {form.parsed.qualified} in another form: {theirs}; wanted is {mine}."]
+    evidence = [f"{where} exports {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
     if missing.reference.spelled_as is None:
-        evidence.append(f"What differs: {_marked(form)}.")
+        evidence.append(f"Differences: {_marked(form)}.")
     if here and form.exported_in:
         evidence.append(f"That signature is exported by torch {form.exported_in.text()}.")
     evidence.append(missing.exported_text)
@@ -107,7 +107,7 @@ def _macos_function(missing: MissingName) -> Candidates:
         return
     evidence = (
         f"{missing.shown} may exist with other parameters.",
-        "No Linux build exports anything of that name, and the index has no macOS builds.",
+        "No Linux build exports a function of that name, and the index has no macOS builds.",
         f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.word(missing.cxx.base, 'NAME')} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(missing))
@@ -179,7 +179,7 @@ def _one(difference: Difference) -> str:
     if difference.index is not None:
         what = f"{what} {difference.index + 1}"
     if difference.old is None:
-        return f"{what}: + {difference.new}"
+        return f"{what} added: {difference.new}"
     if difference.new is None:
-        return f"{what}: - {difference.old}"
+        return f"{what} removed: {difference.old}"
     return f"{what}: {difference.old} -> {difference.new}"

@@ -44,9 +44,7 @@ def causes(missing: MissingName) -> Candidates:
     # TORCH_TARGET_VERSION supports versions since the registration macros of the stable ABI.
     if missing.exported_in and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"
-        ways.append(f"build it with {flag}: {fixes.rebuild(missing)}")
+        ways.append(f"Rebuild with {flag}: {fixes.rebuild(missing)}")
     if not ways:
-        ways.append(
-            "Install the torch that the extension was built for, or lower TORCH_TARGET_VERSION and build it again."
-        )
-    yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), "\nor ".join(ways))
+        ways.append("Install the torch that the extension was built for, or lower TORCH_TARGET_VERSION and rebuild.")
+    yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), "\nor: ".join(ways))

@@ -53,9 +53,9 @@ def causes(missing: MissingName) -> Candidates:
         unknown = newer and begins == known[0]
         lacks = "that is before the first indexed release" if unknown else f"it does not export {missing.shown}"
         evidence = (
-            f"If the torch that was loaded is {where}: {lacks}, and the file was built for {other} one.",
-            f"{missing.target_label} exports {missing.shown}: beside that very torch, loaded and linked, it is not "
-            "missing.",
+            f"The loaded torch may be {where}: {lacks}, and the file was built for {other} one.",
+            f"{missing.target_label} exports {missing.shown}: with that torch loaded and linked, the symbol is not "
+            f"missing.",
             missing.exported_text,
         )
         score = _score(missing, distance, newer and not unknown) if place == 0 else _FAR
@@ -88,6 +88,6 @@ def _stated_fix(torch: str, missing: MissingName) -> str:
     ways = "\n".join(fixes.reinstall(missing))
     return (
         'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'
-        f"another version than {torch}: run it where torch {torch} is, or install the extension for that one:\n"
-        f"{ways}\n{torch}: another of these causes holds"
+        f"If it is not {torch}: run it with torch {torch}, or install the extension for the other release:\n"
+        f"{ways}\nIf it is {torch}: see the other causes"
     )

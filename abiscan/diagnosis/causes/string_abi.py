@@ -47,7 +47,7 @@ def causes(missing: MissingName) -> Candidates:
     where = missing.target_label if here else f"torch {counterpart.where}"
     evidence = [
         f"The file imports {missing.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[other]}.",
-        f"Exported symbol: {counterpart.name}.",
+        f"Exported symbol: {counterpart.name}",
     ]
     score = 0.95
     if not here:
@@ -64,7 +64,7 @@ def causes(missing: MissingName) -> Candidates:
             last = _last_release_with_old_string(missing)
             evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)]
             if mine == "old" and last:
-                evidence.append(f"Wheels on the package index for torch up to {last} have the old one.")
+                evidence.append(f"torch wheels on PyPI up to {last} use the old std::string.")
         elif (
             missing.target is not None
             and counterpart.in_target is False
@@ -83,16 +83,16 @@ def causes(missing: MissingName) -> Candidates:
             evidence.append(_another_build_text(missing))
         elif agrees:
             score = min(score, 0.3)
-            evidence.append(f"Against it: {missing.target_label} is itself built with {_WORDS[mine]}.")
+            evidence.append(f"Against it: {missing.target_label} is also built with {_WORDS[mine]}.")
         else:
             score = 0.93 if not missing.knowledge.exact else score
             evidence.append(
-                f"{missing.target_label} is built with {_WORDS[other]} and exports no symbol of torch with the other "
-                f"one."
+                f"{missing.target_label} is built with {_WORDS[other]} and exports no torch symbol with the other "
+                f"std::string."
             )
     elif missing.target is not None and missing.position is Position.INSIDE and not from_source:
         score = min(score, 0.7)
-        evidence.append(f"Releases of {missing.target.version} export the symbol in this form; this build need not.")
+        evidence.append(f"Release builds of torch {missing.target.version} export this symbol; this build may not.")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
@@ -138,8 +138,8 @@ def _cut_off_name(missing: MissingName) -> Candidates:
         return
     abi = missing.knowledge.target_cxx11_abi
     evidence = [
-        f"The end of the name, with its parameters, is lost. Every known form of {missing.related[0].parsed.qualified} "
-        "has a std::string in it, of which each build of torch has one of two kinds."
+        f"The symbol is truncated: its parameters are missing. Every known form of "
+        f"{missing.related[0].parsed.qualified} takes a std::string, which has two ABIs."
     ]
     if abi is not None:
         evidence.append(f"{missing.target_label} is built with {_WORDS['new' if abi else 'old']}.")
@@ -181,7 +181,7 @@ def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | No
 def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
     """A symbol with a std::string and no known counterpart: of another library, or of a torch before the index."""
     assert missing.cxx is not None
-    evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
+    evidence = [f"{missing.shown} uses {_WORDS[mine]}."]
     abi = missing.knowledge.target_cxx11_abi
     if missing.is_torch_name:
         if (
@@ -190,7 +190,9 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
             and not missing.exported_in
             and (missing.target is None or _is_before_new_string(missing))
         ):
-            evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
+            evidence.append(
+                "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol."
+            )
             evidence.append("No known release exports the function with the other std::string either.")
             score = 0.68 if missing.target is None else 0.8
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
@@ -203,8 +205,8 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
         if abi is None and mine == "old" and missing.target is None and missing.exported_in:
             evidence.append(missing.exported_text)
             evidence.append(
-                "If your torch has the new one: the file was built for another build. Wheels of the package index have "
-                "it from 2.7.0 on, torch of conda-forge and of NVIDIA's images before that too."
+                "Your torch may use the new std::string, as PyPI wheels do since 2.7.0 and conda-forge and NVIDIA "
+                "images also before: the file was built for another build."
             )
             # A symbol that disappeared while all wheels had the old ABI has another reason. A linker has the library of
             # the same headers.
@@ -215,8 +217,8 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
         if abi is None and mine == "old" and missing.knowledge.target_is_before_index and missing.in_oldest_known:
             evidence.append(missing.exported_text)
             evidence.append(
-                f"{missing.target_label} is older than the index: if it has the function, it is built with the other "
-                "std::string, as torch of conda-forge and of NVIDIA's images is."
+                f"{missing.target_label} is older than the index: if it exports the function, it uses the other "
+                f"std::string, as torch from conda-forge and NVIDIA images does."
             )
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
             return
@@ -228,7 +230,7 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
             return
         score = 0.86 if _unlike_its_release(missing) else 0.78
         evidence.append(
-            f"{missing.target_label} is built with the other one: it exports no such name, whatever its release."
+            f"{missing.target_label} is built with the other std::string, so it does not export this symbol."
         )
         evidence.append("No known release exports the function with the other std::string either.")
     elif missing.namespace == "std" or missing.file.is_torch_itself:
@@ -242,16 +244,16 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
         # the extension's own library with the old ABI, a missing source is more frequent.
         score = 0.87 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
         evidence.append(
-            f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
-            "exports only the other form."
+            f"The symbol is not from a torch library. A library that was compiled with "
+            f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."
         )
         if mine == "old":
             evidence += _passed_by_torch(missing)
         if torch_names.is_plugin_namespace(missing.namespace or ""):
             score = 0.52
             evidence.append(
-                f"Against it: namespace {missing.namespace} is named as those of torch's plug-ins and extensions are, "
-                "which have the std::string of the torch that they were built for: another release of it is as likely."
+                f"Against it: namespace {missing.namespace} looks like a plug-in or an extension of torch; another "
+                f"release of that package is equally likely."
             )
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
@@ -275,11 +277,11 @@ def _may_be_another_build(missing: MissingName, mine: str) -> bool:
 def _another_build_text(missing: MissingName) -> str:
     assert missing.target is not None
     exported = (
-        f"The release of version {missing.target.version} exports it"
+        f"torch {missing.target.version} exports it"
         if versions.is_release(missing.target.version)
-        else f"Releases around {missing.target.version} export it"
+        else f"Releases near {missing.target.version} export it"
     )
-    return f"{exported}; a build with the new one (conda-forge's, NVIDIA's, one from source) does not."
+    return f"{exported}; a build with the new std::string (conda-forge, NVIDIA, from source) does not."
 
 
 def _last_release_with_old_string(missing: MissingName) -> str:
@@ -303,8 +305,8 @@ def _may_have_new_string(missing: MissingName) -> bool:
 
 def _source_build_text(missing: MissingName) -> str:
     return (
-        f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is the new "
-        "one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
+        f"{missing.target_label} is built from source: it uses the new std::string unless it was compiled with "
+        f"-D_GLIBCXX_USE_CXX11_ABI=0."
     )
 
 
@@ -313,26 +315,26 @@ def _passed_by_torch(missing: MissingName) -> list[str]:
     old = _last_release_with_old_string(missing)
     if not old:
         return []
-    return [f"Torch up to {old} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."]
+    return [f"torch wheels up to {old} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them."]
 
 
 def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
-        return f"Compile both sides alike: rebuild the caller with {flag}, or that library with the other value."
+        return f"Rebuild the caller with {flag}, or rebuild the library with the other value."
     if missing.reference.link_time:
         return (
-            f"Compile everything that is linked with {flag}, as this torch was (CMake: set(CMAKE_CXX_FLAGS "
-            '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch of the other kind.'
+            f"Compile everything that is linked with {flag}, as this torch (CMake: set(CMAKE_CXX_FLAGS "
+            '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch with the other ABI.'
         )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
     if find_package(missing) is not None:
         unknown = missing.target is None and missing.exported_in
         return fixes.by_release(missing, unknown, ways) if unknown else ways
-    text = f"{ways}\nor, in a build of your own: {flag}"
+    text = f"{ways}\nor: Build it with {flag}"
     if missing.target is not None:
-        text += f"\nor pick the wheel made for torch {versions.minor(missing.target.version)}"
+        text += f"\nor: Install the wheel for torch {versions.minor(missing.target.version)}"
     else:
-        text += "\nor pick the wheel"
-    return f"{text} that is named {wheel}, where the project names its wheels so"
+        text += "\nor: Install the wheel"
+    return f"{text} with {wheel} in its name, if the project publishes one"

@@ -58,7 +58,10 @@ def causes(missing: MissingName) -> Candidates:
     elif family == "GLIBC":
         yield _glibc(missing, wanted, numbers, defined)
     elif family in ("GCC", "GFORTRAN"):
-        evidence = [f"{wanted} is a version of {'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."]
+        evidence = [
+            f"{wanted} is a symbol version of {'libgcc_s' if family == 'GCC' else 'libgfortran'}, a GCC "
+            f"runtime library."
+        ]
         yield Candidate(
             CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _cxx_fix(missing)
         )
@@ -69,13 +72,13 @@ def _two_glibcs(missing: MissingName) -> Candidate:
     theirs = missing.file.base_name or "the library that imports it"
     other = missing.reference.library or "the library that lacks it"
     evidence = (
-        f"{_PRIVATE} is the version of symbols private to glibc's libraries: {theirs} and {other} are of two "
-        "releases of glibc.",
-        "One of them is bundled with a package, or is in a folder that is searched first.",
+        f"Two glibc releases are mixed: {theirs} and {other} are from different ones.",
+        f"{_PRIVATE} marks symbols that only libraries of the same glibc use.",
+        "One of them is bundled with a package, or is in a directory that is searched first.",
     )
     fix = (
-        "echo $LD_LIBRARY_PATH $LD_PRELOAD; find / -name 'libc.so.6' -o -name 'librt.so.1' 2>/dev/null  # which copies "
-        "are here\nTake the folder with the other copy out of the search: the system's glibc must be whole."
+        "echo $LD_LIBRARY_PATH $LD_PRELOAD; find / -name 'libc.so.6' -o -name 'librt.so.1' 2>/dev/null  # lists the "
+        "copies\nRemove the directory with the other copy from the search path: use one glibc only."
     )
     return Candidate(CauseId.GLIBC_TOO_OLD, 0.7, evidence, fix)
 
@@ -91,9 +94,9 @@ def _defined(missing: MissingName) -> tuple[str, ...] | None:
 def _found(missing: MissingName, wanted: str, defined: tuple[str, ...] | None) -> list[str]:
     library = missing.reference.library or "the library that was loaded"
     if defined is None:
-        return [f"{library} does not define it, by the loader's message."] if missing.reference.library else []
+        return [f"The loader reported that {library} does not define it."] if missing.reference.library else []
     if wanted in defined:
-        return [f"Against it: {library} on this machine defines {wanted}; the process loads another copy of it."]
+        return [f"Against it: {library} on this machine defines {wanted}; the process loads another copy."]
     family = wanted.rsplit("_", 1)[0] + "_"
     mine = sorted((v for v in defined if v.startswith(family)), key=_numbers)
     return [f"{library} on this machine defines versions up to {mine[-1]}."] if mine else []
@@ -105,14 +108,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
-    conda = f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment"
-    shows = "strings FILE | grep GLIBCXX shows what a copy has."
+    conda = f"conda install -c conda-forge {wanted}  # in a conda environment"
     if _is_of_system(missing.reference.library):
-        return f"{conda}, and export LD_LIBRARY_PATH=$CONDA_PREFIX/lib if the system's copy is still loaded; {shows}"
+        return f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if the system copy is still loaded"
     system = f"/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6"
-    return (
-        f"{conda} (its libstdc++ is found first), or\nexport LD_PRELOAD={system} where the system's is newer; {shows}"
-    )
+    return f"{conda}\nor: export LD_PRELOAD={system}  # if this copy is newer (strings {system} | grep GLIBCXX)"
 
 
 def _is_of_system(library: str | None) -> bool:
@@ -120,31 +120,36 @@ def _is_of_system(library: str | None) -> bool:
     return library is not None and library.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"))
 
 
+def _needs(library: str, wanted: str, since: str, defined: tuple[str, ...] | None) -> str:
+    """The headline: which version is too old, unless a copy here defines it."""
+    too_old = "" if defined is not None and wanted in defined else f"The loaded {library} is too old: "
+    return f"{too_old}{'the' if too_old else 'The'} file needs {wanted}{since}."
+
+
 def _cxx(
     missing: MissingName, wanted: str, family: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None
 ) -> Candidate:
     gcc = (_GLIBCXX if family == "GLIBCXX" else _CXXABI).get(numbers[-1])
-    evidence = [f"{wanted} came with libstdc++ of GCC {gcc}." if gcc else f"{wanted} is a version of libstdc++."]
+    evidence = [_needs("libstdc++", wanted, f" (GCC {gcc})" if gcc else "", defined)]
     evidence += _found(missing, wanted, defined)
     fix = _cxx_fix(missing, gcc)
     if gcc is not None:
-        fix += f"\nor build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
+        fix += f"\nor: Build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
     score = 0.6 if defined is not None and wanted in defined else 0.95
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
 
 
 def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
     has = next((name for version, name in _GLIBC_OF if version >= numbers[:2]), None)
-    evidence = [f"{wanted} came with glibc {'.'.join(map(str, numbers))}."]
+    evidence = [_needs("glibc", wanted, "", defined)]
     if has is not None:
-        evidence.append(f"Distributions from {has} on have it.")
+        evidence.append(f"First distributions with it: {has}.")
     evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
     fix = (
-        f"glibc cannot be replaced separately: use a distribution (or container image) with glibc >= "
-        f"{'.'.join(map(str, numbers[:2]))}"
+        f"Use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
         + (f", such as {has}" if has else "")
-        + f";\nor install a wheel with an older tag than {tag}, or build the extension on this machine."
+        + f"\nor: Install a wheel with an older tag than {tag}.\nor: Build the extension on this system."
     )
     return Candidate(
         CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix

@@ -54,10 +54,9 @@ def _two_compilers(missing: MissingName) -> Candidates:
     if not arguments or arguments[-1] != "0" or not missing.exported_in or missing.file.facts is not None:
         return
     evidence = (
-        f"{missing.file.base_name} is a library of torch and misses {missing.shown} as mangled by GCC; Clang 18 and "
-        f"later encode the declaration of such a template's parameter into the name (Tn...).",
-        "Where one compiler made this library and another the one that defines the name, in a torch built from source, "
-        "none of them finds the other's.",
+        f"{missing.file.base_name} is a library of torch and needs {missing.shown} as mangled by GCC; Clang 18 and "
+        f"later mangle the parameters of this template (Tn...).",
+        "If GCC compiled one library of a torch built from source and Clang the other, their symbols do not match.",
     )
     fix = (
         f"Compile all of torch with one compiler, or give Clang {GCC_FORM_FLAG}; remove build and torch/lib/build first"
@@ -76,15 +75,15 @@ def _other_compiler(missing: MissingName) -> Candidates:
     evidence = []
     if declares:
         evidence.append(
-            f"The name declares its template parameters (Tn...): {_compiler(missing.name)} made it. GCC, which builds "
-            f"libtorch, does not write them."
+            f"Compiled by {_compiler(missing.name)}, which mangles the parameters of this template (Tn...). GCC, the "
+            f"compiler of libtorch, does not."
         )
     score = 0.6
     if forms:
         best = forms[0]
         score = 0.97 if best.in_target else 0.9
         where = missing.target_label if best.in_target else f"torch {best.where}"
-        evidence.append(f"The same function is exported by {where} as {best.name}.")
+        evidence.append(f"{where} exports the same function as {best.name}")
         if missing.target is not None and best.in_target is False:
             evidence.append(f"{missing.target_label} exports neither mangling.")
     else:
@@ -108,11 +107,11 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
         # GCC writes only the value, a literal or an expression; otherwise it is another declaration's name.
         alike = [form for form in alike if form.name[declared.start(1) : declared.start(1) + 1] in ("L", "X")]
     evidence = [
-        f"The name declares its template parameters (Tn...): {_compiler(beginning)} made it. GCC, which builds "
-        "libtorch, does not write them.",
-        f"It is cut off; it begins as {missing.cxx.qualified if missing.cxx is not None else beginning} does.",
+        f"Compiled by {_compiler(beginning)}, which mangles the parameters of this template (Tn...). GCC, the "
+        f"compiler of libtorch, does not.",
+        f"It is truncated; it begins like {missing.cxx.qualified if missing.cxx is not None else beginning}.",
     ]
-    evidence += [f"GCC's mangling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
+    evidence += [f"torch {form.where} exports the GCC mangling: {form.name}" for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, alike, beginning))
 
@@ -131,7 +130,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
             at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
-        ways.append(f"Write data_ptr<{argument}>(), which every release exports.")
+        ways.append(f"Use data_ptr<{argument}>(), which every release exports.")
     flag = f"Compile {AS_GCC}"
     if any(form.in_target for form in forms):
         ways.append(f"{flag}.")
@@ -149,7 +148,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
     if not missing.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
         return
     evidence = [
-        f"The name is macOS's (__Z), and its template argument is {', '.join(arguments)}.",
+        f"This is a macOS symbol (__Z) with the template argument {', '.join(arguments)}.",
         "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
     ]
     score = 0.62
@@ -158,7 +157,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
             f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
         )
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
-    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
 
 
@@ -168,8 +167,8 @@ def _windows_integers(missing: MissingName) -> Candidates:
     if not missing.reference.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return
     evidence = (
-        f"The name is MSVC's, of {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
+        f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
         "libtorch instantiates its templates for int64_t, which is long long on Windows.",
     )
-    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)

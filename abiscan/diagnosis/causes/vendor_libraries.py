@@ -93,7 +93,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if missing.reference.library is not None and looked:
         score = 0.95
         evidence.append(
-            f"The file imports it from {missing.reference.library}, which was found and does not export it: it is "
+            f"The file imports it from {missing.reference.library}, which was found but does not export it: it is "
             f"another release of {vendor.product}."
         )
     needed = _needs_vendor(missing, vendor)
@@ -172,21 +172,25 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
 
 def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
-        return "Update the NVIDIA driver (nvidia-smi shows which CUDA it serves); take stubs/ out of LD_LIBRARY_PATH."
+        return (
+            "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
+            "LD_LIBRARY_PATH."
+        )
     line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
     if not vendor.distribution:
         return line
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
-    line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} of its CUDA release"
+    line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
     of_file = vendor_of_library(missing.file.base_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
         line += (
-            f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must be of one CUDA release"
+            f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must have the same CUDA "
+            f"release"
         )
     return (
         f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
-        "  # lists every copy: one must remain, of the release that torch requires"
+        "  # lists every copy: keep the one that torch requires"
     )
 
 
@@ -195,22 +199,22 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     if missing.file.facts is not None:
         evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
     else:
-        evidence.append("What the file lists as needed would decide (`readelf -d FILE`).")
+        evidence.append("Check the needed libraries of the file: `readelf -d FILE`.")
     fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
     if missing.file.is_torch_itself:
-        fix = f"Link it, where torch is built from source: -l{vendor.library}; releases of torch are linked to it."
+        fix = f"Link it if torch is built from source: -l{vendor.library} (torch releases link it)."
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 
 # MKL exported this until 2024.0 (pytorch/pytorch issue 123097).
-_OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in an environment of pip'
+_OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in a pip environment'
 
 
 def _conda_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
     """torch from conda channels uses ITT symbols of MKL."""
     evidence = (
-        f"{missing.name} belongs to {vendor.product}: torch of conda's channels finds it in MKL.",
-        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with.",
+        f"{missing.name} belongs to {vendor.product}: torch from conda channels expects it in MKL.",
+        "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
     )
     return Candidate(CauseId.LIBRARY_MISSING, 0.85, evidence, _OLDER_MKL)
 
@@ -219,18 +223,22 @@ def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
     return Candidate(
         CauseId.LIBRARY_MISSING,
         score,
-        (f"The name belongs to {vendor.product}; a copy of another version or make may be found in its place.",),
-        f"Install the {vendor.product.split(' (')[0]} that the file was built with; `ldd FILE` shows which "
-        f"one is found.",
+        (f"The symbol belongs to {vendor.product}; the copy that was found may be another version or build.",),
+        f"Install the {vendor.product.split(' (')[0]} that the file was built with. `ldd FILE` prints the copy that "
+        f"is found.",
     )
 
 
 def _cxx_abi(missing: MissingName) -> Candidates:
     """Functions of the C++ runtime that compilers generate calls to."""
-    evidence = f"{missing.name} is a function of the C++ runtime (libstdc++), to which compilers emit calls."
+    evidence = f"{missing.name} is a function of the C++ runtime (libstdc++) that compiled code calls."
     everywhere = missing.name in _CXX_ABI
-    older = "The one that is loaded is older than the file's compiler." if not everywhere else "Every release has it."
-    linked = "A file that gcc linked, or ld alone, does not list libstdc++ as needed: g++ does."
+    older = (
+        "The loaded libstdc++ is older than the compiler of the file."
+        if not everywhere
+        else "Every libstdc++ release exports it."
+    )
+    linked = "A file that was linked with gcc or ld instead of g++ does not list libstdc++ as needed."
     yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.4 if everywhere else 0.72, (evidence, older), _newer_runtime())
     yield Candidate(
         CauseId.LIBRARY_NOT_LINKED,
@@ -245,31 +253,31 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
     cxx = missing.cxx
     assert cxx is not None
     if cxx.scope[:3] == ("std", "experimental", "filesystem"):
-        evidence = [f"{missing.shown} is in libstdc++fs.a, and in no shared libstdc++."]
+        evidence = [f"{missing.shown} is in libstdc++fs.a, not in the shared libstdc++."]
         yield Candidate(CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs.")
         return
     if cxx.scope[:2] == ("std", "filesystem"):
-        evidence = [f"{missing.shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a."]
+        evidence = [f"libstdc++ contains {missing.shown} since GCC 9; with GCC 8 it is in libstdc++fs.a."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs, or build with GCC 9 or later."
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
     if "std::__1::" in missing.shown and cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
-        evidence = [f"{missing.shown} is a name of libc++, the C++ library of LLVM and macOS, and none of libstdc++'s."]
-        fix = "Link with the compiler's C++ driver, or -lc++; on macOS build for the oldest system that is to run it: "
+        evidence = [f"{missing.shown} is a symbol of libc++ (LLVM, macOS), not of libstdc++."]
+        fix = "Link with the C++ compiler or -lc++. On macOS, build for the oldest system that must run it: "
         yield Candidate(CauseId.LIBRARY_NOT_LINKED, 0.65, tuple(evidence), f"{fix}MACOSX_DEPLOYMENT_TARGET.")
         return
     if cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
-        evidence = [f"{missing.shown} is a name of the C++ standard library."]
+        evidence = [f"{missing.shown} is a symbol of the C++ standard library."]
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
         return
     library = NAMESPACE_LIBRARIES.get(cxx.namespace or "")
     if library is not None:
-        evidence = [f"{missing.shown} is of namespace {cxx.namespace}, of {library}."]
-        fix = f"Link the library that the headers are of ({library}), in the same version."
+        evidence = [f"{missing.shown} is in namespace {cxx.namespace} of {library}."]
+        fix = f"Link {library}, in the version of its headers."
         if missing.file.path and not missing.reference.link_time and library.isidentifier():
-            fix += f"\nor, without a build: LD_PRELOAD=lib{library}.so python ...  # with its folder, where it has one"
+            fix += f"\nor: LD_PRELOAD=lib{library}.so python ...  # without a rebuild; add the folder if needed"
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.6,

@@ -36,7 +36,7 @@ def _python_library(missing: MissingName) -> Candidates:
     assert since is not None
     evidence = [
         missing.exported_text,
-        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; everything else is hidden.",
+        "Since torch 2.7, libtorch_python exports only symbols that are marked TORCH_PYTHON_API.",
     ]
     last_exported = versions.order(missing.exported_in.last)
     ends_there = last_exported is not None and last_exported < since
@@ -48,7 +48,7 @@ def _python_library(missing: MissingName) -> Candidates:
         score = 0.86
     elif target is not None and not versions.is_release(target):
         score = 0.8
-        evidence.append(f"{target} is a snapshot: names were marked one by one, some of them after it.")
+        evidence.append(f"{target} is a nightly: symbols were marked one by one, some of them later.")
     elif missing.knowledge.exact:
         score = 0.55
     else:
@@ -56,10 +56,10 @@ def _python_library(missing: MissingName) -> Candidates:
     # Symbols that disappeared before 2.7 were removed or renamed, not hidden.
     if ends_there and not _until_the_change(missing):
         score -= 0.45
-    fix = "Replace the internal symbol: the public C++ API (at::, torch::) has what extensions need."
+    fix = "Replace the internal symbol with the public C++ API (at::, torch::)."
     if (other := fixes.install_torch(missing, missing.exported_in)) is not None:
         fix += f"\nor: {other}"
-    fix += "\nor request upstream that PyTorch marks it TORCH_PYTHON_API."
+    fix += "\nor: Ask PyTorch to mark it TORCH_PYTHON_API."
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
 
@@ -82,14 +82,14 @@ def _class_data(missing: MissingName) -> Candidates:
         return
     what = cxx.kind.value.replace("-", " ")
     evidence = [
-        f"The name is the {what} of {cxx.qualified}, which a compiler refers to where the class is derived "
-        f"from, thrown or cast."
+        f"The symbol is the {what} of {cxx.qualified}. A compiler references it if the class is a base class, is "
+        f"thrown, or is cast."
     ]
     if members:
         evidence.append(f"{missing.target_label} exports functions of the class ({members}), not its {what}.")
         score = 0.75
     elif unknown:
-        evidence.append("If your torch is older: it may export the class's functions and not this.")
+        evidence.append("An older torch may export the functions of the class but not this symbol.")
         score = 0.5 if missing.exported_in and not missing.in_oldest_known else 0.35
     else:
         evidence.append(
@@ -97,7 +97,7 @@ def _class_data(missing: MissingName) -> Candidates:
         )
         score = 0.6
     evidence.append(missing.exported_text)
-    fix = "Do not derive from the class, nor use dynamic_cast or typeid on it."
+    fix = "Do not derive from the class and do not use dynamic_cast or typeid on it."
     if (other := fixes.install_torch(missing, missing.exported_in or ReleaseRanges())) is not None:
         fix += f"\nor: {other}"
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)

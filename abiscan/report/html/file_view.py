@@ -73,7 +73,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
 
 
 def ranges_words(ranges: ReleaseRanges | None) -> str:
-    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty if unknown."""
+    """`2.1.0-2.2.2, 2.12.0-2.15.0`; empty if unknown."""
     return "" if ranges is None else printable(ranges.text(last=", ")) or "no known release"
 
 

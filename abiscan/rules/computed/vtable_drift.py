@@ -126,7 +126,7 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
         newest = [each for each in same if len(each[1]) == max(len(words) for _release, words in same)]
         if newest:
             old = newest[-1][1]
-            old_name = newest[0][0] if newest[0][0] == newest[-1][0] else f"{newest[0][0]} - {newest[-1][0]}"
+            old_name = newest[0][0] if newest[0][0] == newest[-1][0] else f"{newest[0][0]}-{newest[-1][0]}"
     change = compare(old, new) if old is not None else None
     own = min((each.vtable_size for each in classes if each.vtable_size is not None), default=None)
     too_small = own is not None and own < len(new) * _WORD

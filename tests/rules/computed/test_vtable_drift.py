@@ -65,7 +65,7 @@ def test_the_files_own_table_tells_where_the_build_is_not_known() -> None:
     # The fixture was compiled with the headers of 2.13: release_resources() is a virtual function of Node since then.
     (finding,) = find_drift(RULE, about(None, "2.4.1"))
     assert finding.confidence is Confidence.HIGH
-    assert "112 bytes in torch 2.4.1, 152 in torch 2.13.0 - 2.15.0" in finding.message
+    assert "112 bytes in torch 2.4.1, 152 in torch 2.13.0-2.15.0" in finding.message
     assert "release_resources` is in slot 2 of the file's vtable and in no slot of the target's" in finding.message
 
 

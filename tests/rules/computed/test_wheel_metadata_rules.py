@@ -140,8 +140,8 @@ def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
     narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.6.0"),))
     warned = replace(narrow, drifting=(("2.5.1", Severity.WARNING), ("2.6.0", Severity.WARNING)))
     finding = requirement(container(CP311, "torch"), warned)[1]
-    change = "warning: possible layout change on torch 2.5.1 - 2.6.0"
-    assert f"load on torch 2.4.0 - 2.6.0 ({change})" in finding.message
+    change = "warning: possible layout change on torch 2.5.1-2.6.0"
+    assert f"load on torch 2.4.0-2.6.0 ({change})" in finding.message
     assert finding.fix == "Declare `torch>=2.4,<2.5.1`"
     everywhere = replace(warned, drifting=tuple((each, Severity.WARNING) for each in KNOWN))
     finding = requirement(container(CP311, "torch"), everywhere)[1]
@@ -163,7 +163,7 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     at, finding = requirement(container(CP311, "torch>=2.5,<2.7.1"), good, replace(fits, drifting=late))
     assert at == "pkg/_C.so"
     assert finding.severity is warning
-    assert "but on torch 2.6.0 - 2.7.0 a class" in finding.message
+    assert "but on torch 2.6.0-2.7.0 a class" in finding.message
     assert "headers has another layout (`layout-drift`)" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
     # All that it allows is wrong: the wheel works nowhere that it may be installed.
@@ -196,7 +196,7 @@ def test_a_range_that_is_too_wide_names_the_right_one() -> None:
     assert at == "pkg/_C.so"
     assert finding.severity is Severity.WARNING
     assert finding.fix == "Declare `torch>=2.4,<2.6`"
-    assert "1.13.0 - 2.3.1 and 2.6.0 - 2.15.0" in finding.message
+    assert "1.13.0-2.3.1 and 2.6.0-2.15.0" in finding.message
     # The author's own lower bound stays.
     assert requirement(container(CP311, "torch>=2.5"), narrow)[1].fix == "Declare `torch>=2.5,<2.6`"
     assert requirement(container(CP311, "torch==2.6.0"), narrow)[1].severity is Severity.ERROR
@@ -242,12 +242,12 @@ def test_releases_whose_builds_have_another_cuda_are_not_said_to_load() -> None:
     """All torch symbols are exported there, and no known build has the file's CUDA (`ReleaseState.OTHER_CUDA`)."""
     user = replace(member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),)), loads_on=())
     _at, finding = found(container(CP311, "numpy"), user)["torch-requirement-missing"]
-    assert "symbols resolve on torch 2.4.0 - 2.5.1, but no known build of these loads every member" in finding.message
+    assert "symbols resolve on torch 2.4.0-2.5.1, but no known build of these loads every member" in finding.message
     assert finding.fix == "Declare the torch releases that it needs"
     _at, finding = found(container(CP311, "numpy"), replace(user, loads_on=("2.5.0", "2.5.1")))[
         "torch-requirement-missing"
     ]
-    assert "all members load on torch 2.5.0 - 2.5.1" in finding.message
+    assert "all members load on torch 2.5.0-2.5.1" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
 
 
