@@ -164,9 +164,8 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     begins, ends = ranges.first, ranges.last
     if_older = f"Your torch may be older than {begins}, the first release that exports {missing.shown}."
     if_newer = f"Your torch may be newer than {ends}, the last release that exports {missing.shown}."
-    both = not missing.in_newest_known and not missing.in_oldest_known
-    newer = (if_older, *((if_newer,) if both else ()), missing.exported_text)
-    older = (if_newer, *((if_older,) if both else ()), missing.exported_text)
+    newer = (if_older, missing.exported_text)
+    older = (if_newer, missing.exported_text)
     fix = fixes.by_release(missing, ranges, fix)
     if not missing.in_newest_known:
         # Only releases with wheels for the Python count.
