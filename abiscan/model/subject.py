@@ -27,6 +27,7 @@ class Subject(Struct, frozen=True):
     """A symbol, library or problem in an error message or log, with its causes.
 
     Attributes:
+        title: what is wrong, in a sentence; empty if the first evidence of the first cause states it.
         message: id of the matching message pattern; None for a name by itself.
         near: similar exported names, if none is equal: the text may be mistyped.
     """
@@ -45,3 +46,4 @@ class Subject(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     message: str | None = None
+    title: str = ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.diagnosis.cause_catalogue import load_causes
-from abiscan.model.cause import Cause, CauseId
+from abiscan.model.cause import Cause
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
@@ -14,9 +13,6 @@ from abiscan.report.wording import counted, ranges_words
 
 # Sentences of evidence, and other causes, without -v.
 _EVIDENCE, _OTHERS = 2, 2
-# Where a symbol or library is the subject, the title of the cause says more than the first evidence, except of these.
-_TITLED = (SubjectKind.SYMBOL, SubjectKind.LIBRARY)
-_UNTITLED = (CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_MISSING)
 
 
 def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
@@ -53,25 +49,20 @@ def _sentence(cause: Cause, printed: set[str]) -> str:
     """The first evidence of a cause that was not printed yet, with the id of the cause."""
     text = next((fact for fact in cause.evidence if fact not in printed), None)
     if text is None:
-        return _headline(cause)
+        return f"{cause.cause.value} ({cause.confidence.value} confidence)"
     printed.add(text)
-    return f"{text} [{cause.cause.value}, {cause.confidence.value} confidence]"
+    return f"{text} {_label(cause)}"
 
 
-def _has_title(subject: Subject, cause: Cause) -> bool:
-    return subject.kind in _TITLED and cause.cause not in _UNTITLED
-
-
-def _headline(cause: Cause) -> str:
-    title = load_causes()[cause.cause].title_for("your torch")
-    return f"{title} [{cause.cause.value}, {cause.confidence.value} confidence]"
+def _label(cause: Cause) -> str:
+    return f"[{cause.cause.value}, {cause.confidence.value} confidence]"
 
 
 def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[str]:
     if not subject.causes:
         return [style.strong("cause: ") + ("not a known name" if subject.near else "unknown")]
     cause = subject.causes[0]
-    text = _sentence(cause, printed) if not _has_title(subject, cause) else _headline(cause)
+    text = f"{subject.title} {_label(cause)}" if subject.title else _sentence(cause, printed)
     lines = wrap(text, style, style.strong("cause: "), "  ")
     lines += _fix(cause, style, printed)
     return lines + _because(cause, style, printed)

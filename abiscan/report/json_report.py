@@ -295,6 +295,7 @@ def _subject(value: Subject) -> dict[str, Any]:
         "notes": plain(value.notes),
         "near": plain(value.near),
         "message": value.message,
+        "title": text(value.title),
     }
 
 

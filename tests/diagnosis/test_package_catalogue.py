@@ -221,8 +221,8 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     [
         ("libnppicc.so.12", 'pip install "nvidia-npp-cu12"'),
         ("libnvjpeg.so.13", 'pip install "nvidia-nvjpeg>=13,<14"'),
-        ("libavutil.so.60", 'conda install -c conda-forge "ffmpeg=8"  # has libavutil.so.60'),
-        ("libavcodec.so.58", 'conda install -c conda-forge "ffmpeg=4"  # has libavcodec.so.58'),
+        ("libavutil.so.60", 'conda install -c conda-forge "ffmpeg=8"  # contains libavutil.so.60'),
+        ("libavcodec.so.58", 'conda install -c conda-forge "ffmpeg=4"  # contains libavcodec.so.58'),
         ("libopencv_imgproc.so.405", 'conda install -c conda-forge "libopencv=4.5"'),
         ("libbitsandbytes_cuda114_nocublaslt.so", "pip install --upgrade bitsandbytes"),
         ("libopenblas_haswellp-r0.2.19.dylib", "brew install openblas  # or: conda install -c conda-forge openblas"),

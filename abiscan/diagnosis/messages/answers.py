@@ -7,12 +7,14 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis import missing_library
 from abiscan.diagnosis.catalogue import answer_messages
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
+from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
     near_names,
@@ -26,6 +28,7 @@ from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
+from abiscan.model.cause import CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.subject import Subject, SubjectKind
@@ -112,7 +115,10 @@ def _library(found: LibrarySubject, question: _Question) -> Subject:
         by_torch=found.by_torch,
         searched=found.searched,
     )
-    return _subject(found, ranked(causes), owner_of_library(found.text), missing)
+    best = ranked(causes)
+    untitled = not best or best[0].cause is CauseId.LIBRARY_MISSING
+    problem = "" if untitled else title(best[0].cause, question.knowledge.target)
+    return replace(_subject(found, best, owner_of_library(found.text), missing), title=problem)
 
 
 def _version(found: VersionSubject, question: _Question) -> Subject:
@@ -214,6 +220,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
+        title=title(causes[0].cause, knowledge.target) if causes else "",
     )
 
 
