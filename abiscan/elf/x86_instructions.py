@@ -22,6 +22,7 @@ class Instruction(Struct):
         mod, reg, rm: of ModR/M, with the bits of REX; -1 without one.
         base: the base register of a memory operand that has only that and a displacement; otherwise -1.
         displacement: of that operand; for a relative jump or call, the distance from `end`.
+        is_absolute: whether a memory operand has neither base nor index.
         constant: the immediate operand, sign-extended.
     """
 
@@ -35,6 +36,7 @@ class Instruction(Struct):
     base: int = -1
     displacement: int = 0
     constant: int = 0
+    is_absolute: bool = False
 
 
 def _set(*ranges: tuple[int, int] | int) -> frozenset[int]:
@@ -159,6 +161,7 @@ def _operands(code: bytes, found: Instruction, rex: int, constant: int) -> Instr
         elif mod == 0 and rm == 5:
             base, width = -1, 4
         found.base = base if index in (-1, 4) else -1
+        found.is_absolute = index == 4 and base == -1
     found.displacement = int.from_bytes(code[at : at + width], "little", signed=True)
     found.end = at + width
     return _constant(code, found, constant)

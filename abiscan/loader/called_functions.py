@@ -6,6 +6,8 @@ Only `check_code` decides whether a call can succeed; what it cannot decide stay
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ
 from abiscan.elf.image import ET_EXEC
@@ -115,11 +117,13 @@ def check_started(elf: ElfFile, path: str, bind: Binder, is_opened: bool) -> Non
     values = elf.dynamic.values
     if elf.machine in _FUNCTION_DESCRIPTORS or values.keys().isdisjoint((DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY)):
         return
-    called = _called(elf, path, relocated=True)
+    called = replace(_called(elf, path, relocated=True), is_first=True)
     if is_opened and DT_PREINIT_ARRAY in values and DT_PREINIT_ARRAYSZ in values:
         _check_array(called, "DT_PREINIT_ARRAY", values[DT_PREINIT_ARRAY], values[DT_PREINIT_ARRAYSZ], bind)
+        called = replace(called, is_first=False)
     if DT_INIT in values:
         check_code(called, values[DT_INIT], _INIT, bind)
+        called = replace(called, is_first=False)
     if DT_INIT_ARRAY in values:
         if DT_INIT_ARRAYSZ not in values:
             raise crash(path, "its dynamic section has DT_INIT_ARRAY without DT_INIT_ARRAYSZ, which the loader reads")
@@ -148,6 +152,7 @@ def _check_array(called: CalledFile, tag: str, start: int, size: int, bind: Bind
             _check_number(number, path, f"{what}, which nothing relocates,", bind)
         elif is_followed(elf.machine):
             _check_word(called, word, what, place, bind)
+        called = replace(called, is_first=False)
 
 
 def _check_word(called: CalledFile, word: Word, what: str, place: int, bind: Binder) -> None:
@@ -206,7 +211,7 @@ def check_code(called: CalledFile, address: int, what: str, bind: Binder) -> Non
     if is_written and written_places(elf).may_change(address, address + _BEGINNING):
         raise Undecidable(f"{path}: relocations write over its {what} at {address:#x}")
     if elf.machine == "x86_64":
-        check_beginning(called, address, what)
+        check_beginning(called, address, what, bind)
 
 
 def _is_in_headers(elf: ElfFile, offset: int) -> bool:

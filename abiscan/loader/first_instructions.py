@@ -1,7 +1,7 @@
 """Whether the first instructions of a function that the loader calls certainly end the process (x86-64).
 
-Instructions are followed until control flow depends on a register, on memory or on another file. Their reads and writes
-are not modelled.
+Instructions are followed until control flow depends on a register, on memory or on another file. Of what they read and
+write, only addresses near 0 are modelled.
 """
 
 from __future__ import annotations
@@ -11,8 +11,17 @@ from msgspec import Struct
 from abiscan.elf import ElfFile
 from abiscan.elf.mapping import PF_W, PF_X, Area, area_at, is_unmapped, page_end
 from abiscan.elf.x86_instructions import Instruction, instructions
+from abiscan.loader.bound_symbols import Binder
 from abiscan.loader.failure import Undecidable, crash
-from abiscan.loader.written_words import memory_bytes
+from abiscan.loader.known_registers import LOWEST_MAPPED, KnownRegisters
+from abiscan.loader.written_words import (
+    WordEffect,
+    final_words,
+    initial_word,
+    memory_bytes,
+    types_with,
+    written_places,
+)
 
 # Longest instruction in bytes; number of bytes of a read, and number of reads.
 _LONGEST, _STRETCH, _STRETCHES = 15, 48, 4
@@ -23,12 +32,26 @@ _FAULTING = frozenset(
     + bytes.fromhex("cc f1")
     + bytes.fromhex("6c 6d 6e 6f e4 e5 e6 e7 ec ed ee ef f4 fa fb")
 )
-# The same after 0F: UD0 to UD2, CLTS, SYSRET, INVD, WBINVD, RDMSR, WRMSR, moves of control and debug registers, and
-# opcodes that no processor has had.
+# The same after 0F: UD0 to UD2, CLTS, SYSRET, INVD, WBINVD, RDMSR, WRMSR, RSM, moves of control and debug registers,
+# and opcodes that no processor has had.
 _FAULTING_BEHIND_0F = frozenset(
-    bytes.fromhex("0b b9 ff 06 07 08 09 30 32 20 21 22 23") + bytes.fromhex("04 0a 0c 24 25 26 27 36 39 3b 3c 3d 3e 3f")
+    bytes.fromhex("0b b9 ff 06 07 08 09 30 32 aa 20 21 22 23")
+    + bytes.fromhex("04 0a 0c 24 25 26 27 36 39 3b 3c 3d 3e 3f")
 )
+# The same in groups 6 and 7, by /reg (LLDT, LTR; LGDT, LIDT, LMSW, INVLPG), with a memory operand or any; and by ModR/M
+# (VMLAUNCH, VMRESUME, VMXOFF, CLAC, STAC, ENCLS, XSETBV, XEND, VMRUN, VMLOAD to INVLPGA, SWAPGS).
+_FAULTING_GROUPS = {0x0F00: (frozenset((2, 3, 6, 7)), True), 0x0F01: (frozenset((2, 3, 6, 7)), False)}
+_FAULTING_IN_0F01 = frozenset((*bytes.fromhex("c2 c3 c4 ca cb cf d1 d5 d8 da db dc dd de df f8"), *range(0xF0, 0xF8)))
+# MONITOR and MWAIT, which some processors allow.
+_UNSURE_IN_0F01 = frozenset((0xC8, 0xC9))
+# Returns to another code segment: RETF and IRET.
+_FAR_RETURNS = frozenset((0xCA, 0xCB, 0xCF))
+# An instruction of more bytes raises an exception (Intel SDM volume 3, 6.15, #GP).
+_MOST_PREFIXES = 14
 _LOCK, _ESCAPE, _INTERRUPT, _SYSTEM_CALL = 0xF0, 0x0F, 0xCD, 0x80
+_SEGMENTS = frozenset((0x64, 0x65))
+# LEA, loads and comparisons.
+_NO_WRITES = frozenset((0x8D, 0x8B, 0x3B, 0x39, 0x3D, 0x85, *range(0x0F18, 0x0F20)))
 _PREFIXES = bytes.fromhex("26 2e 36 3e 64 65 66 67 f0 f2 f3")
 # First bytes with which one of these, or a run of zeros, may begin.
 _SUSPICIOUS = frozenset(bytes((byte,)) for byte in (*_FAULTING, *_PREFIXES, *range(0x40, 0x50), _ESCAPE, _INTERRUPT, 0))
@@ -49,6 +72,7 @@ class CalledFile(Struct, frozen=True):
 
     Attributes:
         areas: memory areas, with RELRO applied if the file is relocated.
+        is_first: whether it is the first call of a function of the file, other than of resolvers.
         tables: (start, end) of tables of the file, which contain no code.
     """
 
@@ -56,17 +80,20 @@ class CalledFile(Struct, frozen=True):
     path: str
     areas: tuple[Area, ...]
     tables: tuple[tuple[int, int], ...]
+    is_first: bool = False
 
 
-def check_beginning(called: CalledFile, address: int, what: str) -> None:
+def check_beginning(called: CalledFile, address: int, what: str, bind: Binder) -> None:
     """Check a call of an address in code of the file.
 
     Args:
         what: the function, for a message.
+        bind: resolves the symbols of the file.
 
     Raises:
         LoadFailure: the call certainly ends the process.
-        Undecidable: it reaches zero bytes (`add %al, (%rax)` again and again) and other code follows.
+        Undecidable: it reaches zero bytes (`add %al, (%rax)` again and again) and other code follows, or an instruction
+            that no function of a real file begins with and that may end the process.
     """
     elf, path = called.elf, called.path
     at = address
@@ -83,30 +110,113 @@ def check_beginning(called: CalledFile, address: int, what: str) -> None:
             # The code may change itself.
             _check_first(called, memory_bytes(elf, called.areas, at, _LONGEST), at, address, what)
             return
-        following = _follow(called, at, address, what)
+        following = _follow(called, at, address, what, bind)
         if following is None:
             return
         at = following
 
 
-def _follow(called: CalledFile, at: int, address: int, what: str) -> int | None:
+def _follow(called: CalledFile, at: int, address: int, what: str, bind: Binder) -> int | None:
     """Follow the instructions from `at` to the next known address; None if it is unknown."""
     code = memory_bytes(called.elf, called.areas, at, _STRETCH)
     place = 0
     decoded = instructions(code)
+    registers = KnownRegisters()
+    is_untouched = called.is_first and at == address
     while place < _STRETCH - _LONGEST:
         if code[place : place + 1] in _SUSPICIOUS:
             _check_first(called, code[place:], at + place, address, what)
         found = next(decoded, None)
         if found is None and place == len(code):
             break
-        if found is None or _leaves(found, code):
+        if found is None:
+            _check_cut_off(called, code[place:], at + place, address, what)
             return None
+        way = f"its {what} at {address:#x}" + (f" goes on to {at + place:#x}, which" if at + place != address else "")
+        written = code[found.start : found.end].hex()
+        if _faults(found, code, is_beginning=at + place == address):
+            raise crash(called.path, f"{way} begins with an instruction that ends the process ({written})")
+        if _may_fault(found, code):
+            raise Undecidable(f"{called.path}: {way} begins with an instruction that may end the process ({written})")
+        is_plain = _SEGMENTS.isdisjoint(_prefixes(code[found.start : found.end]))
+        if is_plain and registers.is_near_zero(found):
+            raise crash(called.path, f"{way} begins with an access to an address near 0 ({written})")
+        if is_plain and found.opcode == 0xFF and found.mod == 0 and found.rm & 7 == 5 and found.reg & 7 in (2, 4):
+            slot = at + found.end + found.displacement
+            _check_slot(called, slot, f"{way} begins with a call through {slot:#x}", bind, is_untouched=is_untouched)
+        if _leaves(found, code):
+            return None
+        registers.execute(found)
+        is_untouched = is_untouched and (found.mod in (-1, 3) or found.opcode in _NO_WRITES)
         place = found.end
         if found.opcode in _RELATIVE:
             place += found.displacement
             break
     return at + place
+
+
+def _prefixes(code: bytes) -> bytes:
+    return code[: len(code) - len(code.lstrip(_PREFIXES))]
+
+
+def _faults(found: Instruction, code: bytes, *, is_beginning: bool) -> bool:
+    """Whether an instruction certainly raises a signal."""
+    if found.opcode in _FAULTING_GROUPS:
+        fields, any_operand = _FAULTING_GROUPS[found.opcode]
+        if found.mod == 3 and not any_operand:
+            return 0xC0 | (found.reg & 7) << 3 | found.rm & 7 in _FAULTING_IN_0F01
+        return found.reg & 7 in fields
+    # On entry the stack has the return address, whose high half is no code segment.
+    return found.opcode in _FAR_RETURNS and is_beginning and code[found.start] == found.opcode
+
+
+def _may_fault(found: Instruction, code: bytes) -> bool:
+    if found.opcode in _FAR_RETURNS:
+        return True
+    modrm = 0xC0 | (found.reg & 7) << 3 | found.rm & 7
+    return found.opcode == 0x0F01 and found.mod == 3 and modrm in _UNSURE_IN_0F01
+
+
+def _check_slot(called: CalledFile, slot: int, way: str, bind: Binder, *, is_untouched: bool) -> None:
+    """Check a call of the function whose address is in a word of the file.
+
+    Args:
+        is_untouched: whether no code of the file may have written to it before.
+    """
+    area = area_at(called.areas, slot)
+    if area is None:
+        if is_unmapped(called.elf.image.loads, slot):
+            raise crash(called.path, f"{way}, where nothing is mapped")
+        return
+    word = initial_word(called.elf, slot)
+    is_untouched = is_untouched and not _has_resolvers(called.elf)
+    if written_places(called.elf).may_change(slot, slot + 8):
+        if not is_untouched:
+            return
+        word = final_words(called.elf, slot, slot + 8, bind).get(slot, word)
+    if word.number >= LOWEST_MAPPED or word.elf is not None or word.unknown or word.times > 1:
+        return
+    if not area.flags & PF_W:
+        raise crash(called.path, f"{way}, which is {word.number:#x}")
+    if is_untouched:
+        raise Undecidable(f"{called.path}: {way}, which is {word.number:#x} unless another library writes to it")
+
+
+def _has_resolvers(elf: ElfFile) -> bool:
+    """Whether relocations call functions of the file."""
+    kinds = types_with(elf.machine, WordEffect.RESOLVER)
+    return any(not table.types.isdisjoint(kinds) for table in elf.relocations) or bool(
+        elf.symbols.resolvers(elf.referred)
+    )
+
+
+def _check_cut_off(called: CalledFile, code: bytes, at: int, address: int, what: str) -> None:
+    """Check whether an instruction that cannot be decoded goes on where nothing is mapped."""
+    whole = next(instructions(code + bytes(_LONGEST)), None)
+    if len(code) < _LONGEST and whole is not None and whole.end > len(code):
+        end = at + len(code)
+        if is_unmapped(called.elf.image.loads, end):
+            raise crash(called.path, f"its {what} at {address:#x} goes on to {end:#x}, where nothing is mapped")
 
 
 def _leaves(found: Instruction, code: bytes) -> bool:
@@ -122,12 +232,12 @@ def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: s
     """Check that an instruction does not fault and is not zero bytes."""
     way = f"its {what} at {address:#x}" + (f" goes on to {at:#x}, which" if at != address else "")
     opcode = code.lstrip(_PREFIXES)
-    prefixes = code[: len(code) - len(opcode)]
+    prefixes = _prefixes(code)
     if opcode and opcode[0] & 0xF0 == 0x40:  # REX
         opcode = opcode[1:]
     length = len(code) - len(opcode)
     first, second = [*opcode[:2], -1, -1][:2]
-    faults = first in _FAULTING or (_LOCK in prefixes and first in _NEVER_LOCKED)
+    faults = first in _FAULTING or (_LOCK in prefixes and first in _NEVER_LOCKED) or len(prefixes) > _MOST_PREFIXES
     if first == _ESCAPE:
         length, faults = length + 1, faults or second in _FAULTING_BEHIND_0F
     elif first == _INTERRUPT:
