@@ -14,7 +14,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 # Files that services parse; PyYAML is their oracle.
-YAML = ("action.yml", ".pre-commit-hooks.yaml", ".pre-commit-config.yaml", "mkdocs.yml", "CITATION.cff")
+WORKFLOWS = tuple(sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github" / "workflows").glob("*.yml")))
+YAML = (*WORKFLOWS, "action.yml", ".pre-commit-hooks.yaml", ".pre-commit-config.yaml", "mkdocs.yml", "CITATION.cff")
 FIXTURES = ROOT / "tests" / "fixtures"
 
 
@@ -132,3 +133,25 @@ def test_the_documentation_names_real_inputs_and_options() -> None:
 @pytest.mark.parametrize("name", YAML)
 def test_the_files_that_services_read_are_yaml(name: str) -> None:
     assert isinstance(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), dict | list)
+
+
+def test_actions_are_pinned_to_one_commit_each_with_its_version() -> None:
+    """A tag can be moved, a commit cannot (https://docs.github.com/en/actions/reference/security/secure-use)."""
+    files = [*WORKFLOWS, "action.yml", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+    pins: dict[str, set[str]] = {}
+    for name in files:
+        for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+            used = re.match(r"\s*(?:- )?uses: (\S+?)@(.*)$", line)
+            if used is not None and not used[1].endswith("/abiscan"):
+                assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", used[2]), (name, line)
+                pins.setdefault(used[1], set()).add(used[2])
+    assert {action: found for action, found in pins.items() if len(found) > 1} == {}
+    assert len(pins) >= 6
+
+
+@pytest.mark.zizmor
+def test_zizmor_finds_nothing() -> None:
+    """https://docs.zizmor.sh: offline, so without the audits that ask GitHub."""
+    command = [shutil.which("zizmor", path=str(Path(sys.executable).parent)) or "zizmor", "--offline", "--quiet"]
+    done = subprocess.run([*command, ".github", "action.yml"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
