@@ -146,7 +146,7 @@ def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int
         UsageError: an input does not exist.
     """
     found = {display: _size_of(display, options) for display in _archives(targets, options).archives}
-    return {options.called.get(display, display): size for display, size in found.items() if size is not None}
+    return {options.display_names.get(display, display): size for display, size in found.items() if size is not None}
 
 
 def _size_of(display: str, options: ScanOptions) -> int | None:
@@ -161,7 +161,7 @@ def _archives(targets: Sequence[str], options: ScanOptions) -> Archives:
         targets,
         cwd=options.settings.cwd,
         environment_paths=site_packages(options),
-        options=InputOptions(files=options.settings.files, called=options.called),
+        options=InputOptions(files=options.settings.files, display_names=options.display_names),
     )
 
 

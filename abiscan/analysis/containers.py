@@ -83,13 +83,13 @@ def _with_verified_advice(
     verified = verified_releases(members) if any(member.causes for member in members) else None
     if verified is None:
         return members
-    from abiscan.diagnosis.fixes import narrowed
+    from abiscan.diagnosis.fixes import restrict_releases
 
     def narrow(member: ArtifactReport) -> ArtifactReport:
         known = tuple(dict.fromkeys(versions(member.machine or "")))
 
         def fixed(fix: str) -> str:
-            return narrowed(fix, known, verified.__contains__)
+            return restrict_releases(fix, known, verified.__contains__)
 
         return replace(
             member,

@@ -141,7 +141,7 @@ class AnalysisContext:
     @cached_property
     def loader(self) -> Loader:
         """The loader of processes of the environment, after `import torch` if the target is installed there."""
-        chosen = self.target.of_run(own_key())
+        chosen = self.target.run_torch(own_key())
         torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
         return Loader(self.options.settings, self.options.environment, torch)
 
@@ -162,7 +162,7 @@ class AnalysisContext:
             if not root.exists():
                 raise UsageError(f"{name}: no such file or directory (--source)")
             found, unread = scan_tree(
-                root, self.rules, lambda path: display_path(str(path), cwd), self.target.of_run().target.version
+                root, self.rules, lambda path: display_path(str(path), cwd), self.target.run_torch().target.version
             )
             files += found
             errors += unread

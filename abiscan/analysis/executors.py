@@ -82,7 +82,7 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
     options = context.options
     if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
         # Read the wheel once, so that every process finds it in the cache.
-        context.target.of_run(own_key())
+        context.target.run_torch(own_key())
     # The progress observer is in this process; the others send their steps.
     quiet = replace(options, progress=None)
     watch = None if options.progress is None else _Watch(options.progress)

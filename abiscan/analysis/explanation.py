@@ -120,7 +120,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         spec = None  # the installed torch: its exports are more reliable than those of the index
     context = AnalysisContext(replace(options, torch=spec))
     try:
-        chosen = context.target.of_run()
+        chosen = context.target.run_torch()
     except UnknownBuild:
         # A torch that is not in the index: releases before and after it are known.
         target = named_release(spec or "")
@@ -190,7 +190,7 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
     """Whether the installed torch has this version."""
-    chosen = AnalysisContext(options).target.of_run()
+    chosen = AnalysisContext(options).target.run_torch()
     return chosen.installed is not None and chosen.target.version == spec.partition("+")[0]
 
 

@@ -60,7 +60,7 @@ def plan_migration(target: str, context: AnalysisContext) -> MigrationPlan:
     uses: list[_Use] = []
     shims: dict[str, str] = {}
     errors: list[str] = []
-    named = TargetOptions(called=options.called)
+    named = TargetOptions(display_names=options.display_names)
     for item in expand([target], cwd=options.settings.cwd, environment_paths=site_packages, options=named):
         if isinstance(item, InputError):
             errors.append(f"{item.path}: {item.message}")
@@ -78,7 +78,7 @@ def plan_migration(target: str, context: AnalysisContext) -> MigrationPlan:
     needed = [r.since for r in replacements if r.since] + [since for since in shims.values() if since]
     return MigrationPlan(
         __version__,
-        options.called.get(target, target),
+        options.display_names.get(target, target),
         tuple(sorted(files, key=lambda file: file.path)),
         replacements,
         shims,

@@ -23,8 +23,8 @@ def platform_differences(containers: Sequence[Container], artifacts: Sequence[Ar
             continue
         (machine,) = machines
         loads = frozenset.intersection(*(frozenset(each.loads_on) for each in inside if each.loads_on is not None))
-        of_platform = releases.setdefault((container.name, container.version), {}).setdefault(machine, {})
-        of_platform[container.path] = loads
+        for_platform = releases.setdefault((container.name, container.version), {}).setdefault(machine, {})
+        for_platform[container.path] = loads
     told = 0
     for (name, version), by_machine in sorted(releases.items()):
         # The wheels of one platform, each for a Python, count together.

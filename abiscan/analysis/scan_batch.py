@@ -68,7 +68,7 @@ def scan_batch(
         options=InputOptions(
             archives=batch.archives,
             files=options.settings.files,
-            called=options.called,
+            display_names=options.display_names,
             scratch=scratch,
             hashes=options.hashes,
             progress=options.progress,
@@ -91,7 +91,7 @@ def scan_items(
     options = context.options
     if options.torch is not None:
         # Fail before the work: an unknown --torch is a usage error for every file.
-        context.target.of_run()
+        context.target.run_torch()
     notes: list[str] = []
     if batch.sources:
         yield from context.source_errors
@@ -147,7 +147,7 @@ def scan_items(
 
         for file in context.sources:
             yield ScannedArtifact(file.path, None, (report_of_source(file),))
-    yield BatchEnd(context.target.of_run().target, (*notes, *context.notes()), silent)
+    yield BatchEnd(context.target.run_torch().target, (*notes, *context.notes()), silent)
 
 
 def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:
@@ -161,5 +161,5 @@ def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactRe
     else:
         from abiscan.analysis.source_file import analyse_source
 
-        release = context.target.of_run().target.version
+        release = context.target.run_torch().target.version
         yield from analyse_source(artifact, context.options.settings.files, release)

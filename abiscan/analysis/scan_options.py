@@ -34,7 +34,7 @@ class ScanOptions(Struct, frozen=True):
         operators: whether to list operators of a single file; they are always read and compared for several files.
         progress: receives the progress of the run.
         timings: pass -> seconds, summed over files; None to measure nothing.
-        called: absolute path -> name in the report, for inputs that the user knows by another name.
+        display_names: absolute path -> name in the report, for inputs that the user knows by another name.
     """
 
     torch: str | None
@@ -51,5 +51,5 @@ class ScanOptions(Struct, frozen=True):
     compared: bool = False
     operators: bool = True
     progress: Progress | None = None
-    called: Mapping[str, str] = {}
+    display_names: Mapping[str, str] = {}
     timings: dict[str, float] | None = None

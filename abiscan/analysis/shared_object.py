@@ -76,7 +76,7 @@ def _exports(record: FileRecord) -> tuple[Export, ...]:
 def _pythons(record: FileRecord) -> tuple[str, ...] | None:
     target = record.target
     names = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
-    found = None if target.beside is None else importing_pythons(target.declared, names)
+    found = None if target.release_pythons is None else importing_pythons(target.declared, names)
     return None if found is None else tuple(map(str, found))
 
 

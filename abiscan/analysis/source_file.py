@@ -26,10 +26,10 @@ def analyse_source(artifact: Artifact, files: FileSystem, release: str) -> Itera
         files: the file system of its `disk_path`.
         release: of torch, whose headers names are looked up in.
     """
-    from abiscan.source import look_at_source
+    from abiscan.source import check_source
 
     module = module_key(artifact.path, artifact.member)
-    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact, files), release)
+    findings = check_source(artifact.display, artifact.read(), module, _others(artifact, files), release)
     if findings or artifact.kind is ArtifactKind.GENERATED_KERNEL or _is_alone(artifact):
         yield _report(artifact.path, artifact.member, artifact.kind, artifact.size, findings)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, INTERRUPTED, PASS, USAGE
-from abiscan.cli.output import safe, tell
+from abiscan.cli.output import print_stderr, safe
 from abiscan.errors import AbiscanError, UsageError
 
 
@@ -26,18 +26,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     try:
         status = _run(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
-        tell("abiscan: interrupted")
+        print_stderr("abiscan: interrupted")
         status = INTERRUPTED
     except UsageError as error:
-        tell(f"abiscan: error: {safe(str(error))}")
+        print_stderr(f"abiscan: error: {safe(str(error))}")
         status = USAGE
     except AbiscanError as error:
-        tell(f"abiscan: error: {safe(str(error))}")
+        print_stderr(f"abiscan: error: {safe(str(error))}")
         status = INCOMPLETE
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             where = f"{safe(str(error.filename))}: " if error.filename else "the report could not be written: "
-            tell(f"abiscan: error: {where}{(error.strerror or str(error)).lower()}")
+            print_stderr(f"abiscan: error: {where}{(error.strerror or str(error)).lower()}")
             sys.exit(INCOMPLETE)
         # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

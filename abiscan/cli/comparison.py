@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from abiscan.cli.fetched import called, local_targets
+from abiscan.cli.fetched import display_names, local_targets
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import outputs_of, write_outputs
-from abiscan.cli.parameters import take
+from abiscan.cli.parameters import select_options
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def comparison_parameters() -> list[click.Parameter]:
     """The options that all of these commands have."""
-    return take(
+    return select_options(
         "python",
         "quiet",
         "color",
@@ -32,11 +32,11 @@ def comparison_parameters() -> list[click.Parameter]:
     )
 
 
-def comparison_options(line: CommandLine, called: Mapping[str, str] | None = None) -> ScanOptions:
+def comparison_options(line: CommandLine, display_names: Mapping[str, str] | None = None) -> ScanOptions:
     """Scan options for comparable results: every release is checked, and nothing depends on this machine."""
     from msgspec.structs import replace
 
-    options = scan_options(replace(line, torch=line.torch or "declared"), matrix=True, called=called)
+    options = scan_options(replace(line, torch=line.torch or "declared"), matrix=True, display_names=display_names)
     return replace(options, compared=True, python_named=False)
 
 
@@ -51,7 +51,7 @@ def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Co
     from abiscan.compare.scope import scope_of
 
     local = local_targets(targets, line)
-    context = AnalysisContext(comparison_options(line, called(targets, local)))
+    context = AnalysisContext(comparison_options(line, display_names(targets, local)))
     found = zip(targets, local, strict=True)
     return tuple(scope_of(target, scan_in(context, (each,))) for target, each in found), context
 

@@ -11,14 +11,14 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.comparison import comparison_output
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import file_system, scan_options
-from abiscan.cli.output import tell
-from abiscan.cli.parameters import take
+from abiscan.cli.output import print_stderr
+from abiscan.cli.parameters import select_options
 
 
 @click.command(
     params=[
         click.Argument(["former"], required=False, metavar=""),
-        *take(
+        *select_options(
             "python",
             "root",
             "quiet",
@@ -45,7 +45,7 @@ def env(ctx: click.Context, /, former: str | None, **given: Any) -> None:
 
     line = CommandLine(**given)
     if former is not None:
-        tell("abiscan: `env PYTHON` is now `env --python PYTHON`")
+        print_stderr("abiscan: `env PYTHON` is now `env --python PYTHON`")
         line = replace(line, python=former)
     write = comparison_output(line)
     files = file_system(line.root)

@@ -15,7 +15,7 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import outputs_of, write_outputs
-from abiscan.cli.parameters import take
+from abiscan.cli.parameters import select_options
 from abiscan.errors import UsageError
 from abiscan.model.limits import MAX_TEXT_FILE
 
@@ -37,9 +37,9 @@ _BEGINNING = 4
 @click.command(
     params=[
         click.Argument(["text"], nargs=-1, metavar="[TEXT|-|FILE]"),
-        *take("python", torch="Torch of the error: installed, a release, or a path."),
+        *select_options("python", torch="Torch of the error: installed, a release, or a path."),
         click.Option(["--needed-by"], metavar="FILENAME", help="Shared object of the error."),
-        *take("color", format="text, json; repeatable.", verbose="Print all causes and all evidence."),
+        *select_options("color", format="text, json; repeatable.", verbose="Print all causes and all evidence."),
     ]
 )
 def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:

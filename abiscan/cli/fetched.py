@@ -55,7 +55,7 @@ def local_targets(targets: Sequence[str], line: CommandLine) -> list[str]:
     ]
 
 
-def called(targets: Sequence[str], local: Sequence[str]) -> dict[str, str]:
+def display_names(targets: Sequence[str], local: Sequence[str]) -> dict[str, str]:
     """Path of each fetched wheel -> its name in reports: the file name, preceded by the requirement or URL if another
     input has the same name.
 

@@ -14,7 +14,7 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE, PASS
 from abiscan.cli.options import rules_of
 from abiscan.cli.output import safe
-from abiscan.cli.parameters import take
+from abiscan.cli.parameters import select_options
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _LISTED = 20
             is_flag=True,
             help="With --apply: also write files with uncommitted changes and files outside git.",
         ),
-        *take("select", "ignore"),
+        *select_options("select", "ignore"),
     ]
 )
 @click.pass_context
@@ -135,13 +135,13 @@ def _write(changed: list[Rewritten], *, force: bool) -> None:
 
 
 def _tell(found: list[Rewritten], changed: list[Rewritten], errors: list[str], *, applied: bool) -> None:
-    left = [place for each in found for place in each.left]
-    for place in left[:_LISTED]:
+    unchanged = [place for each in found for place in each.unchanged]
+    for place in unchanged[:_LISTED]:
         click.echo(
             f"abiscan: {safe(place.path)}:{place.line}: {place.rule}: not rewritten: {safe(place.reason)}", err=True
         )
-    if len(left) > _LISTED:
-        click.echo(f"abiscan: ... and {len(left) - _LISTED} more places are not rewritten", err=True)
+    if len(unchanged) > _LISTED:
+        click.echo(f"abiscan: ... and {len(unchanged) - _LISTED} more places are not rewritten", err=True)
     for line in errors:
         click.echo(f"abiscan: {safe(line)}", err=True)
     files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"

@@ -9,7 +9,7 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.comparison import comparison_output, comparison_parameters
 from abiscan.cli.exit_status import INCOMPLETE, PASS
-from abiscan.cli.fetched import called, local_targets
+from abiscan.cli.fetched import display_names, local_targets
 from abiscan.cli.options import scan_options
 
 
@@ -27,7 +27,7 @@ def migrate(ctx: click.Context, /, target: str, **given: Any) -> None:
     line = CommandLine(**given)
     write = comparison_output(line)
     (local,) = local_targets((target,), line)
-    options = scan_options(line, called=called((target,), (local,)))
+    options = scan_options(line, display_names=display_names((target,), (local,)))
     plan = plan_migration(local, AnalysisContext(options))
     write(plan)
     ctx.exit(INCOMPLETE if plan.errors else PASS)

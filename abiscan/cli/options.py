@@ -32,7 +32,7 @@ def scan_options(
     *,
     matrix: bool = False,
     operators: bool = True,
-    called: Mapping[str, str] | None = None,
+    display_names: Mapping[str, str] | None = None,
 ) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.loader import LoaderSettings
@@ -56,7 +56,7 @@ def scan_options(
         gpus=gpus_of(line.gpu),
         driver=driver_of(line),
         progress=None if line.quiet else progress(),
-        called=called or {},
+        display_names=display_names or {},
         operators=operators,
         timings={} if line.timings else None,
     )

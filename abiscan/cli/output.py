@@ -215,7 +215,7 @@ def _words(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def tell(line: str, end: str = "\n") -> None:
+def print_stderr(line: str, end: str = "\n") -> None:
     """Write a line to standard error and flush."""
     print(line, end=end, file=sys.stderr, flush=True)
 

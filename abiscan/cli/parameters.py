@@ -24,7 +24,7 @@ Examples:
 """
 
 
-def take(*keys: str, **helps: str) -> list[click.Parameter]:
+def select_options(*keys: str, **helps: str) -> list[click.Parameter]:
     """The options with these keys, and those of `helps` with other help texts, in the order of the table."""
     return [
         _parameter(option, helps.get(option.key, option.help))
@@ -39,8 +39,8 @@ def _parameter(option: Option, text: str) -> click.Option:
         more["is_flag"] = True
     if option.choices:
         more["type"] = click.Choice(option.choices)
-    elif option.least is not None:
-        more["type"] = click.IntRange(min=option.least)
+    elif option.minimum is not None:
+        more["type"] = click.IntRange(min=option.minimum)
     if option.bare is not None:
         # Only for these: with `is_flag=False`, click refuses a value that begins with a dash.
         more |= {"is_flag": False, "flag_value": option.bare}

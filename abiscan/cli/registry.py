@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.parameters import CommandGroup, take
+from abiscan.cli.parameters import CommandGroup, select_options
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def registry() -> None:
         click.Argument(["targets"], nargs=-1, metavar="PATH|URL..."),
         click.Option(["-o", "--output"], metavar="DIR", help="Write tables to DIR; scan every wheel."),
         click.Option(["--resume"], metavar="DIR", help="Continue the tables in DIR; skip the wheels that are done."),
-        *take("targets_from", torch=_TORCH, jobs="Processes (default: 1)."),
+        *select_options("targets_from", torch=_TORCH, jobs="Processes (default: 1)."),
         _ENGINE,
         click.Option(
             ["--time-limit", "seconds"], metavar="SECONDS", type=click.FloatRange(min=1), help="Limit per wheel."
@@ -45,7 +45,7 @@ def registry() -> None:
             ["--latest"], metavar="N", type=click.IntRange(min=1), help="Only the newest N releases of each project."
         ),
         click.Option(["--retry-errors"], is_flag=True, help="With --resume: read wheels with errors again."),
-        *take(*_SHARED, "require_stable_abi", "hash"),
+        *select_options(*_SHARED, "require_stable_abi", "hash"),
     ]
 )
 @click.pass_context
@@ -68,10 +68,10 @@ def scan(
     """
     from msgspec.structs import replace
 
-    from abiscan.cli.registry_run import needs, run_registry, work_of
+    from abiscan.cli.registry_run import require_module, run_registry, work_of
     from abiscan.inputs import read_target_list
 
-    needs("pyarrow")
+    require_module("pyarrow")
     from abiscan.registry.stored_facts import FactsOf
     from abiscan.registry.unit import units_of
 
@@ -107,24 +107,31 @@ def _directory(output: str | None, resume: str | None) -> str:
     return directory
 
 
-@registry.command(params=[_DIRECTORY, *take(torch=_TORCH, jobs="Processes (default: 1)."), _ENGINE, *take(*_SHARED)])
+@registry.command(
+    params=[
+        _DIRECTORY,
+        *select_options(torch=_TORCH, jobs="Processes (default: 1)."),
+        _ENGINE,
+        *select_options(*_SHARED),
+    ]
+)
 @click.pass_context
 def recheck(ctx: click.Context, /, directory: str, engine: str, **given: Any) -> None:
     """Check the wheels in DIR against another release.
 
     Uses the facts stored in DIR; reads no wheel.
     """
-    from abiscan.cli.registry_run import needs, run_registry, work_of
+    from abiscan.cli.registry_run import require_module, run_registry, work_of
 
-    needs("pyarrow")
+    require_module("pyarrow")
     from abiscan.registry.run_folder import all_wheels, runs_of, runs_with_tables
-    from abiscan.registry.run_units import asked_of
+    from abiscan.registry.run_units import run_key_of
     from abiscan.registry.stored_facts import FactsOf
     from abiscan.registry.unit import Unit
 
     line = CommandLine(**given)
     work = work_of(line)
-    asked = asked_of(work)
+    asked = run_key_of(work)
     runs_with_tables(directory)
     if any(run.ended is None and run.asked != asked for run in runs_of(directory)):
         click.echo(
@@ -164,9 +171,9 @@ def runs(ctx: click.Context, /, directory: str, compare: tuple[str, str] | None,
 
     With --compare, exit status 1 if a wheel has a worse verdict.
     """
-    from abiscan.cli.registry_run import needs
+    from abiscan.cli.registry_run import require_module
 
-    needs("pyarrow")
+    require_module("pyarrow")
     from abiscan.cli.registry_runs import print_changes, print_runs, prune
 
     if compare is not None and keep is not None:
@@ -192,9 +199,9 @@ def dashboard(directory: str, run: str | None, output: str | None) -> None:
     The SQL views behind it are written to DIR/dashboard.sql.
     """
     from abiscan.cli.output import write
-    from abiscan.cli.registry_run import needs
+    from abiscan.cli.registry_run import require_module
 
-    needs("duckdb")
+    require_module("duckdb")
     from abiscan.registry.dashboard_view import dashboard_view, sql
     from abiscan.report.dashboard import render
 

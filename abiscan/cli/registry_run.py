@@ -52,12 +52,12 @@ def run_registry(
     """
     from abiscan.registry.engines import engine_of
     from abiscan.registry.run_folder import runs_of
-    from abiscan.registry.run_units import asked_of, run_units
+    from abiscan.registry.run_units import run_key_of, run_units
     from abiscan.registry.store import open_run
 
     workers = engine_of(engine, line.jobs or 1)
     earlier = len(runs_of(directory)) if facts is None else 0
-    run = open_run(directory, asked_of(work), now(), fresh=facts is None)
+    run = open_run(directory, run_key_of(work), now(), fresh=facts is None)
     retried = run.forget_errors() if retry_errors else frozenset()
     if earlier:
         held = "1 earlier run" if earlier == 1 else f"{earlier} earlier runs"
@@ -128,11 +128,11 @@ def work_of(line: CommandLine) -> Work:
         )
     )
     # Report an unknown release once, not for every wheel.
-    AnalysisContext(options).target.of_run()
+    AnalysisContext(options).target.run_torch()
     return Work(options, policy, today() if policy.ignores else None)
 
 
-def needs(module: str) -> None:
+def require_module(module: str) -> None:
     """Check that an optional dependency is installed.
 
     Raises:

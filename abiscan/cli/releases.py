@@ -10,7 +10,7 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import index_directory
 from abiscan.cli.output import outputs_of, progress, write_outputs
-from abiscan.cli.parameters import CommandGroup, take
+from abiscan.cli.parameters import CommandGroup, select_options
 from abiscan.errors import UsageError
 from abiscan.model.platforms import other_platforms, own_key
 
@@ -31,7 +31,7 @@ def releases() -> None:
     """List the known torch releases, or add one."""
 
 
-@releases.command("list", params=take(format="text, json; repeatable."))
+@releases.command("list", params=select_options(format="text, json; repeatable."))
 def list_releases(**given: Any) -> None:
     """List the torch builds in the release index (the default command)."""
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from abiscan.cli.output import tell
+from abiscan.cli.output import print_stderr
 
 FORMER_COMMANDS = {
     "together": "compat",
@@ -40,5 +40,5 @@ def rename_words(words: Sequence[str], commands: Sequence[str]) -> list[str]:
                 found[place - bare : place + 1] = ["-o", found[place].partition(":")[2]]
             found = ["registry", "scan", *found[found[:1] == ["scan"] :]]
     for old, new in renamed:
-        tell(f"abiscan: `{old}` is now `{new}`")
+        print_stderr(f"abiscan: `{old}` is now `{new}`")
     return found

@@ -9,11 +9,11 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import rules_of
 from abiscan.cli.output import outputs_of, write_outputs
-from abiscan.cli.parameters import take
+from abiscan.cli.parameters import select_options
 
 
 @click.command(
-    params=[click.Argument(["rule"], required=False, metavar="[ID]"), *take(format="text, json; repeatable.")]
+    params=[click.Argument(["rule"], required=False, metavar="[ID]"), *select_options(format="text, json; repeatable.")]
 )
 def rules(rule: str | None, **given: Any) -> None:
     """List the rules; with ID, print one rule in full."""

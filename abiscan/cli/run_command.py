@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import style_for
-from abiscan.cli.parameters import take
+from abiscan.cli.parameters import select_options
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -23,7 +23,7 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
     context_settings={"allow_interspersed_args": False},
     params=[
         click.Argument(["command"], nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND..."),
-        *take(
+        *select_options(
             "color",
             torch="Torch to explain against: installed, a release, or a path.",
             python="Environment (default: that of COMMAND, else the active one).",

@@ -15,10 +15,10 @@ from abiscan.cli.options import file_system, policy_of, scan_options, today
 from abiscan.cli.output import (
     check_writable,
     outputs_of,
+    print_stderr,
     read_baseline_file,
     safe,
     style_for,
-    tell,
     write,
     write_outputs,
 )
@@ -65,10 +65,10 @@ def run_scan(line: CommandLine) -> int:
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
-        from abiscan.cli.fetched import called, local_targets
+        from abiscan.cli.fetched import display_names, local_targets
 
         asked, targets = targets, local_targets(targets, line)
-        names = called(asked, targets)
+        names = display_names(asked, targets)
     target = line.write_baseline
     if target is not None:
         check_writable([target])
@@ -76,10 +76,10 @@ def run_scan(line: CommandLine) -> int:
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     # The text for one file lists operators only with -v. To find them in a large file takes as long as everything else.
     operators = len(targets) > 1 or line.verbose > 0 or any(name != "text" for name, _ in outputs)
-    options = scan_options(line, files, matrix=matrix, operators=operators, called=names)
+    options = scan_options(line, files, matrix=matrix, operators=operators, display_names=names)
     if ("text", None) not in outputs:
         for note in notes:
-            tell(f"abiscan: {safe(note)}")
+            print_stderr(f"abiscan: {safe(note)}")
     try:
         found = _run(targets, options, line.jobs)
     except ScanInterrupted as stop:
@@ -87,7 +87,7 @@ def run_scan(line: CommandLine) -> int:
 
         # Only a complete run shows whether a baseline entry is stale.
         partial = replace(apply(stop.report, policy, baseline, today() if policy.ignores else None), stale=())
-        tell(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
+        print_stderr(f"abiscan: interrupted, and no report written; so far {count_line(partial)}")
         return INTERRUPTED
     found = replace(found, notes=(*notes, *found.notes))
     day = today() if policy.ignores else None
@@ -99,12 +99,12 @@ def run_scan(line: CommandLine) -> int:
         write(target, accepted)
         # Report what the next run reports, with the baseline that was just written.
         report = apply(found, policy, read_baseline(accepted, target), day)
-        tell(f"abiscan: wrote the baseline {target}")
+        print_stderr(f"abiscan: wrote the baseline {target}")
     write_outputs(outputs, line, lambda name, style: _render(report, name, style, earlier))
     if not line.quiet:
         from abiscan.report.text import summary_line
 
-        tell(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
+        print_stderr(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
     if target is not None:
         return PASS
     return STATUS[report.verdict.value]
@@ -153,7 +153,7 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
 
     found = read_earlier_runs(directory)
     if not found:
-        tell(f"abiscan: --history {directory}: no *.json in it; the page will have no trends")
+        print_stderr(f"abiscan: --history {directory}: no *.json in it; the page will have no trends")
     return found
 
 
@@ -164,7 +164,7 @@ def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Rep
     if options.timings is not None:
         found = scan(targets, options, executor=in_process)
         for name, seconds in options.timings.items():
-            tell(f"abiscan: {seconds * 1000:9.2f} ms  {name}")
+            print_stderr(f"abiscan: {seconds * 1000:9.2f} ms  {name}")
         return found
     jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.cli import completion
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.parameters import EXAMPLES, ScanCommand, take
+from abiscan.cli.parameters import EXAMPLES, ScanCommand, select_options
 from abiscan.cli.run_scan import run_scan
 from abiscan.cli.scan_arguments import OPTIONS
 from abiscan.model.versions import is_version
@@ -21,7 +21,7 @@ from abiscan.model.versions import is_version
     epilog=EXAMPLES,
     params=[
         click.Argument(["targets"], nargs=-1, metavar="PATH...", shell_complete=completion.targets),
-        *take(*(option.key for option in OPTIONS)),
+        *select_options(*(option.key for option in OPTIONS)),
     ],
 )
 @click.pass_context

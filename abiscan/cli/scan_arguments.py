@@ -21,7 +21,7 @@ class Option(Struct, frozen=True):
         metavar: name of the value in help; None for a flag, or if there are `choices`.
         repeats: may be given several times; the value is a tuple.
         choices: the allowed values.
-        least: minimum of an integer value; None if the value is no integer.
+        minimum: minimum of an integer value; None if the value is no integer.
         default: value if the option is not given; None if there is none, or for a flag.
         bare: value if the option is given without one.
         counts: a flag whose value is the number of times it is given.
@@ -32,7 +32,7 @@ class Option(Struct, frozen=True):
     metavar: str | None = None
     repeats: bool = False
     choices: tuple[str, ...] = ()
-    least: int | None = None
+    minimum: int | None = None
     default: int | str | None = None
     bare: str | None = None
     counts: bool = False
@@ -91,7 +91,7 @@ GROUPS = {
     ),
     "More": (
         Option("--hash", "Add the SHA-256 of every file to the report (slower)."),
-        Option("-j --jobs", "Number of processes (default: 1; 2 for wheels over 16 MiB).", "N", least=1),
+        Option("-j --jobs", "Number of processes (default: 1; 2 for wheels over 16 MiB).", "N", minimum=1),
     ),
     "": (Option("--timings", "Print the milliseconds of each pass, in one process."),),
 }
@@ -126,7 +126,7 @@ def read_plain(words: Sequence[str]) -> CommandLine | None:
         if option.repeats:
             found[option.key] = (*found.get(option.key, ()), text)
         else:
-            found[option.key] = text if option.least is None else int(text)
+            found[option.key] = text if option.minimum is None else int(text)
     return CommandLine(targets=tuple(targets), **found) if targets else None
 
 
@@ -138,7 +138,7 @@ def _is_path(word: str) -> bool:
 def _is_plain(text: str, option: Option) -> bool:
     if option.choices:
         return text in option.choices
-    if option.least is not None:
+    if option.minimum is not None:
         # Short numbers only: every parser reads them alike.
-        return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= option.least
+        return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= option.minimum
     return not text.startswith("parquet")  # former format

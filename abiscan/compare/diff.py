@@ -38,8 +38,8 @@ def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readabl
     ]
     found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
-    brings = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
-    single = [change for pair in pairs for change in compare_files(*pair, readable, brings)]
+    bundled = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
+    single = [change for pair in pairs for change in compare_files(*pair, readable, bundled)]
     whole = {each for change in found if change.aspect is Aspect.GPU for each in change.removed}
     single = [c for c in single if c.aspect is not Aspect.GPU or not whole.issuperset(c.removed)]
     changes = sorted((*found, *_merged(single, keep_files=not alone)), key=_order)
@@ -91,7 +91,7 @@ def _files(
         yield Change(
             Aspect.FILE,
             Effect.GAINED,
-            f"brings {_listed(tuple(come))}{tail}",
+            f"adds {_listed(tuple(come))}{tail}",
             files=tuple(come),
             added=tuple(come),
         )

@@ -85,7 +85,7 @@ def read_run(data: bytes, label: str) -> RunSummary:
 def _file(found: _Artifact) -> values.ArtifactReport:
     # `none` in the report is a file without a machine.
     machine = None if found.machine == "none" else found.machine
-    judged = found.releases_checked or bool(found.releases)
+    checked = found.releases_checked or bool(found.releases)
     return values.ArtifactReport(
         found.path,
         found.member,
@@ -93,7 +93,7 @@ def _file(found: _Artifact) -> values.ArtifactReport:
         0,
         machine,
         found.verdict,
-        releases=tuple(map(_release, found.releases)) if judged else None,
+        releases=tuple(map(_release, found.releases)) if checked else None,
         findings=tuple(
             Finding(f.rule, f.severity, Confidence.HIGH, None, "", "", "", suppressed=f.suppressed)
             for f in found.findings

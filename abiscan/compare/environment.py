@@ -61,23 +61,23 @@ class InspectedEnvironment(Struct, frozen=True):
         return any(problem.kind is ProblemKind.TORCH_FAILS for problem in self.problems)
 
 
-def environment_report(looked: InspectedEnvironment) -> EnvironmentReport:
+def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
     """The report. Packages that need an action come first, in the order of the actions."""
-    wanted = None if looked.after is not None else _torch_to_install(looked)
-    rows = [_package(package, looked, wanted) for package in looked.packages]
-    turn = steps([p for p, row in zip(looked.packages, rows, strict=True) if row.action is not Action.KEEP])
+    wanted = None if inspected.after is not None else _torch_to_install(inspected)
+    rows = [_package(package, inspected, wanted) for package in inspected.packages]
+    turn = steps([p for p, row in zip(inspected.packages, rows, strict=True) if row.action is not Action.KEEP])
     placed = [replace(row, step=turn.get(row.name)) for row in rows]
     placed.sort(key=lambda row: (row.step is None, row.step or 0, _rank(row), row.name.lower()))
     return EnvironmentReport(
         __version__,
-        looked.python,
-        looked.torch,
-        looked.after,
+        inspected.python,
+        inspected.torch,
+        inspected.after,
         tuple(placed),
-        looked.problems,
-        looked.pure,
-        looked.errors,
-        looked.root,
+        inspected.problems,
+        inspected.pure,
+        inspected.errors,
+        inspected.root,
     )
 
 
@@ -91,29 +91,29 @@ def _rank(row: PackageReport) -> int:
     return _RANKS.index((row.after or row.now).state)
 
 
-def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | None) -> PackageReport:
-    files = looked.now.get(package.name, ())
-    requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
-    now = _allowed(find_package_outcome(files), package, looked.torch, looked.markers)
+def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str | None) -> PackageReport:
+    files = inspected.now.get(package.name, ())
+    requires = applicable(torch_requirements(package.requires_dist), (inspected.markers,))
+    now = _allowed(find_package_outcome(files), package, inspected.torch, inspected.markers)
     waits = False
-    if looked.torch is None or (looked.torch_fails and now.allowed and now.state is not PackageState.FAILS):
-        lack = "no torch is installed here" if looked.torch is None else "`import torch` fails here"
+    if inspected.torch is None or (inspected.torch_fails and now.allowed and now.state is not PackageState.FAILS):
+        lack = "no torch is installed here" if inspected.torch is None else "`import torch` fails here"
         alone, now = now, _require_torch(now, files, lack, required=bool(requires))
-        waits = looked.after is None and now != alone
+        waits = inspected.after is None and now != alone
     after = None
-    if looked.after is not None:
-        later = looked.later.get(package.name)
+    if inspected.after is not None:
+        later = inspected.later.get(package.name)
         # An upgrade does not affect packages that do not import torch.
         after = _allowed(
             find_package_outcome(files if later is None else after_upgrade(later, files)),
             package,
-            looked.after,
-            looked.markers,
+            inspected.after,
+            inspected.markers,
         )
     outcome = now if after is None else after
     action = Action.INSTALL if waits else _action(outcome, package)
     what = ([wanted] if wanted else []) if waits else _distributions_with(outcome.absent)
-    command = " ".join((looked.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
+    command = " ".join((inspected.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -130,16 +130,16 @@ def _package(package: Distribution, looked: InspectedEnvironment, wanted: str | 
     )
 
 
-def _torch_to_install(looked: InspectedEnvironment) -> str | None:
+def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
     """The requirement on the newest torch that all packages which need one load on; None if there is none."""
-    if looked.torch is not None:
-        return f"torch=={looked.torch.partition('+')[0]}"
-    candidates = looked.installable
-    for package in looked.packages:
-        files = looked.now.get(package.name, ())
+    if inspected.torch is not None:
+        return f"torch=={inspected.torch.partition('+')[0]}"
+    candidates = inspected.installable
+    for package in inspected.packages:
+        files = inspected.now.get(package.name, ())
         if any(file.uses_torch for file in files):
             on = releases_of(files)
-            allowed = torch_allowed(torch_requirements(package.requires_dist), candidates, (looked.markers,))
+            allowed = torch_allowed(torch_requirements(package.requires_dist), candidates, (inspected.markers,))
             candidates = tuple(v for v in candidates if v in on and (allowed is None or v in allowed))
     return f"torch=={candidates[-1]}" if candidates else None
 

@@ -31,13 +31,13 @@ def compare_files(
     old: ArtifactReport,
     new: ArtifactReport,
     readable: Callable[[str], str],
-    brings: Collection[str] | None = None,
+    bundled: Collection[str] | None = None,
 ) -> Iterator[Change]:
     """All changes of the file at `place`.
 
     Args:
         readable: demangles a name; returns the name itself if it cannot be demangled.
-        brings: file names of the shared objects in the new package; None for single files.
+        bundled: file names of the shared objects in the new package; None for single files.
     """
     for aspect, effect, text, removed, added in (
         *_verdict(old, new),
@@ -48,9 +48,9 @@ def compare_files(
         *_drift(old.releases or (), new.releases or ()),
         *_layouts(old.exports or (), new.exports or (), readable),
         *_imports(old, new),
-        *_needed(old, new, brings),
+        *_needed(old, new, bundled),
         *(_vendored(old, new) if _is_vendored(place) else _exports(old.exports, new.exports)),
-        *_making(old, new),
+        *_provenance(old, new),
     ):
         shrinks = aspect in (Aspect.GPU, Aspect.SYSTEM) and effect is Effect.LOST
         yield Change(aspect, effect, text, shrinks, (place,), tuple(removed), tuple(added))
@@ -204,7 +204,7 @@ def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[s
         and export.name.startswith("_ZTV")
         and export.size
         and before.get(export.name, export.size) != export.size
-        and not _is_anothers(export.name)
+        and not _is_foreign(export.name)
     }
     if len(resized) > _SINGLY:
         names = sorted(resized)
@@ -232,7 +232,7 @@ def _imports(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 def _exports(old: Sequence[Export] | None, new: Sequence[Export] | None) -> Iterator[_Row]:
     if old is None or new is None:
         return
-    before, after = ({e.name for e in each if not _is_anothers(e.name)} for each in (old, new))
+    before, after = ({e.name for e in each if not _is_foreign(e.name)} for each in (old, new))
     yield from _names(Aspect.EXPORT, "exports", before, after)
 
 
@@ -247,7 +247,7 @@ def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
         yield Aspect.LIBRARY, Effect.CHANGED, f"is {after}; was {before}", (before,), (after,)
 
 
-def _is_anothers(name: str) -> bool:
+def _is_foreign(name: str) -> bool:
     """Whether it is an inline function or template of another project's header."""
     return owner_of(name) in (Owner.CXX, Owner.TORCH, Owner.LIBC, Owner.PYTHON) or "8pybind11" in name[:16]
 
@@ -265,13 +265,13 @@ def counts(lost: Collection[str], gained: Collection[str]) -> str:
     return ", ".join([f"{len(gained)} new"] * bool(gained) + [f"{len(lost)} gone"] * bool(lost))
 
 
-def _needed(old: ArtifactReport, new: ArtifactReport, brings: Collection[str] | None) -> Iterator[_Row]:
+def _needed(old: ArtifactReport, new: ArtifactReport, bundled: Collection[str] | None) -> Iterator[_Row]:
     """Needed libraries. Names of bundled libraries are compared without their hash."""
     before, after = ({_soname(n.soname) for n in each.needed} for each in (old, new))
     lost, gained = sorted(before - after), sorted(after - before)
-    if brings is not None:
+    if bundled is not None:
         # CUDA and ROCm are covered by their releases, OpenMP runtimes by torch.
-        elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(brings)
+        elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(bundled)
         absent = [soname for soname in gained if soname in elsewhere and not is_guaranteed(soname)]
         if absent:
             text = f"needs {_few(absent)}, which neither the package nor a standard system provides"
@@ -317,7 +317,7 @@ _TOPICS = {
 }
 
 
-def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+def _provenance(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     """Compiler, std::string ABI, Python ABI and others."""
     before, after = old.provenance, new.provenance
     rows = [(what, _values(before, topic), _values(after, topic)) for topic, what in _TOPICS.items()]

@@ -17,7 +17,7 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.texts import shortened
 from abiscan.target.build_names import without_build
-from abiscan.target.package_builds import covered, package_states
+from abiscan.target.package_builds import package_states, supported_releases
 
 
 class FileOutcome(Struct, frozen=True):
@@ -121,10 +121,10 @@ def _lacks_driver(report: ArtifactReport) -> bool:
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     """The outcome of a package: symbols of torch and Python decide. If files only lack other libraries, the package
     loads partly, unless no file loads."""
-    judged = [file for file in files if not file.for_another]
-    failing = [file for file in judged if file.verdict is ArtifactVerdict.FAILS]
-    refused = [file for file in judged if file.why and file.verdict is not ArtifactVerdict.FAILS]
-    open_files = [f for f in judged if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
+    checked = [file for file in files if not file.for_another]
+    failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS]
+    refused = [file for file in checked if file.why and file.verdict is not ArtifactVerdict.FAILS]
+    open_files = [f for f in checked if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
     # This includes files that fail because a library of theirs lacks one.
     absent = dict.fromkeys(n.soname for f in refused for n in f.needed if n.found is None and not is_driver(n.soname))
@@ -138,21 +138,21 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
             if not absent
             else f"not found on this machine: {shortened(list(absent))}"
         )
-    elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
+    elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
             PackageState.UNDECIDED,
             f"none of its builds is for this torch: they load on {on_releases(loads_on(builds))}",
         )
     elif open_files:
         state, why = PackageState.UNDECIDED, f"{open_files[0].place}: cannot be decided"
-    elif any(file.uses_torch for file in judged):
+    elif any(file.uses_torch for file in checked):
         state = PackageState.LOADS
     return PackageOutcome(
         state,
         len(failing) + len(refused),
         why,
         for_another=len(builds),
-        without_driver=sum(file.without_driver for file in judged),
+        without_driver=sum(file.without_driver for file in checked),
         absent=tuple(absent),
     )
 
@@ -175,5 +175,5 @@ def releases_of(files: Sequence[FileOutcome]) -> frozenset[str]:
     rows = [(file.module, file.loading_states) for file in files if file.uses_torch]
     rows = [(module, states) for module, states in rows if states]
     states = package_states(rows)
-    on = covered((module, frozenset(found)) for module, found in rows)[0]
+    on = supported_releases((module, frozenset(found)) for module, found in rows)[0]
     return best_releases((version, states.get(version, ReleaseState.LOADS)) for version in on)

@@ -46,14 +46,14 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     every = distributions(environment.site_packages, files)
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
-    installed = context.target.of_run().installed
+    installed = context.target.run_torch().installed
     found = installed.machine if installed is not None else None
     after = None
     later: dict[str, list[FileOutcome]] = {}
     if torch is not None:
         upgraded = replace(options, torch=torch, matrix=False)
         machine = installed.machine if installed is not None else FALLBACK_MACHINE
-        target = AnalysisContext(upgraded).target.of_run(machine or FALLBACK_MACHINE).target
+        target = AnalysisContext(upgraded).target.run_torch(machine or FALLBACK_MACHINE).target
         after = f"{target.version}+{target.variant}"
     here = functools.partial(find_file_outcome, installed=installed is not None)
     now, errors = scan_packages(others, options, here, jobs)

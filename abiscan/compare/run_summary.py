@@ -17,7 +17,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
 from abiscan.wheel.requirement_lines import normal_name
 
 
-class _Judged(Struct, frozen=True):
+class _CheckedBuild(Struct, frozen=True):
     """A build that the files of the run were checked against."""
 
     key: str
@@ -53,13 +53,13 @@ def summarise_run(report: Report, together: CompatReport, label: str) -> RunSumm
     return RunSummary(label, report.verdict, tuple(wheels))
 
 
-def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_Judged, ...]]:
+def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_CheckedBuild, ...]]:
     """Architecture -> builds, from its first checked file: all files of an architecture are checked against the same
     builds."""
-    found: dict[str, tuple[_Judged, ...]] = {}
+    found: dict[str, tuple[_CheckedBuild, ...]] = {}
     for file in files:
         if file.releases and file.machine is not None and file.machine not in found:
-            found[file.machine] = tuple(_Judged(r.build, r.torch, r.variant) for r in file.releases)
+            found[file.machine] = tuple(_CheckedBuild(r.build, r.torch, r.variant) for r in file.releases)
     return found
 
 

@@ -17,7 +17,7 @@ from abiscan.target.build_names import without_build
 from abiscan.target.declared import Declared, marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
-from abiscan.target.package_builds import covered, package_states
+from abiscan.target.package_builds import package_states, supported_releases
 from abiscan.wheel.tags import (
     System,
     TorchRequirement,
@@ -92,7 +92,7 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
     working = [(f, keys) for f, keys in serving if keys]
     reasons = _worst(working or serving)
-    on = covered((_module(f), keys) for f, keys in working)[0]
+    on = supported_releases((_module(f), keys) for f, keys in working)[0]
     states = package_states((_module(f), {r.build: r.state for r in f.releases or ()}) for f, _keys in working)
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:

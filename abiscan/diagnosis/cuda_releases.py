@@ -10,7 +10,7 @@ from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
 from abiscan.ownership.vendors import Vendor
 
 
-class ReleasesOf(Struct, frozen=True):
+class ReleaseEvidence(Struct, frozen=True):
     """Evidence from the releases of a library.
 
     Attributes:
@@ -22,13 +22,13 @@ class ReleasesOf(Struct, frozen=True):
     mismatch: float | None = None
 
 
-def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
+def release_evidence(missing: MissingName, vendor: Vendor) -> ReleaseEvidence | None:
     """Evidence about a symbol; None if nothing is known."""
     if vendor.library == "cuda":
         since = driver_since(missing.name)
         if since is None:
             return None
-        return ReleasesOf(
+        return ReleaseEvidence(
             f"Drivers for CUDA {since} and later export it (`nvidia-smi` prints the CUDA version of the driver)."
         )
     found = exporting(vendor.library, missing.name)
@@ -38,10 +38,10 @@ def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
     every = f"{counted} {found.known[0]}-{found.known[-1]}"
     if not found.having:
         gone = f"No known release ({every}) exports it."
-        return ReleasesOf(gone, mismatch=0.76)
+        return ReleaseEvidence(gone, mismatch=0.76)
     if len(found.having) == len(found.known):
-        return ReleasesOf(f"Every known release of {vendor.product} ({every}) exports it; older ones may not.")
-    return ReleasesOf(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
+        return ReleaseEvidence(f"Every known release of {vendor.product} ({every}) exports it; older ones may not.")
+    return ReleaseEvidence(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
 
 
 def _spans(found: Exporting, counted: str) -> str:

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
 _DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
 
 
-def word(text: str, otherwise: str) -> str:
+def safe(text: str, otherwise: str) -> str:
     """A name that is safe in a command; `otherwise` if it contains characters that a shell interprets. Names come from
     untrusted files and logs."""
     return text if _WORD.fullmatch(text) else otherwise
@@ -62,7 +62,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
         return command
     name = package(missing) or normalised(project)
     base = re.split(r"[/\\!]", missing.file.path)[-1]
-    tree = f"in the source directory of {name or word(base, 'the extension')}"
+    tree = f"in the source directory of {name or safe(base, 'the extension')}"
     # A single file may belong to no package: it is built in its source tree.
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
@@ -138,7 +138,7 @@ def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
 _INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
 
 
-def narrowed(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) -> str:
+def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) -> str:
     """A fix without alternatives that name other releases of torch than the admitted ones.
 
     Args:

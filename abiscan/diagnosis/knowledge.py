@@ -76,7 +76,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     made_for: tuple[str, str] | None = None
     from_source: bool = False
 
-    def of_platform(self, machine: str) -> Knowledge:
+    def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""
         from msgspec.structs import replace
 

@@ -98,7 +98,7 @@ def _not_in_folder(name: str, folder: str) -> Candidate:
     fix = (
         'python -c \'import torch, os; p = os.path.join(os.path.dirname(torch.__file__), "lib"); '
         "print(torch.__version__, p, sorted(os.listdir(p)))'  # pass this folder with -L\n"
-        f"ls {fixes.word(folder, 'FOLDER')}  # shows what the other folder contains"
+        f"ls {fixes.safe(folder, 'FOLDER')}  # shows what the other folder contains"
     )
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
@@ -135,7 +135,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
     else:
         vendor = vendor_of_library(as_library)
         lacking = [f"link.exe did not find {name} in the folders of /LIBPATH: and LIB."]
-        fix = f"Add the folder that contains {fixes.word(name, 'it')}: /LIBPATH:FOLDER"
+        fix = f"Add the folder that contains {fixes.safe(name, 'it')}: /LIBPATH:FOLDER"
         if vendor is not None:
             lacking.append(f"It is part of {vendor.product}.")
         if vendor is not None and vendor.cuda:
@@ -329,7 +329,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "or link it with -Wl,-rpath,/path/to/torch/lib"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
-    stem = fixes.word(missing.file.module, "the extension")
+    stem = fixes.safe(missing.file.module, "the extension")
     fix = (
         f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
         "In a program without Python: link with -Wl,-rpath,/path/to/torch/lib"

@@ -113,7 +113,7 @@ class MissingName:
                 for at in range(len(self.history.builds))
             ]
             return ranges_of(self.history.builds, present)
-        if self.history is None and self.of_linux is not None:
+        if self.history is None and self.linux_counterpart is not None:
             # With either string ABI of libstdc++: libc++ has one.
             releases_with = {
                 release
@@ -126,7 +126,7 @@ class MissingName:
         return ReleaseRanges() if self.history is None else self.history.exported_in
 
     @functools.cached_property
-    def of_linux(self) -> RelatedExport | None:
+    def linux_counterpart(self) -> RelatedExport | None:
         """The Linux symbol of a macOS symbol. libc++ types are in the namespace std::__1, and the index has no macOS
         builds."""
         if not self.macho or "St3__1" not in self.name or self.history is not None:
@@ -179,7 +179,7 @@ class MissingName:
         if not self.exported_in:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"No known torch build ({first}-{last}) exports {self.reference.spelled_as or self.name}."
-        if self.history is None and self.of_linux is not None:
+        if self.history is None and self.linux_counterpart is not None:
             linux = f"those of Linux have the same function in torch {self.exported_in.text()}"
             return f"The index has no macOS builds; {linux}."
         return f"{self.shown} is exported by torch {self._ranges_with_libraries()}."

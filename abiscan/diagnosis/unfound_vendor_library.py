@@ -57,7 +57,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if vendor is not None and vendor.cuda:
         yield from _cuda_library(name, vendor, missing, evidence, here)
         return
-    stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
+    stem = fixes.safe(name.split(".so", maxsplit=1)[0], "NAME")
     if missing.file.path.startswith(ANDROID_APP):
         fix = (
             "Add the AAR that contains the library to the Gradle build, for the processor of the device (abiFilters; "
@@ -68,8 +68,8 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
     if not shows and (not name.startswith("lib") or ".so" not in name):
         shows = ", and put its folder on PATH."
-    fix = f"Install the package that provides {fixes.word(name, 'it')}{shows}"
-    system = library_of_file(name) if fixes.word(name, "") else None
+    fix = f"Install the package that provides {fixes.safe(name, 'it')}{shows}"
+    system = library_of_file(name) if fixes.safe(name, "") else None
     if system is not None and not (vendor is not None and vendor.conda):
         evidence.append(f"It is part of {system.product}.")
         fix = "\n".join(install_file(name))
@@ -90,10 +90,10 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
             f"{name} is part of {package.name}; the installed release has no build for this torch, CUDA or system."
         )
         fix = "\nor: ".join(install_commands.install(package, missing)) or fix
-    elif fixes.word(name, "") and (search := install_file(name)):
+    elif fixes.safe(name, "") and (search := install_file(name)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:
-        fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+        fix = f"export LD_LIBRARY_PATH={fixes.safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
@@ -118,7 +118,7 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     if found is None or not found[2]:
         return how
     return (
-        f"{how}  # contains {fixes.word(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
+        f"{how}  # contains {fixes.safe(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
         f"is "
         f"installed (ldconfig -p | grep lib{found[1]})"
     )
@@ -131,7 +131,7 @@ _FOR_DEVELOPMENT = "pip wheels contain only the name with a version; create a li
 
 def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
     """`cannot find -lcudart`: no folder of -L has the file; nothing is loaded yet."""
-    flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
+    flag = f"-l{fixes.safe(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
     evidence = [f"The linker did not find {name} in the folders of -L and the system."]
     system = library_of_file(name)
     if system is not None and not name.endswith(".dylib"):
@@ -139,7 +139,7 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), "\n".join(install_headers(system)))
     if vendor is None:
         fix = (
-            f"Install the development package that contains {fixes.word(name, 'it')}, or add its folder: -L/path {flag}"
+            f"Install the development package that contains {fixes.safe(name, 'it')}, or add its folder: -L/path {flag}"
         )
         return Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
     evidence.append(f"{name} is part of {vendor.product}.")
@@ -154,7 +154,7 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
     elif vendor.cuda:
         folder = "$(python -c 'import torch; print(torch.__path__[0])')/lib/"
-        link = f"ln -s $CUDA_HOME/lib64/{fixes.word(name, 'FILE')} {folder}"
+        link = f"ln -s $CUDA_HOME/lib64/{fixes.safe(name, 'FILE')} {folder}"
         fix = (
             f"{_TOOLKIT}\nexport LIBRARY_PATH=$CUDA_HOME/lib64:$LIBRARY_PATH  # gcc searches it for {flag}\n"
             f"or: {link}\nor, without a toolkit: {_FOR_DEVELOPMENT}"
@@ -219,7 +219,7 @@ def _cuda_library(
     if here is not None:
         fix = (
             f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
-            f"LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+            f"LD_LIBRARY_PATH={fixes.safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
@@ -232,7 +232,7 @@ def _cuda_library(
         text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
         bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
         way = (
-            f"where {fixes.word(name, 'DLL')}  # no output: it is not on PATH\n"
+            f"where {fixes.safe(name, 'DLL')}  # no output: it is not on PATH\n"
             f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)

@@ -72,7 +72,7 @@ class Options(Struct, frozen=True):
         texts_by_name: skip members of archives with names of texts, pictures and tables (`.py`, `.h`, `.json`), because
             checking their content would request a range from the server.
         files: the file system of the inputs' paths.
-        called: absolute path -> name in reports, for files that the user knows by another name (fetched wheels).
+        display_names: absolute path -> name in reports, for files that the user knows by another name (fetched wheels).
         scratch: for a single input archive that several processes read.
         hashes: whether `Binary.sha256` will be needed for every shared object.
         progress: receives what is read from archives.
@@ -83,7 +83,7 @@ class Options(Struct, frozen=True):
     archives: bool = True
     texts_by_name: bool = False
     files: FileSystem = HERE
-    called: Mapping[str, str] = {}
+    display_names: Mapping[str, str] = {}
     scratch: Scratch | None = None
     hashes: bool = False
     progress: Progress | None = None

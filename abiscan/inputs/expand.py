@@ -68,7 +68,7 @@ def expand(
         for item in _expand_one(target, environment_paths, options):
             if isinstance(item, Artifact):
                 here = item.disk_path or (
-                    target.path if target.path in options.called else os.path.join(cwd, item.path)
+                    target.path if target.path in options.display_names else os.path.join(cwd, item.path)
                 )
                 if here != last:  # the members of an archive have one path
                     last, path = here, files.real(here)
@@ -114,7 +114,7 @@ def archives_of(
             errors += unread
             others = others or more
         elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
-            inside = (target.path if target.path in options.called else target.display,)
+            inside = (target.path if target.path in options.display_names else target.display,)
         else:
             inside, others = (), True
             if file_kind.named_like_archive(target.display):
@@ -190,7 +190,7 @@ def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Opti
     target, named = target.removeprefix(INSTALLED), target.startswith(INSTALLED)
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
     if target and not named and files.is_named(path):
-        return _Target(path, options.called.get(path) or (path if files.root else display_path(target, cwd)))
+        return _Target(path, options.display_names.get(path) or (path if files.root else display_path(target, cwd)))
     if files.root and not named and is_fetched(target):
         from abiscan.inputs.remote_file import shown
 

@@ -110,14 +110,14 @@ def scan(
     one = isinstance(targets, (str, os.PathLike, bytes)) or hasattr(targets, "read")
     listed = cast("Iterable[Target]", [targets] if one else targets)
     with ExitStack() as stack:
-        called: dict[str, str] = {}
-        paths = [_path_of(each, stack, called) for each in listed]
-        found = run(paths, replace(options, called={**options.called, **called}))
+        display_names: dict[str, str] = {}
+        paths = [_path_of(each, stack, display_names) for each in listed]
+        found = run(paths, replace(options, display_names={**options.display_names, **display_names}))
     found = apply(found, Policy(require_torch=require_torch))
     return Report(**{name: getattr(found, name) for name in found.__struct_fields__})
 
 
-def _path_of(target: Target, stack: ExitStack, called: dict[str, str]) -> str:
+def _path_of(target: Target, stack: ExitStack, display_names: dict[str, str]) -> str:
     """The path of a target. Data is copied to a directory that is removed with `stack`."""
     if isinstance(target, (str, os.PathLike)):
         return os.fspath(target)
@@ -126,7 +126,7 @@ def _path_of(target: Target, stack: ExitStack, called: dict[str, str]) -> str:
     path = os.path.join(stack.enter_context(TemporaryDirectory(prefix="abiscan-")), os.path.basename(shown))
     with open(path, "wb") as copy:
         copy.write(target) if isinstance(target, bytes) else shutil.copyfileobj(target, copy)
-    called[path] = shown
+    display_names[path] = shown
     return path
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from abiscan.child_processes import safe_workers
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.registry.journal import Record, record_of
+from abiscan.registry.journal import Record, serialize_outcome
 from abiscan.registry.scan_unit import Work, Worker, failed
 from abiscan.registry.threads import interrupts_masked
 from abiscan.registry.unit import Unit
@@ -86,7 +86,9 @@ def _start(work: Work) -> None:
 
 def _look(task: Task) -> Record:
     (worker,) = _worker
-    return record_of(worker.scan(task.unit) if task.facts is None else worker.judge(task.unit, task.facts))
+    return serialize_outcome(
+        worker.scan(task.unit) if task.facts is None else worker.check_stored(task.unit, task.facts)
+    )
 
 
 def _look_for(task: Task, work: Work) -> Record:
@@ -157,7 +159,7 @@ def _in_pool(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
 
 
 def _unread(unit: Unit, why: str) -> Record:
-    return record_of(failed(unit, why))
+    return serialize_outcome(failed(unit, why))
 
 
 def _died(attempts: int, status: int | None = None) -> str:

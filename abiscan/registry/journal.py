@@ -55,7 +55,7 @@ class Record(Struct, frozen=True):
         return msgspec.msgpack.decode(self.raw, type=Columns)
 
 
-def record_of(outcome: Outcome) -> Record:
+def serialize_outcome(outcome: Outcome) -> Record:
     """Serialize an outcome."""
     tables = {
         table: [[row.get(column) for row in rows] for column in COLUMNS[table]]
@@ -66,16 +66,16 @@ def record_of(outcome: Outcome) -> Record:
     return Record(outcome.path, outcome.identity, outcome.rows["wheels"][0], raw)
 
 
-def framed(record: Record) -> bytes:
+def frame_record(record: Record) -> bytes:
     """A record in the form of a journal."""
     raw = record.raw
     return len(raw).to_bytes(4, "little") + zlib.crc32(raw).to_bytes(4, "little") + raw
 
 
-def newest(path: str) -> Iterator[Columns]:
+def read_newest(path: str) -> Iterator[Columns]:
     """The outcomes of a journal. If a unit was scanned twice, the last one."""
-    last = {head.path: end for head, end in records(path, Head)}
-    for outcome, end in records(path, Columns):
+    last = {head.path: end for head, end in read_records(path, Head)}
+    for outcome, end in read_records(path, Columns):
         if last[outcome.path] == end:
             yield outcome
 
@@ -83,7 +83,7 @@ def newest(path: str) -> Iterator[Columns]:
 _Form = TypeVar("_Form")
 
 
-def records(path: str, form: type[_Form]) -> Iterator[tuple[_Form, int]]:
+def read_records(path: str, form: type[_Form]) -> Iterator[tuple[_Form, int]]:
     """The complete records of a journal, each with its end offset, up to the first incomplete one."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below

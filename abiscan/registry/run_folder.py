@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.errors import UsageError
-from abiscan.registry.table_files import rows_of, whole
+from abiscan.registry.table_files import report_damage, rows_of
 from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
 
-class Asked(Struct, frozen=True):
+class RunKey(Struct, frozen=True):
     """Everything besides its contents that determines the rows of a unit. A change starts a new run.
 
     Attributes:
@@ -41,7 +41,7 @@ class RunInfo(Struct, frozen=True):
     """
 
     id: str
-    asked: Asked
+    asked: RunKey
     began: str
     ended: str | None = None
     units: int | None = None
@@ -153,5 +153,5 @@ def check_tables(run_directory: str) -> None:
     for part in parts_of(run_directory):
         for table in TABLES:
             file = os.path.join(part, f"{table.name}.parquet")
-            with whole(file):
+            with report_damage(file):
                 parquet.ParquetFile(file).close()

@@ -13,15 +13,15 @@ from abiscan import __version__
 from abiscan.data import data_file
 from abiscan.model.report import InputError
 from abiscan.registry.engines import Engine, Task
-from abiscan.registry.journal import Record, record_of
-from abiscan.registry.run_folder import Asked
+from abiscan.registry.journal import Record, serialize_outcome
+from abiscan.registry.run_folder import RunKey
 from abiscan.registry.scan_unit import Work, failed
 from abiscan.registry.store import Run
 from abiscan.registry.threads import read_ahead
 from abiscan.registry.unit import Unit
 
 # Number of unreadable wheels in the summary; the tables have all.
-_TOLD = 5
+_LISTED_ERRORS = 5
 # Number of units to list ahead, so that workers need not wait for the listing of a server.
 _LISTED_AHEAD = 1024
 
@@ -69,7 +69,7 @@ def run_units(
     def tasks() -> Iterator[Task]:
         for unit in read_ahead(units, _LISTED_AHEAD):
             if isinstance(unit, InputError):
-                _take(record_of(failed(Unit(unit.path, None), unit.message)), run, progress, show)
+                _take(serialize_outcome(failed(Unit(unit.path, None), unit.message)), run, progress, show)
             elif run.has(unit.display, unit.identity):
                 progress.skipped += 1
                 progress.paths.add(unit.display)
@@ -89,7 +89,7 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
     progress.judged_again += row["source"] == "facts"
     if row["verdict"] == "unreadable":
         progress.unreadable += 1
-        if len(progress.unread) < _TOLD and (errors := record.columns.tables.get("errors")):
+        if len(progress.unread) < _LISTED_ERRORS and (errors := record.columns.tables.get("errors")):
             _paths, places, reasons = errors
             progress.unread.append((places[0], reasons[0]))
     progress.bytes_read += row.get("bytes_read") or 0
@@ -97,7 +97,7 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
     show(progress)
 
 
-def asked_of(work: Work) -> Asked:
+def run_key_of(work: Work) -> RunKey:
     """The options that identify a run: those that determine its verdicts. Limits do not, since a unit over one is
     retried."""
     options = work.options
@@ -107,7 +107,7 @@ def asked_of(work: Work) -> Asked:
         "hashes": options.hashes,
         "policy": work.policy,
     }
-    return Asked(__version__, index_revision(options.user_index), options.torch, repr(said))
+    return RunKey(__version__, index_revision(options.user_index), options.torch, repr(said))
 
 
 def index_revision(user_index: str | None) -> str:

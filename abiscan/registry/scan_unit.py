@@ -89,7 +89,7 @@ class Worker:
         """Scan one unit within the limits."""
         return self._scan_within_limits(unit, lambda meter: self._read(unit, meter))
 
-    def judge(self, unit: Unit, facts: bytes) -> Outcome:
+    def check_stored(self, unit: Unit, facts: bytes) -> Outcome:
         """Check one unit by its stored facts, without reading it."""
         try:
             stored = msgspec.msgpack.decode(facts, type=StoredFacts)

@@ -19,9 +19,9 @@ from typing import IO
 import msgspec
 
 from abiscan.errors import UsageError
-from abiscan.registry.journal import Head, Record, framed, newest, records
+from abiscan.registry.journal import Head, Record, frame_record, read_newest, read_records
 from abiscan.registry.merge_parts import merge_parts, remove_merged
-from abiscan.registry.run_folder import Asked, RunInfo, part_numbers, parts_of, runs_of
+from abiscan.registry.run_folder import RunInfo, RunKey, part_numbers, parts_of, runs_of
 from abiscan.registry.table_files import rows_of, sync, write_tables
 
 # Maximum units of a part, and bytes of their outcomes in the journal.
@@ -71,7 +71,7 @@ class Run:
         Raises:
             OSError: such as a full disk; earlier outcomes are kept.
         """
-        written = framed(record)
+        written = frame_record(record)
         start = self._journal.tell()
         try:
             self._journal.write(written)
@@ -98,7 +98,7 @@ class Run:
         beside = os.path.join(self.directory, f".part={self._number:06}")
         try:
             os.makedirs(beside)
-            write_tables(beside, newest(self._journal_path()))
+            write_tables(beside, read_newest(self._journal_path()))
             sync(beside)
             os.rename(beside, place)
         except BaseException:
@@ -147,7 +147,7 @@ class Run:
             if name.startswith("journal") and name != os.path.basename(path):
                 os.unlink(os.path.join(self.directory, name))  # its part exists
         good = 0
-        for head, end in records(path, Head):
+        for head, end in read_records(path, Head):
             good = end
             self.done[head.path] = head.identity
             self._waiting += 1
@@ -179,7 +179,7 @@ def lock_run(directory: str) -> IO[str]:
     return lock
 
 
-def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> Run:
+def open_run(directory: str, asked: RunKey, now: str, *, fresh: bool = False) -> Run:
     """The run to add to: the newest with the same options, else a new one.
 
     Args:

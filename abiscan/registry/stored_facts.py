@@ -9,7 +9,7 @@ from typing import Any
 
 from abiscan.registry.run_folder import parts_of, runs_of
 from abiscan.registry.scan_unit import FACTS_FORMAT
-from abiscan.registry.table_files import FACTS_GROUP, rows_of, whole
+from abiscan.registry.table_files import FACTS_GROUP, report_damage, rows_of
 
 # Number of cached row groups.
 _GROUPS_KEPT = 8
@@ -50,7 +50,7 @@ class FactsOf:
 
         found = self._groups.get((file, number))
         if found is None:
-            with whole(file):
+            with report_damage(file):
                 opened = self._files.get(file) or parquet.ParquetFile(file)
                 self._files[file] = opened
                 found = opened.read_row_group(number, columns=["facts"]).column(0).to_pylist()

@@ -93,7 +93,7 @@ def copy_rows(directory: str, parts: Sequence[str], newest: Mapping[str, str]) -
             for part in parts:
                 kept = pa.array([unit for unit, place in newest.items() if place == part], pa.string())
                 file = os.path.join(part, f"{name}.parquet")
-                with whole(file), parquet.ParquetFile(file) as source:
+                with report_damage(file), parquet.ParquetFile(file) as source:
                     for group in range(source.num_row_groups):
                         rows = source.read_row_group(group)
                         waiting.append(rows.filter(compute.is_in(rows["path"], value_set=kept)).select(schema.names))
@@ -122,13 +122,13 @@ def rows_of(file: str, *columns: str) -> list[Row]:
     """
     from pyarrow import parquet
 
-    with whole(file):
+    with report_damage(file):
         found: list[Row] = parquet.read_table(file, columns=list(columns), partitioning=None).to_pylist()
         return found
 
 
 @contextlib.contextmanager
-def whole(file: str) -> Iterator[None]:
+def report_damage(file: str) -> Iterator[None]:
     """Convert all pyarrow errors of a damaged table into one line.
 
     Raises:

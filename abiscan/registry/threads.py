@@ -23,9 +23,9 @@ def interrupts_masked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def read_ahead(items: Iterable[_Item], most: int) -> Iterator[_Item]:
-    """The same items, read by another thread, up to `most` items ahead. Its exceptions are raised at their place."""
-    waiting = queue.Queue[tuple[_Item, ...] | BaseException](most)
+def read_ahead(items: Iterable[_Item], limit: int) -> Iterator[_Item]:
+    """The same items, read by another thread, up to `limit` items ahead. Its exceptions are raised at their place."""
+    waiting = queue.Queue[tuple[_Item, ...] | BaseException](limit)
     stopped = threading.Event()
 
     def take() -> None:

@@ -64,7 +64,7 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
         yield LineGroup(5, wrap(_import_counts(artifact), style, "  imports: ", "    "))
     yield from provenance_sections(artifact, style)
     rest = [note for note in artifact.notes if artifact.causes or note not in artifact.failure_reasons]
-    notes = rest[: style.most(*_NOTES)]
+    notes = rest[: style.limit(*_NOTES)]
     for note in notes:
         yield LineGroup(4, wrap(note, style, "  note: ", "    "))
     if len(rest) > len(notes):
@@ -102,7 +102,7 @@ def detail_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGrou
 
 def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  needed libraries:"] if artifact.needed else []
-    shown = artifact.needed[: style.most(*_LISTED)]
+    shown = artifact.needed[: style.limit(*_LISTED)]
     for library in shown:
         found = style.paint(" not found", "31") if library.found is None else f" -> {printable(library.found)}"
         lines.append(f"    {printable(library.soname)}{found if library.found != library.soname else ''}")
@@ -121,7 +121,7 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
             continue
         lines = [f"  {status.value} imports ({len(found)}):"]
         found.sort(key=lambda b: (b.owner.value, b.demangled or b.name))
-        shown = found[: style.most(*_LISTED)]
+        shown = found[: style.limit(*_LISTED)]
         for bound in shown:
             provider = f"  <- {printable(bound.provider)}" if bound.provider else ""
             exported_in = artifact.exported_in.get(bound.name)

@@ -24,7 +24,7 @@ SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOT
 def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
     """The causes of unresolved imports, best first, each with fix and evidence."""
     names = readable_names(artifact)
-    groups = artifact.causes[: style.most(*_CAUSES)]
+    groups = artifact.causes[: style.limit(*_CAUSES)]
     printed: set[str] = set()
     for number, group in enumerate(groups):
         other = number > 0
@@ -34,10 +34,10 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
         yield head
         evidence = [
             wrap(sentence, style, "    - " if place else "  because: ", "      " if place else "    ")
-            for place, sentence in enumerate(group.evidence[: style.most(*_EVIDENCE[other])])
+            for place, sentence in enumerate(group.evidence[: style.limit(*_EVIDENCE[other])])
         ]
         yield LineGroup(2 + other * 3, [line for sentence in evidence for line in sentence], head)
-        symbols = group.symbols[: style.most(*_SYMBOLS[other])]
+        symbols = group.symbols[: style.limit(*_SYMBOLS[other])]
         lines = [f"    affected symbols ({len(group.symbols)}):"] if symbols else []
         for symbol in symbols:
             lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
@@ -66,11 +66,11 @@ def _fix(group: CauseGroup, style: Style, printed: set[str]) -> list[str]:
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:
     """Findings about the metadata of a wheel, which belong to one of its members."""
-    found = [f for member in members for f in member.standing if of_wheel(f)]
+    found = [f for member in members for f in member.standing if is_about_wheel(f)]
     return [line for f in found for line in _rule_lines([f], style)]
 
 
-def of_wheel(finding: Finding) -> bool:
+def is_about_wheel(finding: Finding) -> bool:
     """Whether a finding concerns the metadata of the wheel and is printed after its verdict."""
     return finding.rule.startswith("torch-requirement-") and finding.severity is not Severity.NOTE
 
@@ -84,7 +84,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
     """A section for each rule of `finding_lines`."""
     refusal = refusal_of(artifact)  # the first line is its message
-    standing = [f for f in artifact.standing if f is not refusal and not of_wheel(f)]
+    standing = [f for f in artifact.standing if f is not refusal and not is_about_wheel(f)]
     # First what the user asked to be checked.
     shown = sorted(standing, key=lambda f: (not f.rule.startswith("require-"), f.severity.rank))
     explained = {s for group in artifact.causes for s in group.symbols}
@@ -101,7 +101,7 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         by_rule.setdefault(finding.rule, []).append(finding)
     rules = list(by_rule)
     failing = sum(style.fails(found[0].severity) for found in by_rule.values())
-    printed = rules[: max(style.most(*_RULES), failing)]
+    printed = rules[: max(style.limit(*_RULES), failing)]
     for rule in printed:
         yield LineGroup(1 if style.fails(by_rule[rule][0].severity) else 4, _rule_lines(by_rule[rule], style))
     if len(rules) > len(printed):
@@ -122,10 +122,10 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     first = findings[0]
     label = f"  {style.paint(first.severity.value, SEVERITY_COLOR[first.severity])}[{first.rule}]: "
     lines: list[str] = []
-    shown = findings[: style.most(*_FINDINGS)]
+    shown = findings[: style.limit(*_FINDINGS)]
     for finding in shown:
         lines += wrap(finding.message, style, label, "    ")
-        for location in finding.locations[: style.most(*_PLACES)]:
+        for location in finding.locations[: style.limit(*_PLACES)]:
             where = place_words(location)
             if where:
                 lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)

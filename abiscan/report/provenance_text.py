@@ -46,7 +46,7 @@ def provenance_sections(artifact: ArtifactReport, style: Style) -> Iterator[Line
         ("operators", [operator_words(operator) for operator in artifact.operators]),
         ("calls operators by name", [each.full_name for each in artifact.called]),
     ):
-        shown = words_of[: style.most(*_LISTED)]
+        shown = words_of[: style.limit(*_LISTED)]
         lines = [f"  {title} ({len(words_of)}):", *(f"    {printable(each)}" for each in shown)]
         if len(words_of) > len(shown):
             lines.append(style.dim(f"    {len(words_of) - len(shown)} more ({style.more})"))

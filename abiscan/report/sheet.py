@@ -126,11 +126,11 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
         indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
         yield from (line.rstrip() for line in wrap(row.cells[-1], style, first, indent))
         if style.verbose:
-            most = style.most(*_DETAILS)
-            for detail in row.details[:most]:
+            limit = style.limit(*_DETAILS)
+            for detail in row.details[:limit]:
                 yield from wrap(detail, style, "      ", "        ", chop=style.verbose == 1)
-            if len(row.details) > most:
-                yield f"      {len(row.details) - most} more ({style.more})"
+            if len(row.details) > limit:
+                yield f"      {len(row.details) - limit} more ({style.more})"
     if len(rows) < len(table.rows) and not style.quiet:
         more = len(table.rows) - len(rows)
         yield style.dim(f"  {more} more {'needs' if more == 1 else 'need'} no action (-v)")

@@ -19,7 +19,7 @@ _MESSAGES, _FILES = (3, 10), (4, 20)
 _LINES = 12
 
 
-class _Said(Struct):
+class _MessageGroup(Struct):
     """One message of a rule with its findings."""
 
     message: str
@@ -29,33 +29,33 @@ class _Said(Struct):
 
 def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]:
     """The open findings of all source files, highest severity first."""
-    rules: dict[tuple[int, str, Severity], dict[tuple[str, str], _Said]] = {}
+    rules: dict[tuple[int, str, Severity], dict[tuple[str, str], _MessageGroup]] = {}
     for artifact in artifacts:
         for finding in artifact.standing:
             if style.quiet and not style.fails(finding.severity):
                 continue
             said = rules.setdefault((finding.severity.rank, finding.rule, finding.severity), {})
-            said.setdefault((finding.message, finding.fix), _Said(finding.message, finding.fix)).findings.append(
-                finding
-            )
+            said.setdefault(
+                (finding.message, finding.fix), _MessageGroup(finding.message, finding.fix)
+            ).findings.append(finding)
     lines: list[str] = []
     for (_rank, rule, severity), messages in sorted(rules.items()):
         lines += _rule_lines(rule, severity, list(messages.values()), style)
     return lines
 
 
-def _rule_lines(rule: str, severity: Severity, messages: list[_Said], style: Style) -> list[str]:
+def _rule_lines(rule: str, severity: Severity, messages: list[_MessageGroup], style: Style) -> list[str]:
     lines: list[str] = []
     label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule}]: "
-    shown = messages[: style.most(*_MESSAGES)]
+    shown = messages[: style.limit(*_MESSAGES)]
     for number, said in enumerate(shown):
         lines += wrap(said.message, style, label, "  ")
         places = [_places(finding) for finding in said.findings]
-        most = style.most(*_FILES)
-        for place in places[:most]:
+        limit = style.limit(*_FILES)
+        for place in places[:limit]:
             lines += wrap(place, style, "  at ", "    ")
-        if len(places) > most:
-            lines.append(style.dim(f"  ... and in {counted(len(places) - most, 'more file')}: {style.more}"))
+        if len(places) > limit:
+            lines.append(style.dim(f"  ... and in {counted(len(places) - limit, 'more file')}: {style.more}"))
         if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
             first, *rest = said.fix.split("\n")
             lines += wrap(first, style, "  " + style.paint("fix: ", "32"), "    ")

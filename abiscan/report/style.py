@@ -39,7 +39,7 @@ class Style(Struct, frozen=True):
         """The option for the next level of detail."""
         return "-vv" if self.verbose else "-v"
 
-    def most(self, *limits: int) -> int:
+    def limit(self, *limits: int) -> int:
         """The limit of the level of detail; none with -vv."""
         return limits[self.verbose] if self.verbose < len(limits) else sys.maxsize
 
@@ -75,7 +75,7 @@ def fit_sections(sections: Iterable[LineGroup], style: Style) -> list[str]:
     """The lines of one file in order: at most 25, 100 with -v, all with -vv."""
     found = list(sections)
     total = sum(len(section.lines) for section in found)
-    room = style.most(*_LINES)
+    room = style.limit(*_LINES)
     if total <= room:
         return [line for section in found for line in section.lines]
     room -= 1

@@ -23,7 +23,7 @@ from abiscan.report.problems_text import (
     declaration_lines,
     finding_lines,
     finding_sections,
-    of_wheel,
+    is_about_wheel,
 )
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import LineGroup, Style, fit_sections, wrap
@@ -284,7 +284,7 @@ def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
 def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None, style, by_member=by_member))}"
-    counts = severity_counts([f for f in artifact.standing if not of_wheel(f)])
+    counts = severity_counts([f for f in artifact.standing if not is_about_wheel(f)])
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if extra:
         extra[-1] += f": {_rules_of_worse(artifact)}"
@@ -308,7 +308,9 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
 
 def _rules_of_worse(artifact: ArtifactReport) -> str:
     """The rules of its warnings and errors: `layout-drift`, `const-data-ptr and 2 more rules`."""
-    rules = dict.fromkeys(f.rule for f in artifact.standing if f.severity is not Severity.NOTE and not of_wheel(f))
+    rules = dict.fromkeys(
+        f.rule for f in artifact.standing if f.severity is not Severity.NOTE and not is_about_wheel(f)
+    )
     first, *rest = rules
     return f"{first} and {counted(len(rest), 'more rule')}" if rest else first
 

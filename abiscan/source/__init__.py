@@ -8,12 +8,12 @@ from abiscan.source.match import (
     SourceRules,
     match_source,
 )
-from abiscan.source.source_set import FileSet, Neighbours, NoOthers, SourceSet
+from abiscan.source.source_set import FileSet, Neighbours, SingleSource, SourceSet
 from abiscan.source.source_tree import (
     SourceFile,
     attach_sources,
+    check_source,
     is_source,
-    look_at_source,
     scan_source,
     scan_tree,
     sources_below,
@@ -23,14 +23,14 @@ __all__ = [
     "LANGUAGES",
     "FileSet",
     "Neighbours",
-    "NoOthers",
+    "SingleSource",
     "SourceFile",
     "SourceHit",
     "SourceRules",
     "SourceSet",
     "attach_sources",
+    "check_source",
     "is_source",
-    "look_at_source",
     "match_source",
     "scan_source",
     "scan_tree",

@@ -135,7 +135,7 @@ class Code:
         """The definition of a macro: the last one that HIP may compile, else the first."""
         first: int | None = None
         chosen: int | None = None
-        for number in self._parts[1].may_be(name):
+        for number in self._parts[1].candidates(name):
             at, stands = divmod(number, 2)
             if word_at(self.text, at) == name:
                 first = at if first is None else first
@@ -184,7 +184,7 @@ class Code:
                 return ()
             if count <= _MAX_OCCURRENCES:
                 return [*_occurrences(self.text, name)]
-        return self._places.may_be(name)
+        return self._places.candidates(name)
 
     def index_at(self, offset: int) -> int | None:
         """The index in `tokens` of the token at a character offset; None if it is in a directive or a skipped

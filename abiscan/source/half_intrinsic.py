@@ -190,7 +190,7 @@ def _confidence(read: Pointee) -> Confidence:
 def _words(read: Pointee, where: str) -> str:
     if read.name == "Half":
         return "of c10::Half"
-    what = f"`{read.name}`, which stands for several types" if read.name else "a type that is not told here"
+    what = f"`{read.name}`, which stands for several types" if read.name else "an unknown type"
     return f"of {what}, {where}"
 
 

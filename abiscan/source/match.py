@@ -26,7 +26,7 @@ from abiscan.source.inline_ignores import with_acceptance
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.refinements import REFINEMENTS
-from abiscan.source.source_set import NoOthers, SourceSet
+from abiscan.source.source_set import SingleSource, SourceSet
 
 # Maximum number of tokens in a list of template arguments.
 _MAX_ARGUMENTS = 96
@@ -85,7 +85,7 @@ class SourceRules:
                 self._needed.append(tuple(group for group in groups if group))
 
     @cached_property
-    def of_files(self) -> re.Pattern[str] | None:
+    def file_identifiers(self) -> re.Pattern[str] | None:
         """The identifiers that patterns require or exclude in a file; None for none."""
         every = [pattern for found in self.words.values() for _rule, pattern in found]
         every += [pattern for _rule, pattern in self.includes] + [pattern for _start, _rule, pattern in self.starts]
@@ -100,7 +100,7 @@ class SourceRules:
         every = [*words, *(rf"{re.escape(start)}\w*" for start in sorted(starts))]
         return re.compile(rf"\b(?:{'|'.join(every)})", re.ASCII) if every else None
 
-    def concern(self, text: str) -> bool:
+    def may_match(self, text: str) -> bool:
         """Whether a text may match some pattern."""
         if self.headers:
             from abiscan.source.removed_names import MARKS  # the table is large
@@ -133,7 +133,7 @@ def match_source(
     """
     grouped: dict[tuple[str | None, ...], _Group] = {}
     line, at = 1, 0
-    for place in places_in(text, path, rules, others or NoOthers(), release):
+    for place in places_in(text, path, rules, others or SingleSource(), release):
         line += text.count("\n", at, place.at)
         at = place.at
         # What one finding says of its places must be true of each.
@@ -154,7 +154,7 @@ def places_in(
 ) -> list[FlaggedPlace]:
     """Every place of a source that matches some rule, in order. Arguments and errors as for `match_source`."""
     language = LANGUAGES.get(PurePath(path).suffix.lower())
-    if language is None or not rules.concern(text):
+    if language is None or not rules.may_match(text):
         return []
     code = Code(path, text, many=True)
     places = list(islice(_File(code, language, rules).places(), MAX_SOURCE_PLACES + 1))
@@ -260,7 +260,7 @@ class _File:
         self.rules = rules
         # Names in the file that patterns require or exclude.
         self.names: set[str] = set()
-        for match in rules.of_files.finditer(code.text) if rules.of_files else ():
+        for match in rules.file_identifiers.finditer(code.text) if rules.file_identifiers else ():
             if match[0] not in self.names and found.index_at(match.start()) is not None:
                 self.names.add(match[0])
         # Macros that the file itself defines are not those of torch.

@@ -40,7 +40,7 @@ _SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd"
 _ROOTS = frozenset({"at", "c10", "torch"})
 _LISTS = frozenset({"vector", "ArrayRef", "array", "initializer_list", "SmallVector", "List", "span"})
 _POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned"})
-_UNTOLD = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
+_UNKNOWN_MEMBERS = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
 # Functions of at:: and torch:: that return a tensor in every overload (ATen/ops, torch 1.13 to 2.15).
 FUNCTIONS = frozenset(
     """empty empty_like empty_strided zeros zeros_like ones ones_like full full_like rand rand_like randn
@@ -89,7 +89,7 @@ class ObjectType(Struct, frozen=True):
 
 _TENSOR = ObjectType(Kind.TENSOR)
 _OTHER = ObjectType(Kind.OTHER)
-_UNTELLABLE = ObjectType(Kind.UNKNOWN, "what it is called on cannot be told")
+_UNKNOWN = ObjectType(Kind.UNKNOWN, "its type is unknown")
 
 
 class ObjectTypes:
@@ -120,12 +120,12 @@ class ObjectTypes:
         if index is not None:
             return self._before_member(code.tokens, code.partner, index, None)
         if code.is_in_directive(offset):
-            return ObjectType(Kind.UNKNOWN, "it stands in a macro, and what that is given is not known")
+            return ObjectType(Kind.UNKNOWN, "it is in a macro, whose arguments are unknown")
         # In a branch of `#if` that other views skip: its own tokens, with the names of the enclosing scope.
         found, partner = self._every
         index = found.index_at(offset)
         if index is None:
-            return _UNTELLABLE
+            return _UNKNOWN
         return self._before_member(found, partner, index, bisect_left(code.tokens.starts, offset))
 
     def class_of(self, offset: int) -> str | None:
@@ -140,12 +140,12 @@ class ObjectTypes:
     ) -> ObjectType:
         dot = index - 2 if found.word(index - 1) == "template" else index - 1
         if dot < 1:
-            return _UNTELLABLE
+            return _UNKNOWN
         start = postfix_start(found, partner, dot)
         # In a chain of calls, each call is visited for every later one.
         self._code.spend(4 * MAX_EXPRESSION if start is None else dot - start + _PLACE_STEPS)
         if start is None:
-            return _UNTELLABLE
+            return _UNKNOWN
         made = _Expression(found, partner, scope)
         answer = self._expression(made, start, dot, _MAX_STEPS)
         if found[dot].text == "->":
@@ -160,7 +160,7 @@ class ObjectTypes:
         self._code.spend(_PLACE_STEPS)
         found, partner = made.found, made.partner
         if steps == 0 or first >= last:
-            return _UNTELLABLE
+            return _UNKNOWN
         text = found[first].text
         if text in ("*", "&"):
             inner = self._expression(made, first + 1, last, steps - 1)
@@ -171,7 +171,7 @@ class ObjectTypes:
         parts = _condition(found, partner, first, last)
         if parts is not None:
             answers = [self._expression(made, *part, steps - 1) for part in parts]
-            return answers[0] if answers[0].kind is answers[1].kind else _UNTELLABLE
+            return answers[0] if answers[0].kind is answers[1].kind else _UNKNOWN
         if text == "(" and partner[first] > first:
             answer = self._expression(made, first + 1, partner[first], steps - 1)
             at = partner[first] + 1
@@ -191,15 +191,17 @@ class ObjectTypes:
                 names.append(found[at].text)
             at += 1
         if not names:
-            return _UNTELLABLE, last
+            return _UNKNOWN, last
         behind = angle_end(found, at, last) if at < last and found[at].text == "<" else at
         if behind is None:
-            return _UNTELLABLE, last
+            return _UNKNOWN, last
         *scope, name = names
         called = behind < last and found[behind].text == "(" and made.partner[behind] > 0
         if not called:
             if scope:
-                return ObjectType(Kind.UNKNOWN, f"what `{'::'.join(names)}` is was not found in this file"), behind
+                return ObjectType(
+                    Kind.UNKNOWN, f"the declaration of `{'::'.join(names)}` was not found in this file"
+                ), behind
             return self._name(name, made.index(first, self._code), steps), behind
         end = made.partner[behind] + 1
         if tuple(scope) in (("at",), ("torch",)) and name in FUNCTIONS:
@@ -209,7 +211,7 @@ class ObjectTypes:
         if name in _TENSORS:
             return self._type(DeclaredType(tuple(names), (), 0), made.index(first, self._code), steps), end
         if scope:
-            return ObjectType(Kind.UNKNOWN, f"what `{'::'.join(names)}` returns is not known here"), end
+            return ObjectType(Kind.UNKNOWN, f"the result type of `{'::'.join(names)}` is unknown"), end
         return self._name(name, made.index(first, self._code), steps), end
 
     def _suffix(self, made: _Expression, answer: ObjectType, at: int, last: int) -> tuple[ObjectType, int]:
@@ -220,19 +222,19 @@ class ObjectTypes:
             listed = answer.kind in (Kind.TENSOR, Kind.TENSORS, Kind.POINTER)
             return (_TENSOR if listed else _not_known(answer)), partner[at] + 1
         if text not in (".", "->"):
-            return _UNTELLABLE, last
+            return _UNKNOWN, last
         if text == "->":
             answer = _pointed(answer)
         at += 1
         if at < last and found[at].text == "template":
             at += 1
         if at >= last or found[at].kind != "name":
-            return _UNTELLABLE, last
+            return _UNKNOWN, last
         name = found[at].text
         behind = angle_end(found, at + 1, last) or at + 1
         called = behind < last and found[behind].text == "(" and partner[behind] > 0
         end = partner[behind] + 1 if called else behind
-        reason = ObjectType(Kind.UNKNOWN, f"its member `{name}` was not looked into")
+        reason = ObjectType(Kind.UNKNOWN, f"the type of its member `{name}` is unknown")
         if not called:
             return reason, end
         if answer.kind is Kind.TENSOR:
@@ -249,7 +251,7 @@ class ObjectTypes:
         """The type of a name, seen from the token at `at` of the file."""
         declared = declared_type(self._code, at, name) if name != "this" else None
         if declared is None:
-            return ObjectType(Kind.UNKNOWN, f"what `{name}` is was not found in this file")
+            return ObjectType(Kind.UNKNOWN, f"the declaration of `{name}` was not found in this file")
         kind, index = declared
         if kind.name != ("auto",):
             return self._type(kind, index, steps)
@@ -263,19 +265,19 @@ class ObjectTypes:
             # A tensor has no iterators.
             answer = _TENSOR if whole.kind is Kind.TENSORS else _not_known(whole)
         else:
-            answer = _UNTELLABLE
+            answer = _UNKNOWN
         if answer.kind is not Kind.UNKNOWN:
             return answer
-        return ObjectType(Kind.UNKNOWN, f"what `{name}` is initialized with is not known here")
+        return ObjectType(Kind.UNKNOWN, f"the type of the initializer of `{name}` is unknown")
 
     def _type(self, kind: DeclaredType, at: int, steps: int) -> ObjectType:
         """The type of an object declared with `kind`, seen from the token at `at` of the file."""
         if steps == 0 or not kind.name:
-            return _UNTELLABLE
+            return _UNKNOWN
         answer = self._named(kind, at, steps)
         if kind.depth == 0 or answer.kind in (Kind.OTHER, Kind.UNKNOWN):
             return answer
-        return ObjectType(Kind.POINTER) if kind.depth == 1 and answer.kind is Kind.TENSOR else _UNTELLABLE
+        return ObjectType(Kind.POINTER) if kind.depth == 1 and answer.kind is Kind.TENSOR else _UNKNOWN
 
     def _named(self, kind: DeclaredType, at: int, steps: int) -> ObjectType:
         *scope, name = kind.name
@@ -288,14 +290,14 @@ class ObjectTypes:
             return ObjectType(Kind.POINTER)
         if name in _LISTS or name in _POINTERS:
             argument = type_of(kind.argument)
-            inner = self._type(argument, at, steps - 1) if argument is not None else _UNTELLABLE
+            inner = self._type(argument, at, steps - 1) if argument is not None else _UNKNOWN
             if inner.kind is Kind.TENSOR:
                 return ObjectType(Kind.TENSORS if name in _LISTS else Kind.POINTER)
-            return inner if inner.kind is Kind.OTHER else _UNTELLABLE
+            return inner if inner.kind is Kind.OTHER else _UNKNOWN
         named = kind.name if kind.depth == 0 and not kind.argument else ()
-        untold = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, which was not looked into", named)
-        if name in _UNTOLD:
-            return untold
+        unknown = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, whose definition was not found", named)
+        if name in _UNKNOWN_MEMBERS:
+            return unknown
         alias = self._alias(name)
         if isinstance(alias, DeclaredType):
             return self._type(alias, at, steps - 1)
@@ -304,7 +306,7 @@ class ObjectTypes:
         # A class that is defined elsewhere may be an alias of torch's.
         foreign = "Tensor" in name or "Variable" in name or name in ("decltype", "auto")
         if foreign or (not scope and origin_of(self._code, self._offset(at), name) is DeclaredIn.PARAMETER):
-            return untold
+            return unknown
         return ObjectType(Kind.OTHER, name=named)
 
     def _tensor(self, name: tuple[str, ...], at: int, steps: int) -> ObjectType:
@@ -353,11 +355,11 @@ def _pointed(answer: ObjectType) -> ObjectType:
     """The type after `*` or `->`."""
     if answer.kind is Kind.POINTER:
         return _TENSOR
-    return answer if answer.kind in (Kind.OTHER, Kind.UNKNOWN) else _UNTELLABLE
+    return answer if answer.kind in (Kind.OTHER, Kind.UNKNOWN) else _UNKNOWN
 
 
 def _not_known(answer: ObjectType) -> ObjectType:
-    return answer if answer.kind is Kind.UNKNOWN else _UNTELLABLE
+    return answer if answer.kind is Kind.UNKNOWN else _UNKNOWN
 
 
 def _condition(

@@ -354,12 +354,12 @@ def _parameter(written: Sequence[Token]) -> Parameter | None:
     return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional, const)
 
 
-def _replaced(macro: Macro, arguments: list[Sequence[Token]], most: int) -> list[Token]:
-    """Expand a macro body with its arguments, up to about `most` tokens."""
+def _replaced(macro: Macro, arguments: list[Sequence[Token]], limit: int) -> list[Token]:
+    """Expand a macro body with its arguments, up to about `limit` tokens."""
     given = dict(zip(macro.parameters or (), arguments, strict=False))
     result: list[Token] = []
     for token in macro.body:
         result += given[token.text] if token.kind == "name" and token.text in given else (token,)
-        if len(result) > most:
+        if len(result) > limit:
             break
     return result

@@ -38,7 +38,7 @@ class SourceSet(Protocol):
         """The files that directly include this one."""
 
 
-class NoOthers:
+class SingleSource:
     """A single source."""
 
     def find(self, includer: str, name: str) -> Code | None:

@@ -96,7 +96,7 @@ def scan_source(
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
 
 
-def look_at_source(
+def check_source(
     path: str, data: bytes, module: str, others: SourceSet | None = None, release: str | None = None
 ) -> tuple[Finding, ...]:
     """The findings of all rules in one source file.

@@ -23,7 +23,7 @@ SAME_ON_TENSOR = {
 }
 # Members of `type()` that no other known class has.
 ONLY_ON_TENSOR = frozenset({"scalarType", "typeMeta", "is_cuda"})
-_UNTOLD = "; whether it is called on a tensor of torch's is not known ({})"
+_UNKNOWN_RECEIVER = "; unknown whether the object is a torch tensor ({})"
 
 
 def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
@@ -37,12 +37,12 @@ def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet)
         elif known.kind is Kind.TENSOR:
             result.append(Refined())
         else:
-            untold = _UNTOLD.format(known.reason)
-            result.append(Refined(confidence=Confidence.LOW, fields={"detail": untold}, variant="unknown object"))
+            unknown = _UNKNOWN_RECEIVER.format(known.reason)
+            result.append(Refined(confidence=Confidence.LOW, fields={"detail": unknown}, variant="unknown object"))
     return result
 
 
-def asked_of_type(text: str, at: int) -> str | None:
+def member_of_type(text: str, at: int) -> str | None:
     """The member of `type()` that is used at a character offset, or empty; None if `type` has arguments."""
     found = re.compile(r"type\s{0,99}\(\s{0,99}\)(?:\s{0,99}\.\s{0,99}(\w{1,99}))?").match(text, at)
     return None if found is None else found[1] or ""
@@ -55,7 +55,7 @@ def refine_type(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
 
 
 def _type(place: FlaggedPlace, code: Code, types: ObjectTypes) -> Refined | None:
-    member = asked_of_type(code.text, place.at)
+    member = member_of_type(code.text, place.at)
     if member is None:
         return None
     known = types.receiver(place.at)

@@ -39,7 +39,7 @@ class WordIndex:
             self._numbers[following[slot]] = number
             following[slot] += 1
 
-    def may_be(self, word: str) -> Sequence[int]:
+    def candidates(self, word: str) -> Sequence[int]:
         """The numbers of a word and of others with the same hash, in order: compare the words."""
         slot = hash(word) & self._mask
         return self._numbers[self._bounds[slot] : self._bounds[slot + 1]]

@@ -29,7 +29,7 @@ class PythonsOfRelease(Struct, frozen=True):
     exact: PythonVersion | None
     releases: tuple[str, ...]
 
-    def of(self, release: str | None) -> tuple[PythonVersion, ...]:
+    def for_release(self, release: str | None) -> tuple[PythonVersion, ...]:
         """The declared CPythons with wheels for the release; all declared ones for an unknown release."""
         if self.exact is not None:
             return (self.exact,)
@@ -109,7 +109,7 @@ class FileTarget(Struct, frozen=True):
         pythons: the CPythons that must all export the file's symbols; empty if the interpreter of the installed torch
             is checked, or if no CPython is named.
         possible: the CPythons that are possible if none is named.
-        beside: the CPythons to check for each other release.
+        release_pythons: the CPythons to check for each other release.
     """
 
     declared: Declared
@@ -117,20 +117,20 @@ class FileTarget(Struct, frozen=True):
     environment: TargetEnvironment
     pythons: tuple[PythonVersion, ...] = ()
     possible: tuple[PythonVersion, ...] = ()
-    beside: PythonsOfRelease | None = None
+    release_pythons: PythonsOfRelease | None = None
 
     @property
     def torch(self) -> TargetTorch | None:
         """The torch that the file is checked against."""
         return self.of_file.torch
 
-    def pythons_beside(self, release: str) -> tuple[PythonVersion, ...]:
+    def pythons_for(self, release: str) -> tuple[PythonVersion, ...]:
         """The CPythons that must all export the file's symbols with a torch release."""
-        return () if self.beside is None else self.beside.of(release)
+        return () if self.release_pythons is None else self.release_pythons.for_release(release)
 
-    def possible_beside(self, release: str) -> tuple[PythonVersion, ...]:
+    def possible_pythons_for(self, release: str) -> tuple[PythonVersion, ...]:
         """The CPythons that are possible with a torch release if none is named."""
-        return () if self.beside is None else self.beside.possible(release)
+        return () if self.release_pythons is None else self.release_pythons.possible(release)
 
 
 def target_with(
@@ -156,11 +156,11 @@ def target_with(
     torch = chosen.torch
     installed = torch is not None and torch.installed
     named = here if python_named or not (declared.pythons or declared.other_python) else None
-    beside = PythonsOfRelease(declared, named, tuple(releases))
+    release_pythons = PythonsOfRelease(declared, named, tuple(releases))
     served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
     release = None if torch is None else torch.target.version
-    pythons = () if served else beside.of(release)
-    possible = () if served else beside.possible(release)
+    pythons = () if served else release_pythons.for_release(release)
+    possible = () if served else release_pythons.possible(release)
     if system_of(machine) is not OperatingSystem.LINUX:
         platform: TargetPart | None = TargetPart(
             platform_of(machine).shown, TargetSource.FILE, "the format and architecture of the file"
@@ -182,7 +182,7 @@ def target_with(
         device=_device(gpus),
         driver=driver,
     )
-    return FileTarget(declared, chosen, environment, pythons, possible, beside)
+    return FileTarget(declared, chosen, environment, pythons, possible, release_pythons)
 
 
 def _device(gpus: Sequence[TargetPart]) -> TargetPart | None:

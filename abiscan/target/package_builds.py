@@ -38,7 +38,7 @@ def package_states(members: Iterable[tuple[str, Mapping[_Key, ReleaseState]]]) -
     return {key: max((states[key] for states in each), key=_GRADES.index) for key in common}
 
 
-def covered(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:
+def supported_releases(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[frozenset[str], bool]:
     """The releases that a package supports, and whether it ships alternative builds. Alternative builds are builds of
     one module that load on different releases (`libx_torch24.so`, `libx_torch25.so`), or members without a common
     release. Otherwise all members must load.

@@ -78,7 +78,7 @@ class TargetResolver:
     def _index(self) -> ReleaseIndex:
         return self._open_index()
 
-    def of_run(self, machine: str = FALLBACK_MACHINE) -> RunTorch:
+    def run_torch(self, machine: str = FALLBACK_MACHINE) -> RunTorch:
         """The torch of the run. `machine` selects the architecture of a released version.
 
         Raises:
@@ -112,7 +112,7 @@ class TargetResolver:
         """The torch of the run for files of an architecture; None if no build for it is known."""
         if machine not in self._of_machine:
             self._of_machine[machine] = torch_for_machine(
-                self.of_run(machine), machine, self._index, self.request.environment, self._open_history
+                self.run_torch(machine), machine, self._index, self.request.environment, self._open_history
             )
         return self._of_machine[machine]
 
@@ -152,12 +152,12 @@ class TargetResolver:
         named = self.request.torch
         if named in (None, "declared"):
             return None
-        stated = TargetPart(_text(self.of_run(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
+        stated = TargetPart(_text(self.run_torch(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
         """The installed torch, if the file is made for that environment."""
-        chosen, environment = self.of_run(question.machine), self.request.environment
+        chosen, environment = self.run_torch(question.machine), self.request.environment
         if chosen.installed is None or environment is None:
             return None
         artifact = question.artifact
@@ -190,7 +190,7 @@ class TargetResolver:
         if release.build is None:
             return TorchOfFile(None, release.stated, release.note)
         torch = None
-        if release.stated.source is TargetSource.NEWEST_KNOWN and self.of_run(machine).build is not None:
+        if release.stated.source is TargetSource.NEWEST_KNOWN and self.run_torch(machine).build is not None:
             default = self.torch_for(machine)
             if default is not None and default.target.version == release.build.torch:
                 # The target of the run has the note that no torch is installed.

@@ -75,7 +75,7 @@ def two_wheels(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_diff_says_what_came_and_how_it_fares(two_wheels: tuple[Path, Path]) -> None:
     shown = run("diff", *two_wheels, COLUMNS="400").stdout
-    assert re.search(r"brings demo/_D\.so, which does not load on \S", shown)
+    assert re.search(r"adds demo/_D\.so, which does not load on \S", shown)
     assert 'numpy<2 -> numpy, and numpy<3; os_name == "nt" and python_version > "3.9"' in shown
 
 

@@ -38,7 +38,7 @@ PLAIN = replace(LOADS, uses_torch=False, verdict=ArtifactVerdict.NOT_TORCH, rele
 TORCH_FAILS = (Problem(ProblemKind.TORCH_FAILS, "`import torch` itself fails: libc10.so", "pip install torch==2.13.0"),)
 
 
-def looked(
+def inspected(
     *files: FileOutcome,
     torch: str | None = "2.13.0+cpu",
     later: tuple[FileOutcome, ...] | None = None,
@@ -56,23 +56,23 @@ def looked(
 @pytest.mark.parametrize(
     ("found", "state", "action"),
     [
-        (looked(LOADS), PackageState.LOADS, Action.KEEP),
-        (looked(FAILS), PackageState.FAILS, Action.REPLACE),
-        (looked(LOADS, REFUSED), PackageState.PARTLY, Action.INSTALL),
+        (inspected(LOADS), PackageState.LOADS, Action.KEEP),
+        (inspected(FAILS), PackageState.FAILS, Action.REPLACE),
+        (inspected(LOADS, REFUSED), PackageState.PARTLY, Action.INSTALL),
         # It is no better and no worse for the upgrade, and still wants its library.
-        (looked(LOADS, REFUSED, later=(LOADS, REFUSED)), PackageState.PARTLY, Action.INSTALL),
-        (looked(FAILS, later=(FAILS,)), PackageState.FAILS, Action.REPLACE),
+        (inspected(LOADS, REFUSED, later=(LOADS, REFUSED)), PackageState.PARTLY, Action.INSTALL),
+        (inspected(FAILS, later=(FAILS,)), PackageState.FAILS, Action.REPLACE),
         # No other torch helps a package all of whose files want what is not there.
-        (looked(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
-        (looked(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
-        (looked(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
+        (inspected(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
+        (inspected(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
+        (inspected(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
         # A torch that cannot be imported serves nobody; what fails for another reason keeps that.
-        (looked(LOADS, problems=TORCH_FAILS), PackageState.FAILS, Action.INSTALL),
-        (looked(FAILS, problems=TORCH_FAILS), PackageState.FAILS, Action.REPLACE),
-        (looked(PLAIN, problems=TORCH_FAILS), PackageState.NOT_TORCH, Action.KEEP),
-        (looked(LOADS, torch=None), PackageState.FAILS, Action.INSTALL),
-        (looked(LOADS, torch=None, later=(LOADS,)), PackageState.LOADS, Action.KEEP),
-        (looked(PLAIN, torch=None), PackageState.NOT_TORCH, Action.KEEP),
+        (inspected(LOADS, problems=TORCH_FAILS), PackageState.FAILS, Action.INSTALL),
+        (inspected(FAILS, problems=TORCH_FAILS), PackageState.FAILS, Action.REPLACE),
+        (inspected(PLAIN, problems=TORCH_FAILS), PackageState.NOT_TORCH, Action.KEEP),
+        (inspected(LOADS, torch=None), PackageState.FAILS, Action.INSTALL),
+        (inspected(LOADS, torch=None, later=(LOADS,)), PackageState.LOADS, Action.KEEP),
+        (inspected(PLAIN, torch=None), PackageState.NOT_TORCH, Action.KEEP),
     ],
 )
 def test_what_to_do(found: InspectedEnvironment, state: PackageState, action: Action) -> None:
@@ -84,18 +84,18 @@ def test_what_to_do(found: InspectedEnvironment, state: PackageState, action: Ac
 
 
 def test_a_package_that_loads_nowhere_says_so() -> None:
-    (row,) = page_of(environment_report(looked(FAILS))).tables[0].rows
+    (row,) = page_of(environment_report(inspected(FAILS))).tables[0].rows
     assert row.cells[-1] == "p/_C.so: a name is gone; loads on no known release of torch"
 
 
 def test_a_torch_that_cannot_be_imported_is_said_first_with_the_command() -> None:
-    found = environment_report(looked(LOADS, problems=TORCH_FAILS))
+    found = environment_report(inspected(LOADS, problems=TORCH_FAILS))
     page = page_of(found)
     assert (page.word, found.fails) == ("FAILS", True)
     assert "`import torch` itself fails: libc10.so; run `pip install torch==2.13.0`; 1 of 1" in page.headline
     assert not any("import torch" in note for note in page.notes)
     # The other torch replaces it.
-    assert not environment_report(looked(LOADS, later=(LOADS,), problems=TORCH_FAILS)).fails
+    assert not environment_report(inspected(LOADS, later=(LOADS,), problems=TORCH_FAILS)).fails
 
 
 def test_what_is_to_be_installed_is_named() -> None:
@@ -109,12 +109,12 @@ def test_what_is_to_be_installed_is_named() -> None:
             ("2.15.0", ReleaseState.FAILS),
         ),
     )
-    (row,) = environment_report(looked(old, torch=None, installable=("2.12.0", "2.13.0", "2.15.0"))).packages
+    (row,) = environment_report(inspected(old, torch=None, installable=("2.12.0", "2.13.0", "2.15.0"))).packages
     assert row.command == "pip install torch==2.13.0"
-    (row,) = environment_report(looked(FAILS, torch=None, installable=("2.13.0",))).packages
+    (row,) = environment_report(inspected(FAILS, torch=None, installable=("2.13.0",))).packages
     assert row.command == ""
     runtime = replace(REFUSED, needed=(NeededLibrary("libcudart.so.12", None), NeededLibrary("libavutil.so.56", None)))
-    found = environment_report(looked(LOADS, runtime))
+    found = environment_report(inspected(LOADS, runtime))
     assert found.packages[0].command == "pip install nvidia-cuda-runtime-cu12"
     page = page_of(found)
     assert (page.word, page.headline.rpartition(": ")[2]) == (
@@ -127,6 +127,6 @@ def test_what_is_to_be_installed_is_named() -> None:
         "run `pip install nvidia-cuda-runtime-cu12`"
     )
     codec = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None), NeededLibrary("libx.so.1", None)))
-    found = environment_report(looked(LOADS, codec))
+    found = environment_report(inspected(LOADS, codec))
     assert (found.packages[0].action, found.packages[0].command) == (Action.INSTALL, "")
     assert page_of(found).tables[0].rows[0].cells[2] == "1. install FFmpeg, libx.so.1"

@@ -50,7 +50,7 @@ _FLOODS = (
 
 def sources_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     """What makes an input, and what reads it; one that takes too long for its size is a find."""
-    from abiscan.source.source_tree import look_at_source
+    from abiscan.source.source_tree import check_source
 
     places = (_TESTS / "fixtures" / "src", _TESTS / "source" / "data", _TESTS / "source" / "compiled")
     seeds = [
@@ -73,7 +73,7 @@ def sources_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     def run(data: bytes) -> None:
         started = time.process_time()
         try:
-            look_at_source(f"a{_SUFFIXES[len(data) % 4]}", data, "a")
+            check_source(f"a{_SUFFIXES[len(data) % 4]}", data, "a")
         finally:
             taken = time.process_time() - started
             most = _START + _SECONDS * len(data) / 1e6

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
-from abiscan.registry.journal import Record, record_of
+from abiscan.registry.journal import Record, serialize_outcome
 from abiscan.registry.scan_unit import Outcome, Work, of_a_registry
 from abiscan.registry.table_rows import COLUMNS
 
@@ -63,7 +63,7 @@ def rows_in(record: Record) -> dict[str, list[dict[str, Any]]]:
 
 def told(outcome: Outcome | Record) -> dict[str, Any]:
     """The rows of an outcome without what they cost, and without the stored facts."""
-    found = rows_in(record_of(outcome) if isinstance(outcome, Outcome) else outcome)
+    found = rows_in(serialize_outcome(outcome) if isinstance(outcome, Outcome) else outcome)
     rows = {table: list(rows) for table, rows in found.items() if table != "facts"}
     rows["wheels"] = [{k: v for k, v in row.items() if k not in COST} for row in rows["wheels"]]
     return rows

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from abiscan.registry.dashboard_view import dashboard_view
-from abiscan.registry.journal import record_of
-from abiscan.registry.run_folder import Asked, RunInfo, runs_of
+from abiscan.registry.journal import serialize_outcome
+from abiscan.registry.run_folder import RunInfo, RunKey, runs_of
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import open_run
 from abiscan.registry.table_files import schemas
@@ -22,7 +22,7 @@ from abiscan.report.dashboard import render
 from tests.registry.kit import TAG, wheel, work
 
 pytestmark = pytest.mark.registry
-ASKED = Asked("0", "index", "2.13.0", "")
+ASKED = RunKey("0", "index", "2.13.0", "")
 
 
 def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     run = open_run(str(tmp_path / "out"), ASKED, "2026-01-01T00:00:00Z")
     worker = Worker(work())
     for path in sorted(folder.iterdir()):
-        run.add(record_of(worker.scan(local_unit(path.name, str(folder)))))
+        run.add(serialize_outcome(worker.scan(local_unit(path.name, str(folder)))))
     run.finish("2026-01-01T00:00:01Z")
     run.close()
     view = dashboard_view(str(tmp_path / "out"))
@@ -82,8 +82,8 @@ def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:
     folder.mkdir()
     unit = local_unit(wheel(folder, "alpha", "good-extension.so").name, str(folder))
     for number, torch in enumerate(("2.13.0", "2.12.0", "2.11.0")):
-        run = open_run(place, Asked("0", "index", torch, ""), f"2026-01-0{number + 1}T00:00:00Z")
-        run.add(record_of(Worker(work(torch)).scan(unit)))
+        run = open_run(place, RunKey("0", "index", torch, ""), f"2026-01-0{number + 1}T00:00:00Z")
+        run.add(serialize_outcome(Worker(work(torch)).scan(unit)))
         if torch == "2.11.0":
             run.write_part()  # as a run that is killed after its first part
         else:

@@ -31,8 +31,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from abiscan.registry.dashboard_view import dashboard_view
-    from abiscan.registry.journal import record_of
-    from abiscan.registry.run_folder import Asked
+    from abiscan.registry.journal import serialize_outcome
+    from abiscan.registry.run_folder import RunKey
     from abiscan.registry.scan_unit import Worker
     from abiscan.registry.store import open_run
     from abiscan.registry.unit import local_unit
@@ -49,10 +49,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / f"{HOSTILE}-1.0-py3-none-any.whl").write_bytes(b"PK\x03\x04")
     out = str(tmp_path_factory.mktemp("out"))
     for day, torch in ((1, "2.12.0"), (2, "2.13.0")):
-        run = open_run(out, Asked("0.1.0", "index", torch, ""), f"2026-01-0{day}T00:00:00Z")
+        run = open_run(out, RunKey("0.1.0", "index", torch, ""), f"2026-01-0{day}T00:00:00Z")
         worker = Worker(work(torch))
         for path in sorted(folder.iterdir()):
-            run.add(record_of(worker.scan(local_unit(path.name, str(folder)))))
+            run.add(serialize_outcome(worker.scan(local_unit(path.name, str(folder)))))
         run.finish(f"2026-01-0{day}T00:00:01Z")
         run.close()
     file = tmp_path_factory.mktemp("page") / "dashboard.html"

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from abiscan.registry.journal import record_of
-from abiscan.registry.run_folder import Asked, parts_of, runs_of
+from abiscan.registry.journal import serialize_outcome
+from abiscan.registry.run_folder import RunKey, parts_of, runs_of
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import open_run
 from abiscan.registry.stored_facts import FactsOf
@@ -26,7 +26,7 @@ from abiscan.registry.unit import local_unit
 from tests.registry.kit import COST, serving, wheel, work
 
 pytestmark = pytest.mark.registry
-ASKED = Asked("0", "index", "2.13.0", "")
+ASKED = RunKey("0", "index", "2.13.0", "")
 
 
 def abiscan(*arguments: str, cwd: Path, **given: Any) -> subprocess.CompletedProcess[str]:
@@ -227,7 +227,7 @@ def test_a_journal_that_was_cut_off_loses_its_last_record(folder: Path, tmp_path
     ]
     run = open_run(place, ASKED, "2026-01-01T00:00:00Z")
     for outcome in outcomes:
-        run.add(record_of(outcome))
+        run.add(serialize_outcome(outcome))
     run.close()
     journal = Path(run.directory, "journal-000001")
     whole = journal.read_bytes()
@@ -300,9 +300,9 @@ def test_facts_that_cannot_be_read_are_read_anew_from_the_wheel(folder: Path) ->
     worker = Worker(work())
     outcome = worker.scan(unit)
     (facts,) = (row["facts"] for row in outcome.rows["facts"])
-    assert worker.judge(unit, facts).rows["wheels"][0]["source"] == "facts"
+    assert worker.check_stored(unit, facts).rows["wheels"][0]["source"] == "facts"
     for broken in (b"", b"\x00", facts[: len(facts) // 2], facts.replace(b"imports", b"exports", 1)):
-        assert worker.judge(unit, broken).rows["wheels"][0]["source"] == "read"
+        assert worker.check_stored(unit, broken).rows["wheels"][0]["source"] == "read"
 
 
 def bound_by_permissions() -> None:

@@ -13,10 +13,10 @@ from abiscan.cli.registry_runs import print_changes
 from abiscan.errors import UsageError
 from abiscan.registry import merge_parts, store
 from abiscan.registry.dashboard_view import dashboard_view, sql
-from abiscan.registry.journal import record_of
-from abiscan.registry.run_folder import Asked, every_part, runs_of, wheels_of
+from abiscan.registry.journal import serialize_outcome
+from abiscan.registry.run_folder import RunKey, every_part, runs_of, wheels_of
 from abiscan.registry.run_list import compare_runs, listed_runs, remove_runs
-from abiscan.registry.run_units import asked_of
+from abiscan.registry.run_units import run_key_of
 from abiscan.registry.scan_unit import Outcome, failed
 from abiscan.registry.store import lock_run, open_run
 from abiscan.registry.table_files import rows_of
@@ -24,7 +24,7 @@ from abiscan.registry.unit import Unit
 from tests.registry.kit import work
 
 pytestmark = pytest.mark.registry
-ASKED = Asked("0", "index", "2.13.0", "")
+ASKED = RunKey("0", "index", "2.13.0", "")
 
 
 def kept_paths(run_directory: str) -> list[str]:
@@ -37,8 +37,8 @@ def test_a_kill_between_a_part_and_the_end_of_its_journal_leaves_no_row_twice(
 ) -> None:
     """The unit that could not be read has no identity: only the number of the journal shows that its part is there."""
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
-    run.add(record_of(failed(Unit("a.whl", None), "the server answered 503")))
-    run.add(record_of(failed(Unit("b.whl", "sha256:0"), "cut off")))
+    run.add(serialize_outcome(failed(Unit("a.whl", None), "the server answered 503")))
+    run.add(serialize_outcome(failed(Unit("b.whl", "sha256:0"), "cut off")))
 
     def killed(_path: str) -> None:
         raise KeyboardInterrupt
@@ -49,7 +49,7 @@ def test_a_kill_between_a_part_and_the_end_of_its_journal_leaves_no_row_twice(
             run.write_part()
     run.close()
     again = open_run(str(tmp_path), ASKED, "2026-01-02T00:00:00Z")
-    again.add(record_of(failed(Unit("c.whl", None), "late")))
+    again.add(serialize_outcome(failed(Unit("c.whl", None), "late")))
     again.finish("2026-01-02T00:00:01Z")
     again.close()
     assert sorted(kept_paths(run.directory)) == ["a.whl", "b.whl", "c.whl"]
@@ -59,7 +59,7 @@ def test_a_kill_between_a_part_and_the_end_of_its_journal_leaves_no_row_twice(
 def test_a_clock_that_jumps_back_does_not_hide_a_later_run(tmp_path: Path) -> None:
     for stamp in ("2027-01-01T00:00:00Z", "2026-01-01T00:00:00Z"):
         run = open_run(str(tmp_path), ASKED, stamp, fresh=True)
-        run.add(record_of(failed(Unit("a.whl", None), "late")))
+        run.add(serialize_outcome(failed(Unit("a.whl", None), "late")))
         run.finish(stamp)
         run.close()
     assert [each.began[:4] for each in runs_of(str(tmp_path))] == ["2027", "2026"]
@@ -71,9 +71,9 @@ def test_small_parts_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(store, "_UNITS", 1)
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
     for number in range(38):
-        run.add(record_of(failed(Unit(f"{number:02}.whl", None), "first")))
-    run.add(record_of(failed(Unit("00.whl", None), "second")))
-    run.add(record_of(failed(Unit("37.whl", None), "second")))
+        run.add(serialize_outcome(failed(Unit(f"{number:02}.whl", None), "first")))
+    run.add(serialize_outcome(failed(Unit("00.whl", None), "second")))
+    run.add(serialize_outcome(failed(Unit("37.whl", None), "second")))
     run.finish("2026-01-01T00:00:01Z")
     run.close()
     names = [os.path.basename(part) for part in every_part(run.directory)]
@@ -91,12 +91,12 @@ def test_a_merge_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(store, "_UNITS", 1)
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
     for number in range(15):
-        run.add(record_of(failed(Unit(f"{number:02}.whl", None), "first")))
+        run.add(serialize_outcome(failed(Unit(f"{number:02}.whl", None), "first")))
 
     def killed(_path: str) -> None:
         raise KeyboardInterrupt
 
-    last = record_of(failed(Unit("15.whl", None), "first"))
+    last = serialize_outcome(failed(Unit("15.whl", None), "first"))
     with monkeypatch.context() as patched:
         patched.setattr(merge_parts, "remove_merged", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -116,7 +116,7 @@ def test_runs_are_listed_compared_and_pruned(tmp_path: Path, capsys: pytest.Capt
         for path, verdict in found.items():
             outcome = failed(Unit(path, None), "late")
             outcome.rows["wheels"][0]["verdict"] = verdict
-            run.add(record_of(outcome))
+            run.add(serialize_outcome(outcome))
         run.finish("2026-01-03T00:00:00Z")
         run.close()
     old, new = (each.info.id for each in listed_runs(folder))
@@ -141,7 +141,7 @@ def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
     for path, errors in (("damaged.whl", 1), ("whole.whl", 0)):
         outcome = failed(Unit(path, f"sha256:{path}"), "one member is damaged")
         outcome.rows["wheels"][0].update(verdict="loads", errors=errors, identity=f"sha256:{path}")
-        run.add(record_of(Outcome(path, f"sha256:{path}", outcome.rows)))
+        run.add(serialize_outcome(Outcome(path, f"sha256:{path}", outcome.rows)))
     run.finish("2026-01-01T00:00:01Z")
     run.close()
     again = open_run(str(tmp_path), ASKED, "2026-01-02T00:00:00Z")
@@ -154,5 +154,5 @@ def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
 
 def test_limits_are_no_part_of_the_question() -> None:
     """A wheel that took too long has no identity, and a run with a higher limit goes on with it."""
-    assert asked_of(work(seconds=1.0, memory=1 << 30)) == asked_of(work(seconds=900.0))
-    assert asked_of(work(torch="2.8.0")) != asked_of(work())
+    assert run_key_of(work(seconds=1.0, memory=1 << 30)) == run_key_of(work(seconds=900.0))
+    assert run_key_of(work(torch="2.8.0")) != run_key_of(work())

@@ -331,11 +331,11 @@ def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> 
     now = summarise_run(report, together, "now")
     text = html.render(report, together, [then, now])
     (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
-    assert beta.count('<rect class="unjudged"') == 1
+    assert beta.count('<rect class="unchecked"') == 1
     assert "1 of 2 runs not checked against the releases: 2026-01" in beta
     assert "in the run before" not in beta
     assert "the report of the run was written without <code>--matrix</code>" in text
-    assert 'class="unjudged"' not in html.render(report, together, [now, now])
+    assert 'class="unchecked"' not in html.render(report, together, [now, now])
 
 
 def test_a_wheel_that_fails_without_an_error_of_a_rule_is_counted() -> None:

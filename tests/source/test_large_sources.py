@@ -29,9 +29,9 @@ def test_memory_of_a_large_file(unit: str, tmp_path: Path) -> None:
     source = tmp_path / "a.cpp"
     source.write_text(_FLAGGED + unit * ((1 << 20) // len(unit)))
     code = (
-        "import re, sys\nfrom abiscan.source import look_at_source\n"
+        "import re, sys\nfrom abiscan.source import check_source\n"
         "data = open(sys.argv[1], 'rb').read()\n"
-        "assert look_at_source('a.cpp', data, 'a.cpp')\n"
+        "assert check_source('a.cpp', data, 'a.cpp')\n"
         # proc_pid_status(5): ru_maxrss counts what the process that started this one had taken.
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
@@ -82,7 +82,7 @@ def test_words_are_found_by_their_index() -> None:
     words = [f"w{number % 700}" for number in range(5_000)]
     index = WordIndex((word, number) for number, word in enumerate(words))
     for word in ("w0", "w699", "absent"):
-        assert [number for number in index.may_be(word) if words[number] == word] == [
+        assert [number for number in index.candidates(word) if words[number] == word] == [
             number for number, each in enumerate(words) if each == word
         ]
 

@@ -10,7 +10,7 @@ import pytest
 from abiscan.ownership.torch_declarations import HEADERS, MACROS, declarations
 from abiscan.ownership.torch_successors import successors
 from abiscan.rules import load_rules
-from abiscan.source import FileSet, NoOthers, SourceRules, look_at_source
+from abiscan.source import FileSet, SingleSource, SourceRules, check_source
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
 
@@ -18,7 +18,7 @@ RULES = SourceRules(rule for rule in load_rules() if rule.id == "removed-name")
 
 
 def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
-    others = FileSet({"a.cpp": text, **files}, {"a.cpp": text, **files}.get) if files else NoOthers()
+    others = FileSet({"a.cpp": text, **files}, {"a.cpp": text, **files}.get) if files else SingleSource()
     return [place.text for place in places_in(text, "a.cpp", RULES, others, release)]
 
 
@@ -88,11 +88,11 @@ def test_the_release_decides() -> None:
 
 def test_rewrites() -> None:
     before = "#include <THC/THC.h>\nauto p = c10::guts::make_unique<int>(3); at::IntList s; at::symeig(x);\n"
-    made = rewrite_source(before, "a.cpp", RULES, NoOthers())
+    made = rewrite_source(before, "a.cpp", RULES, SingleSource())
     assert made.after == (
         "#include <ATen/cuda/CUDAContext.h>\nauto p = std::make_unique<int>(3); at::IntArrayRef s; at::symeig(x);\n"
     )
-    assert [left.rule for left in made.left] == ["removed-name"]
+    assert [unchanged.rule for unchanged in made.unchanged] == ["removed-name"]
 
 
 def test_successors_are_declared_and_what_they_replace_is_not() -> None:
@@ -118,9 +118,9 @@ def test_successors_are_declared_and_what_they_replace_is_not() -> None:
 def test_time_does_not_grow_with_the_table(unit: str) -> None:
     """Names that no release has; each took a search of the whole table."""
     text = "#include <torch/extension.h>\nat::Tensor t;\n" + "".join(unit.replace("%d", str(n)) for n in range(5000))
-    look_at_source("a.cpp", b"at::Tensor t; t.m(a);", "a.cpp")
+    check_source("a.cpp", b"at::Tensor t; t.m(a);", "a.cpp")
     before = time.process_time()
-    look_at_source("a.cpp", text.encode(), "a.cpp")
+    check_source("a.cpp", text.encode(), "a.cpp")
     assert time.process_time() - before < 1
 
 

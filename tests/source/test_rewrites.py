@@ -14,7 +14,7 @@ import pytest
 from abiscan.errors import UnreadableFile
 from abiscan.releases import open_index
 from abiscan.rules import load_rules
-from abiscan.source import FileSet, NoOthers, SourceRules
+from abiscan.source import FileSet, SingleSource, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
@@ -27,7 +27,7 @@ HALF = "using half_type = c10::Half; template <typename T> void k(const T* p, co
 
 
 def rewritten(text: str, path: str = "a.cpp") -> str:
-    return rewrite_source(text, path, RULES, NoOthers()).after
+    return rewrite_source(text, path, RULES, SingleSource()).after
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,12 @@ def test_rewrites(before: str, after: str) -> None:
     [
         ("auto p = new T().const_data_ptr<T>();", None),
         ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "only its author knows"),
-        ("#define P(x) x.const_data_ptr<T>()", "stands in a macro"),
-        ("x.const_data_ptr<float>();", "what `x` is was not found in this file"),
-        ("template <class C> void f(C x) { x.const_data_ptr<float>(); }", "it is a `C`, which was not looked into"),
+        ("#define P(x) x.const_data_ptr<T>()", "it is in a macro"),
+        ("x.const_data_ptr<float>();", "the declaration of `x` was not found in this file"),
+        (
+            "template <class C> void f(C x) { x.const_data_ptr<float>(); }",
+            "it is a `C`, whose definition was not found",
+        ),
         ("Tensor g(); void f() { h().data<float>(); }", "was not found in this file"),
         ("at::Tensor x; x.const_data_ptr<T>(1);", "not called with template arguments alone"),
         ("AT_ERROR(", None),
@@ -113,10 +116,10 @@ def test_rewrites(before: str, after: str) -> None:
     ],
 )
 def test_what_is_left(text: str, reason: str | None) -> None:
-    made = rewrite_source(text, "a.cpp", RULES, NoOthers())
+    made = rewrite_source(text, "a.cpp", RULES, SingleSource())
     if reason is not None:
         assert not made.changes
-        assert reason in made.left[0].reason
+        assert reason in made.unchanged[0].reason
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_members_of_what_is_no_tensor_are_no_places(text: str) -> None:
     """The declarations say so: ISO C++20, 6.4 [basic.scope]."""
     if "AT_DISPATCH" in text:
         text = text.replace("Tensor t;", "Tensor t; Kind mine;")
-    assert places_in(text, "a.cpp", RULES, NoOthers()) == []
+    assert places_in(text, "a.cpp", RULES, SingleSource()) == []
 
 
 def test_a_header_says_what_a_tensor_is() -> None:
@@ -197,7 +200,7 @@ def test_bytes_around_stay() -> None:
 
 def test_only_what_is_wanted() -> None:
     text = "AT_ERROR(1); auto p = t.const_data_ptr<T>();"
-    made = rewrite_source(text, "a.cpp", RULES, NoOthers(), {"removed-macros"})
+    made = rewrite_source(text, "a.cpp", RULES, SingleSource(), {"removed-macros"})
     assert made.after == text.replace("AT_ERROR(1)", "TORCH_CHECK(false, 1)")
     assert made.rules == ("removed-macros",)
 
@@ -245,7 +248,7 @@ PYBIND11_MODULE(my_kernels, m) {
 def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
     """Imported by torch itself, with a Python module in the place of the extension; a function that returns nothing
     is traced under fullgraph=True."""
-    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, NoOthers(), "my_kernels")
+    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, SingleSource(), "my_kernels")
     assert stub.path == "csrc/bind_operators.py"
     assert "strange" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
@@ -267,7 +270,7 @@ def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
 
 
 def test_no_stub_for_what_is_registered() -> None:
-    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, NoOthers(), None)) == []
+    assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, SingleSource(), None)) == []
 
 
 @pytest.mark.parametrize(
@@ -322,8 +325,8 @@ def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: st
 def seconds_to_read(text: str) -> float:
     """Processor time in seconds of all that is done with one source."""
     start = time.process_time()
-    rewrite_source(text, "k.cu", RULES, NoOthers())
-    list(stubs_for(text, "k.cu", RULES, NoOthers(), None))
+    rewrite_source(text, "k.cu", RULES, SingleSource())
+    list(stubs_for(text, "k.cu", RULES, SingleSource(), None))
     return time.process_time() - start
 
 
@@ -339,7 +342,7 @@ def test_the_module_of_a_source_is_the_one_that_names_its_path() -> None:
 
 def test_a_module_that_nothing_names_stays_open() -> None:
     text = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), None)
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), None)
     assert "import MODULE_NAME as _bound" in stub.after
     said = re.search(r"Edit line (\d+):", stub.after)
     assert said is not None
@@ -364,7 +367,7 @@ def test_lists_of_lists_are_no_operator() -> None:
     """torch.library.infer_schema refuses them (torch 2.13)."""
     text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'
-    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), "a")
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "a")
     assert "List[List" not in stub.after
     assert "#   f" in stub.after
 
@@ -384,7 +387,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -> None:
     """What `py::arg` says is how pybind11 lets Python call a function (pybind11's documentation, "Default arguments");
     torch.library reads the stub, and passes on what the call gave."""
-    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, NoOthers(), "named_kernels")
+    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, SingleSource(), "named_kernels")
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "named_kernels.py").write_text(
         "def scale(x, factor, dim, mode, weight):\n    return x * factor + (dim, mode, weight).count(None)\n"

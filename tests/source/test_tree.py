@@ -11,8 +11,8 @@ from abiscan.model.report import ArtifactKind
 from abiscan.rules import load_rules
 from abiscan.source import (
     attach_sources,
+    check_source,
     is_source,
-    look_at_source,
     scan_tree,
     source_tree,
 )
@@ -59,9 +59,9 @@ def test_lines_join_the_import_of_their_type(tmp_path: Path) -> None:
 
 
 def test_one_file() -> None:
-    (finding,) = look_at_source("a.hip", b"t.const_data_ptr<float>();", "a.hip")
+    (finding,) = check_source("a.hip", b"t.const_data_ptr<float>();", "a.hip")
     assert finding.rule == "const-data-ptr"
-    assert look_at_source("a.py", b"import torch", "a.py") == ()
+    assert check_source("a.py", b"import torch", "a.py") == ()
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("a.CU", True), ("a.cuh", True), ("a.py", True), ("a.txt", False)])

@@ -127,10 +127,10 @@ def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:
 
     @cache
     def failure(torch: str) -> str:
-        lacking = next((version for version in target.pythons_beside(torch) if not exports_all(version)), None)
+        lacking = next((version for version in target.pythons_for(torch) if not exports_all(version)), None)
         if lacking is not None:
             return f"CPython {lacking}"
-        possible = target.possible_beside(torch)
+        possible = target.possible_pythons_for(torch)
         return "CPython" if possible and none_exports_a_name(possible) else ""
 
     return (lambda build: failure(build.torch)) if names else (lambda _build: "")

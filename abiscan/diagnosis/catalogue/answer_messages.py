@@ -96,7 +96,7 @@ def _fill(template: str, values: _Values, *, command: bool) -> str | None:
     for place in PLACE.finditer(template):
         value = values.get(place[1])
         if value is not None and command and place[1] not in FACTS:
-            value = fixes.word(value, place[2] or "")
+            value = fixes.safe(value, place[2] or "")
         text = value or place[2]
         if text is None:
             return None

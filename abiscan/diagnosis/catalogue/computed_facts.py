@@ -160,7 +160,7 @@ def _target_version(_values: Values, missing: MissingName) -> str | None:
 def _operator_module(values: Values, _missing: MissingName) -> str | None:
     """The module that most likely registers the operators of the namespace `project`."""
     namespace = values.get("project", "")
-    return fixes.word(namespace.lstrip("_") or namespace, "PACKAGE")
+    return fixes.safe(namespace.lstrip("_") or namespace, "PACKAGE")
 
 
 def _gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
@@ -185,7 +185,7 @@ def _of_torch(values: Values, _missing: MissingName) -> str | None:
 def _dll(values: Values, _missing: MissingName) -> str | None:
     """The value `name` if it is a DLL."""
     name = values.get("name", "")
-    return fixes.word(name, "FILE") if name.lower().endswith(".dll") else None
+    return fixes.safe(name, "FILE") if name.lower().endswith(".dll") else None
 
 
 def _foreign_dll(values: Values, missing: MissingName) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis.cuda_releases import releases_of
+from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
@@ -19,7 +19,7 @@ Values = Mapping[str, str]
 def _cuda_releases(values: Values, missing: MissingName) -> str | None:
     """A sentence: which releases of CUDA's `library` export the name."""
     vendor = vendor_of_library(f"lib{values.get('library')}.so")
-    found = None if vendor is None else releases_of(missing, vendor)
+    found = None if vendor is None else release_evidence(missing, vendor)
     return None if found is None else found.evidence
 
 

@@ -49,7 +49,7 @@ def by_label(missing: MissingName) -> Candidates:
         f"{extension} is built for torch {wanted} (by its version label); the torch in the text is "
         f"{missing.target_label}.",
     )
-    project = fixes.word(extension, "the extension")
+    project = fixes.safe(extension, "the extension")
     fix = f"Install the build of {project} for torch {versions.minor(target.version)}, or torch {wanted}."
     cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
     yield Candidate(cause, 0.9, evidence, fix)

@@ -30,7 +30,7 @@ def _mixed(missing: MissingName) -> Candidates:
         missing.exported_text,
     ]
     evidence += _several_torches(missing)
-    name = fixes.word(missing.file.file_name, "FILE")
+    name = fixes.safe(missing.file.file_name, "FILE")
     fix = (
         f"ldd {name} | grep -E 'libtorch|libc10'  # run it in the folder of the file: libraries of other folders "
         f"belong to another torch\n"
@@ -96,7 +96,7 @@ def _other_build(missing: MissingName) -> Candidates:
     evidence = []
     score = 0.0
     odd = is_other_build(target)
-    if missing.position is Position.INSIDE and missing.of_linux is not None:
+    if missing.position is Position.INSIDE and missing.linux_counterpart is not None:
         # The target's Linux build is known, and has the function under another name.
         score = 0.4
         evidence.append(missing.exported_text)

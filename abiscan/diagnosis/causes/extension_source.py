@@ -122,7 +122,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
             CauseId.LIBRARY_NOT_LINKED,
             0.58,
             (text,),
-            f"Link the library of {fixes.word(missing.namespace or '', 'NAME')}, in the version of its headers.",
+            f"Link the library of {fixes.safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
 
 
@@ -162,7 +162,7 @@ def _c_name(missing: MissingName) -> Candidates:
             "release of a library that it is installed with (its driver, or its SDK).",
         )
         fix = (
-            f"ldd -r {fixes.word(missing.file.path, 'FILE')} | head  # the libraries that it loads, and from where\n"
+            f"ldd -r {fixes.safe(missing.file.path, 'FILE')} | head  # the libraries that it loads, and from where\n"
             "Install the driver and the SDK that it belongs to in one release, the newest that the extension supports; "
             "unset LD_LIBRARY_PATH  # where it names another one"
         )
@@ -201,7 +201,7 @@ def _is_python_module(missing: MissingName) -> bool:
 def _fix(missing: MissingName, base: str) -> str:
     text = (
         f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
-        f"{fixes.word(base, 'NAME')} ."
+        f"{fixes.safe(base, 'NAME')} ."
     )
     if missing.namespace is not None or missing.cxx is not None:
         text += (

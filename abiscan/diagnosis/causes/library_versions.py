@@ -31,8 +31,8 @@ def causes(missing: MissingName) -> Candidates:
         f"The file needs {missing.name} with version {version} of {product}, which it was linked with.",
         f"The {file or 'library'} that is loaded is another release or build and does not define that version.",
     )
-    stem = fixes.word(file, "LIBRARY")
-    module = fixes.word(missing.file.module, "MODULE")
+    stem = fixes.safe(file, "LIBRARY")
+    module = fixes.safe(missing.file.module, "MODULE")
     command = module if missing.file.python is not None or "-packages" in missing.file.path else "MODULE"
     ways = [
         f'LD_DEBUG=libs python -c "import {command}" 2>&1 | grep "calling init.*{stem}"  # prints the loaded copy',

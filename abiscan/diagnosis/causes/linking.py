@@ -38,10 +38,10 @@ def causes(missing: MissingName) -> Candidates:
     if (
         library is None
         and missing.reference.link_time
-        and missing.of_linux is not None
-        and missing.of_linux.library is not None
+        and missing.linux_counterpart is not None
+        and missing.linux_counterpart.library is not None
     ):
-        library = missing.of_linux.library.split(".so")[0] + ".dylib"
+        library = missing.linux_counterpart.library.split(".so")[0] + ".dylib"
     if library is None:
         open_there = missing.knowledge.exports is None and not missing.reference.link_time
         if open_there and not missing.exported_in and not missing.related and _may_be_global(missing):
@@ -215,7 +215,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.85
     elif missing.reference.link_time:
         score = max(score, 0.64)
-    stem = fixes.word((torch_stem(library) or library).removeprefix("lib"), "NAME")
+    stem = fixes.safe((torch_stem(library) or library).removeprefix("lib"), "NAME")
     flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.reference.msvc else f"-l{stem} with -L for torch/lib"
     fix = f"Link it: {flags} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
@@ -240,4 +240,4 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
 
 
 def _module(missing: MissingName) -> str:
-    return fixes.word(missing.file.module, "the extension")
+    return fixes.safe(missing.file.module, "the extension")

@@ -108,7 +108,7 @@ def _macos_function(missing: MissingName) -> Candidates:
     evidence = (
         f"{missing.shown} may exist with other parameters.",
         "No Linux build exports a function of that name, and the index has no macOS builds.",
-        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.word(missing.cxx.base, 'NAME')} would decide.",
+        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.safe(missing.cxx.base, 'NAME')} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(missing))
 

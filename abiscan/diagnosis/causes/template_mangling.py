@@ -129,7 +129,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
         if beginning is not None:
             at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
-        argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
+        argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
         ways.append(f"Use data_ptr<{argument}>(), which every release exports.")
     flag = f"Compile {AS_GCC}"
     if any(form.in_target for form in forms):
@@ -157,7 +157,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
             f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
         )
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
-    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
 
 
@@ -170,5 +170,5 @@ def _windows_integers(missing: MissingName) -> Candidates:
         f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
         "libtorch instantiates its templates for int64_t, which is long long on Windows.",
     )
-    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)

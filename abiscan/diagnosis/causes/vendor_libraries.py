@@ -6,7 +6,7 @@ import re
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
-from abiscan.diagnosis.cuda_releases import releases_of
+from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
@@ -83,7 +83,7 @@ def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
-    releases = releases_of(missing, vendor)
+    releases = release_evidence(missing, vendor)
     score = 0.72
     if releases is not None:
         evidence.append(releases.evidence)

@@ -241,12 +241,12 @@ def _of_its_platform(
             name = name.removeprefix("_")
             note = f"A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: {name}"
     for machine in machines if knowledge.releases is not None else ():
-        of_platform = knowledge.of_platform(machine)
-        assert of_platform.releases is not None
-        if of_platform.releases.history(name, machine) is not None:
+        for_platform = knowledge.for_platform(machine)
+        assert for_platform.releases is not None
+        if for_platform.releases.history(name, machine) is not None:
             is_macos = machine.startswith("macosx")
             spelled = f"_{name}" if kind is NameKind.MACHO else name
-            return of_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
+            return for_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
     return knowledge, None
 
 

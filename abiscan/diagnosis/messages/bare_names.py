@@ -158,7 +158,7 @@ def _as_message(message: str, name: str, at: int) -> FoundSubject | FoundMessage
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
     """Whether a line with one word or phrase is a name."""
-    if classify(name.removeprefix("__imp_")) is not NameKind.C or spelling.begun(name) is not None:
+    if classify(name.removeprefix("__imp_")) is not NameKind.C or spelling.restore_prefix(name) is not None:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: prose, a path, or a C name.

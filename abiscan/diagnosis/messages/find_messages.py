@@ -17,7 +17,7 @@ MAX_FOUND = 200
 # Maximum hits of one word and of all words that are parsed; most of them repeat others.
 _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 # Characters after the first words of a message that distinguish it, and before them for words at its end.
-_SAID, _SAID_BEFORE, _NAME = 512, 48, 4_096
+_TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
 
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -68,10 +68,10 @@ def _places(text: str, word: str) -> list[int]:
     at = text.find(word)
     while at >= 0 and len(places) < _MAX_HITS:
         # The same words are the same message, whatever rank, time or thread precedes them.
-        end = text.find("\n", at, at + _SAID)
+        end = text.find("\n", at, at + _TEXT_AFTER)
         # The name precedes a closing quotation mark, however long it is.
-        begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _SAID_BEFORE
-        said = text[max(0, begin) : end if end >= 0 else at + _SAID]
+        begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _TEXT_BEFORE
+        said = text[max(0, begin) : end if end >= 0 else at + _TEXT_AFTER]
         if said not in seen:
             seen.add(said)
             places.append(at)

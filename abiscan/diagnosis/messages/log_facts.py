@@ -25,7 +25,7 @@ _MARK = r"[*`'\"]{0,3}"
 # A prompt before a value: `Out[2]: `.
 _PRINTED = r"(?:Out\[\d{1,4}\]: {0,4})?['\"]?"
 # Patterns at the word `torch`, most reliable first; each gives the torch version.
-_SAID: Final = (
+_TORCH_PATTERNS: Final = (
     # collect_env and similar output, issue templates; a prompt; pip show; ds_report.
     (
         re.compile(
@@ -71,7 +71,7 @@ _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,4
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 # torch.version.cuda at a prompt; build string of the conda package; a label in words: `1.9.0 (cu111)`.
-_CUDA_SAID: Final = (
+_CUDA_PATTERNS: Final = (
     re.compile(
         rf"orch\.version\.cuda\)?['\"]?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}){_PRINTED}(\d{{1,2}}\.\d)(?![.\d])"
     ),
@@ -203,7 +203,7 @@ def _label(text: str) -> str:
         return "+cpu"
     if rocm is not None and rocm[1][0].isdigit():
         return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
-    said = {match[1] for pattern in _CUDA_SAID for match in itertools.islice(pattern.finditer(text), _MOST)}
+    said = {match[1] for pattern in _CUDA_PATTERNS for match in itertools.islice(pattern.finditer(text), _MOST)}
     said |= {cuda[1]} if cuda is not None else set()
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
     return f"+cu{found.pop()}" if len(found) == 1 else ""
@@ -216,13 +216,13 @@ def _torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_CHECKOUT.finditer(text), _MOST)}
     if len(here) == 1:
         return here.pop()
-    said: tuple[dict[str, None], ...] = tuple({} for _ in _SAID)
+    said: tuple[dict[str, None], ...] = tuple({} for _ in _TORCH_PATTERNS)
     at = text.find("orch")
     for _ in range(_MOST):
         if at < 0:
             break
         if _is_torch_itself(text, at):
-            for rank, patterns in enumerate(_SAID):
+            for rank, patterns in enumerate(_TORCH_PATTERNS):
                 found = next((match for pattern in patterns if (match := pattern.match(text, at)) is not None), None)
                 if found is not None and is_version(found[1]):
                     said[rank][found[1]] = None

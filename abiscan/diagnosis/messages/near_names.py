@@ -10,7 +10,7 @@ from abiscan.environment import python_names
 from abiscan.mangling import NameKind, classify, parse
 
 # Maximum number of names that are compared by letters, and of results.
-_COMPARED, _TOLD = 1_500, 2
+_COMPARED, _MAX_RESULTS = 1_500, 2
 # Minimum similarity of two names, from 0 to 1: one letter in thirty differs.
 _ALIKE = 0.96
 _SHORTEST, _LONGEST = 8, 512
@@ -46,7 +46,7 @@ def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
             matcher = SequenceMatcher(None, other, name, autojunk=False)
             found[other] = matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
     best = sorted((item for item in found.items() if item[1] >= _ALIKE), key=lambda item: (-item[1], item[0]))
-    return tuple(other for other, _ratio in best[:_TOLD])
+    return tuple(other for other, _ratio in best[:_MAX_RESULTS])
 
 
 def with_one_word_misspelt(name: str, knowledge: Knowledge) -> tuple[str, ...]:
@@ -90,7 +90,9 @@ def near_of_entity(parts: tuple[str, ...], text: str, knowledge: Knowledge) -> t
             if len(other) == len(parts) and other[at + 1 :] == parts[at + 1 :]:
                 found.setdefault(other, []).append(name)
     nearest = sorted(found, key=lambda other: (-_ratio("::".join(other), "::".join(parts)), other))
-    return tuple(max(sorted(found[other]), key=lambda name: _ratio(_read(name), text)) for other in nearest[:_TOLD])
+    return tuple(
+        max(sorted(found[other]), key=lambda name: _ratio(_read(name), text)) for other in nearest[:_MAX_RESULTS]
+    )
 
 
 def _beginning_so(scope: tuple[str, ...], part: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
@@ -123,7 +125,7 @@ def near_of_python(name: str) -> tuple[str, ...]:
     if begins is None or python_names.exported_by(name):
         return ()
     alike = [other for other in python_names.names() if other.startswith(begins[0])]
-    return tuple(get_close_matches(name, alike, n=_TOLD, cutoff=0.93))
+    return tuple(get_close_matches(name, alike, n=_MAX_RESULTS, cutoff=0.93))
 
 
 def _mended(name: str, at: int) -> list[str]:

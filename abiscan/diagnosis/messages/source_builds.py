@@ -11,7 +11,7 @@ _VERSION: Final = r"(?: v?\d[\w.+]{0,32})?"
 _MADE: Final = r"(?:built|build|building|compiled|compile|compiling|installed)"
 _SOURCE: Final = "\u4ece\u6e90(?:\u7801|\u4ee3\u7801)"
 _BUILD: Final = "(?:\u7f16\u8bd1|\u6784\u5efa)"
-_SAID: Final = (
+_PATTERNS: Final = (
     re.compile(
         rf"{_TORCH}{_VERSION}(?: \(?(?:was|is|has|been|had|that|which|I|we)\b){{0,4}} {_MADE}(?: \w{{1,16}}){{0,2}} "
         r"from (?:the )?sources?\b",
@@ -32,5 +32,5 @@ def find_source_build(text: str) -> str | None:
     """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
     if "source" not in text and "\u6e90" not in text:
         return None
-    found = next(filter(None, (pattern.search(text) for pattern in _SAID)), None)
+    found = next(filter(None, (pattern.search(text) for pattern in _PATTERNS)), None)
     return None if found is None else found[0]

@@ -108,7 +108,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
     if "::" in given or "(" in given or " " in given:
         return _demangled(given, knowledge, macos)
     name = given.split("@", 1)[0]
-    if (whole := begun(name)) is not None:
+    if (whole := restore_prefix(name)) is not None:
         note = f"The name has lost its beginning in the text; it is taken to be {whole}."
         return Spelled(given, (whole,), notes=(note,), macos=macos)
     if name.startswith("_") and (macos or (not is_known(name, knowledge) and is_known(name[1:], knowledge))):
@@ -117,7 +117,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
     return Spelled(given, (name,))
 
 
-def begun(name: str) -> str | None:
+def restore_prefix(name: str) -> str | None:
     """The C++ name whose first characters were lost to Markdown or copying: `ZN3c105ErrorC1Ev`, `N2at5emptyEv`."""
     if not _HEADLESS.match(name):
         return None
@@ -143,12 +143,10 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
         return Spelled(name, (best,), notes=(note,))
     if parsed is not None:
         return Spelled(name, (name,))
-    begun = _entity_of_beginning(name)
-    if begun is not None and len(begun) > 1:
-        note = (
-            f"The name is cut off in the text, and no exported one begins so; its beginning is of {'::'.join(begun)}."
-        )
-        return Spelled(name, (_made_up(begun),), exact=False, shown=name, notes=(note,))
+    entity = _entity_of_beginning(name)
+    if entity is not None and len(entity) > 1:
+        note = f"The name is truncated, and no exported name has this beginning, which is that of {'::'.join(entity)}."
+        return Spelled(name, (_made_up(entity),), exact=False, shown=name, notes=(note,))
     return Spelled(name, (name,), notes=(_malformed(name),))
 
 

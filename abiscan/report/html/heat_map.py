@@ -130,13 +130,13 @@ def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, s
     """Every build (public version, variant) once, oldest first. Unknown targets follow the known builds of their
     version."""
     known = dict.fromkeys(builds)
-    judged = dict.fromkeys(targets)
-    every = sorted([*known, *(t for t in judged if t not in known)], key=lambda b: order(b[0]) or ())
+    checked = dict.fromkeys(targets)
+    every = sorted([*known, *(t for t in checked if t not in known)], key=lambda b: order(b[0]) or ())
     columns: list[ReleaseColumn] = []
     for torch, variant in every:
         first = not columns or minor(columns[-1].torch) != minor(torch)
         name = f"{torch}+{variant}" if variant else torch
-        columns.append(ReleaseColumn(name, torch, variant, first, len(judged) == 1 and (torch, variant) in judged))
+        columns.append(ReleaseColumn(name, torch, variant, first, len(checked) == 1 and (torch, variant) in checked))
     return tuple(columns)
 
 
@@ -144,29 +144,34 @@ def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, s
 
 
 def wheel_cells(
-    columns: Sequence[ReleaseColumn], target: Compared, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+    columns: Sequence[ReleaseColumn],
+    target: Compared,
+    verdict: ArtifactVerdict,
+    checked: frozenset[str],
+    *,
+    whole: bool,
 ) -> tuple[Cell, ...]:
     """The cells of a wheel.
 
     Args:
-        verdict: of the wheel. `judged`: names of its target builds.
+        verdict: of the wheel. `checked`: names of its target builds.
         whole: whether all of it could be read.
     """
     known = {b.name: b for b in target.compatibility.torch or ()}
     admitted = {b.torch for b in known.values() if b.admitted}
-    cells = [_wheel_cell(c, known.get(c.name), verdict, judged, whole=whole) for c in columns]
+    cells = [_wheel_cell(c, known.get(c.name), verdict, checked, whole=whole) for c in columns]
     return outlined([replace(cell, declared=c.torch in admitted) for c, cell in zip(columns, cells, strict=True)])
 
 
 def _wheel_cell(
-    column: ReleaseColumn, build: BuildOfTorch | None, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+    column: ReleaseColumn, build: BuildOfTorch | None, verdict: ArtifactVerdict, checked: frozenset[str], *, whole: bool
 ) -> Cell:
-    mine = column.name in judged
+    mine = column.name in checked
     if build is None:
         # An unknown build: only the verdict of the run is known.
         return Cell(_VERDICTS.get(verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine)
     mark = _STATES[build.state]
-    open_here = mine and len(judged) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
+    open_here = mine and len(checked) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
     if mark is Mark.LOADS and (open_here or not whole):
         return Cell(Mark.UNDECIDED, "not all of it could be read or decided", target=mine)
     reason = "" if mark is Mark.LOADS else printable(build.reason)
@@ -174,7 +179,12 @@ def _wheel_cell(
 
 
 def file_cells(
-    columns: Sequence[ReleaseColumn], file: ArtifactReport, names: dict[str, str], judged: frozenset[str], *, shown: int
+    columns: Sequence[ReleaseColumn],
+    file: ArtifactReport,
+    names: dict[str, str],
+    checked: frozenset[str],
+    *,
+    shown: int,
 ) -> tuple[Cell, ...]:
     """The cells of a file.
 
@@ -184,7 +194,7 @@ def file_cells(
     known = {_name(r): r for r in file.releases or ()}
     cells = []
     for column in columns:
-        release, mine = known.get(column.name), column.name in judged
+        release, mine = known.get(column.name), column.name in checked
         if release is None:
             cells.append(Cell(_VERDICTS.get(file.verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine))
             continue

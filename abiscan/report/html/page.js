@@ -115,7 +115,7 @@ const page = (() => {
       tip.style.left = left + "px";
       tip.style.top = (below + size.height < innerHeight ? below : Math.max(8, at.top - size.height - 8)) + "px";
     };
-    // The newest builds are the ones that most people ask about: of those that something was judged on or promises.
+    // The newest builds that something was checked against or declares: these are needed most.
     const scroller = matrix.parentElement;
     const asked = [...body.querySelectorAll("td.target, td.range")].map((cell) => cell.offsetLeft + 3 * cell.offsetWidth);
     scroller.scrollLeft = (asked.length ? Math.max(...asked) : scroller.scrollWidth) - scroller.clientWidth;

@@ -62,10 +62,10 @@ class _Rows:
     def __init__(
         self, units: Sequence[WheelUnit], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]
     ) -> None:
-        judged = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
+        checked = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
         self.columns = columns_of(
-            ((r.torch, r.variant) for a in judged for r in a.releases or ()),
-            ((t.version, t.variant) for a in judged if (t := a.torch_build) is not None),
+            ((r.torch, r.variant) for a in checked for r in a.releases or ()),
+            ((t.version, t.variant) for a in checked if (t := a.torch_build) is not None),
         )
         self.files = files
         self.artifacts = artifacts
@@ -120,9 +120,9 @@ class _Rows:
         wheel: WheelView,
         members: Mapping[int, tuple[Cell, ...]],
     ) -> None:
-        judged = _targets(self.artifacts[n] for n in members if self.artifacts[n].replaced_by is None)
+        checked = _targets(self.artifacts[n] for n in members if self.artifacts[n].replaced_by is None)
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
-        found = wheel_cells(self.columns, target, container.verdict, judged, whole=read and not wheel.unread)
+        found = wheel_cells(self.columns, target, container.verdict, checked, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
         loads, declared = loads_on(builds), declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)

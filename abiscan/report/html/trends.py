@@ -34,10 +34,10 @@ class Trend(Struct, frozen=True):
 
     Attributes:
         shapes: ranges of releases, then findings. `floor`: y of the line below the ranges.
-        newest, oldest: releases at the top and bottom. `most`: findings of the highest bar.
+        newest, oldest: releases at the top and bottom. `highest`: findings of the highest bar.
         rows: (run, version, loads on, errors, warnings, notes) for a table.
         change: difference to the run before, as a sentence; may be empty.
-        unjudged: runs of the project without outcomes for releases.
+        unchecked: runs of the project without outcomes for releases.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Trend(Struct, frozen=True):
     shapes: tuple[Shape, ...]
     newest: str
     oldest: str
-    most: int
+    highest: int
     rows: tuple[tuple[str, ...], ...]
     change: str
-    unjudged: tuple[str, ...]
+    unchecked: tuple[str, ...]
 
 
 def trends_of(runs: Sequence[RunSummary]) -> tuple[Trend, ...]:
@@ -67,24 +67,24 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
     versions = sorted(releases, key=lambda v: order(v) or ())
     floor = _HIGH * len(versions)
     counts = [_findings(wheels) for wheels in each]
-    most = max(1, *(sum(found) for found in counts))
+    highest = max(1, *(sum(found) for found in counts))
     shapes: list[Shape] = []
     rows = []
     words = []
-    unjudged = []
+    unchecked = []
     for place, (run, wheels) in enumerate(zip(runs, each, strict=True)):
         x = place * _WIDE + 2
         loading = [v for v in versions if _loads(wheels, v)]
         if wheels and not any(wheel.torch for wheel in wheels):
             # An empty column means that it loads on no release; a run without outcomes has a shape.
-            shapes.append(Shape("unjudged", x, 0, _WIDE - 4, floor))
-            unjudged.append(printable(run.label))
+            shapes.append(Shape("unchecked", x, 0, _WIDE - 4, floor))
+            unchecked.append(printable(run.label))
         for version in loading:
             y = floor - _HIGH * (versions.index(version) + 1)
             shapes.append(Shape("window", x, y, _WIDE - 4, _HIGH - 1))
         top = float(floor + 6 + _BARS)
         for kind, number in zip(("error", "warning", "note"), counts[place], strict=True):
-            height = _BARS * number / most
+            height = _BARS * number / highest
             top -= height
             if number:
                 shapes.append(Shape(kind, x, round(top, 2), _WIDE - 4, round(height, 2)))
@@ -102,10 +102,10 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         tuple(shapes),
         printable(versions[-1]) if versions else "",
         printable(versions[0]) if versions else "",
-        most,
+        highest,
         tuple(rows),
         change,
-        tuple(unjudged),
+        tuple(unchecked),
     )
 
 
@@ -115,8 +115,8 @@ def _findings(wheels: Sequence[WheelSummary]) -> tuple[int, int, int]:
 
 def _loads(wheels: Sequence[WheelSummary], version: str) -> bool:
     """Whether all of the project's wheels load on a build of the release."""
-    judged = [wheel for wheel in wheels if wheel.torch]
-    return bool(judged) and all(any(b.torch == version and _fits(b) for b in wheel.torch) for wheel in judged)
+    checked = [wheel for wheel in wheels if wheel.torch]
+    return bool(checked) and all(any(b.torch == version and _fits(b) for b in wheel.torch) for wheel in checked)
 
 
 def _fits(build: BuildOfTorch) -> bool:
@@ -124,10 +124,10 @@ def _fits(build: BuildOfTorch) -> bool:
 
 
 def _words(wheels: Sequence[WheelSummary]) -> str:
-    judged = [wheel for wheel in wheels if wheel.torch]
+    checked = [wheel for wheel in wheels if wheel.torch]
     if not wheels:
         return "not in this run"
-    if not judged:
+    if not checked:
         return UNJUDGED
-    found = ranges_of(judged[0].torch, lambda build: _loads(judged, build.torch))
+    found = ranges_of(checked[0].torch, lambda build: _loads(checked, build.torch))
     return ranges_words(found)

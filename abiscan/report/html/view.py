@@ -133,11 +133,11 @@ def _do(number: int) -> str:
 
 def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str | None:
     """The releases that everything loads on, for one wheel or for several that one environment can contain."""
-    judged = [u for u in units if u.target is not None and u.target.compatibility.torch]
-    if together is None or not judged:
+    checked = [u for u in units if u.target is not None and u.target.compatibility.torch]
+    if together is None or not checked:
         return None
-    if len(judged) == 1:
-        (unit,) = judged
+    if len(checked) == 1:
+        (unit,) = checked
         builds = unit.target.compatibility.torch if unit.target is not None else None
         text = f"Loads on torch {loads_on(builds or ())}."
         refused = refused_by(unit)
@@ -145,7 +145,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
             text += f" Its requirement on torch also admits {ranges_words(refused)}, where it fails."
         return text
     versions: dict[str | None, set[str | None]] = {}
-    for unit in judged:
+    for unit in checked:
         if unit.container is not None and unit.container.name is not None:
             versions.setdefault(unit.container.name.lower().replace("_", "-"), set()).add(unit.container.version)
     if any(len(found) > 1 for found in versions.values()):

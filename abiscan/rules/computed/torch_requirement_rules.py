@@ -23,8 +23,7 @@ from abiscan.rules.rule import Rule
 from abiscan.target.build_names import without_build
 from abiscan.target.declared import marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
-from abiscan.target.package_builds import covered as builds_covered
-from abiscan.target.package_builds import loading_states
+from abiscan.target.package_builds import loading_states, supported_releases
 from abiscan.wheel.tags import (
     DeclaredTags,
     TorchRequirement,
@@ -50,8 +49,8 @@ class _TorchUse(Struct, frozen=True):
     Attributes:
         users: members that import symbols of torch.
         known: releases that an installer can install with the wheel, oldest first.
-        covered, choice: results of `package_builds.covered`.
-        telling: the member that loads on the fewest releases, but at least one.
+        covered, choice: results of `package_builds.supported_releases`.
+        narrowest: the member that loads on the fewest releases, but at least one.
         states: outcome on each release on which it loads (`loading_states`).
         asked: torch requirements that apply to a Python of the wheel. `allowed`: the known releases that they allow, or
             None without a requirement.
@@ -60,8 +59,8 @@ class _TorchUse(Struct, frozen=True):
     users: tuple[ArtifactReport, ...]
     known: tuple[str, ...]
     covered: frozenset[str]
-    choice: bool
-    telling: _Loading | None
+    has_alternatives: bool
+    narrowest: _Loading | None
     asked: tuple[TorchRequirement, ...]
     allowed: tuple[str, ...] | None
     states: dict[str, ReleaseState]
@@ -85,14 +84,14 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
         for m in users
         if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
     ]
-    covered, choice = builds_covered((_module(row.member), row.releases) for row in loading)
-    telling = min(loading, key=lambda row: (len(row.releases), member_name(row.member)), default=None)
+    covered, has_alternatives = supported_releases((_module(row.member), row.releases) for row in loading)
+    narrowest = min(loading, key=lambda row: (len(row.releases), member_name(row.member)), default=None)
     required = torch_requirements(wheel.container.requires_dist)
     pythons = pythons_of_tags(wheel.declared.interpreters)
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
     states = loading_states(users, covered) or {}
-    return _TorchUse(users, known, covered, choice, telling, applicable(required, places), allowed, states)
+    return _TorchUse(users, known, covered, has_alternatives, narrowest, applicable(required, places), allowed, states)
 
 
 def _module(member: ArtifactReport) -> str:
@@ -105,7 +104,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     if use is None or use.allowed is not None:
         return
     known, covered = use.known, use.covered
-    first = use.users[0] if use.telling is None else use.telling.member
+    first = use.users[0] if use.narrowest is None else use.narrowest.member
     standing = [member for member in use.users if member.replaced_by is None]
     failing = next((member for member in standing if member.verdict is ArtifactVerdict.FAILS), None)
     drifting = next(filter(_drifts_on_target, standing), None)
@@ -116,7 +115,7 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         verb = "has `layout-drift`" if failing is None else "does not load"
         detail = f"and {verb} on torch {tried.version}{_chosen_words(setting, known[-1])}"
     target = "Declare the torch releases that it needs"
-    if use.telling is not None:
+    if use.narrowest is not None:
         detail += f"; {_loading_words(covered, use)}"
         advice = _advice([v for v in known if v in covered], use)
         target = f"Declare {advice}" if advice else target
@@ -143,23 +142,23 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or has another
     layout."""
     use = _torch_use(wheel)
-    if use is None or use.allowed is None or use.telling is None:
+    if use is None or use.allowed is None or use.narrowest is None:
         return
-    known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
+    known, covered, allowed, narrowest = use.known, use.covered, use.allowed, use.narrowest
     wrong = [v for v in allowed if v not in covered]
     if wrong and not use.states:
         return  # a member loads on no release: no range fits
     if not wrong:
         yield from _only_drifting(rule, wheel, use, allowed)
         return
-    everywhere = not telling.releases.intersection(wrong)
-    who = member_name(telling.member) if everywhere else "at least one member"
+    everywhere = not narrowest.releases.intersection(wrong)
+    who = member_name(narrowest.member) if everywhere else "at least one member"
     detail = f"but {who} does not load on {_words(wrong, known)}; {_loading_words(covered, use)}"
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
     advice = _advice(right, use)
     yield (
-        telling.member,
+        narrowest.member,
         wheel_finding(
             rule,
             wheel,
@@ -167,14 +166,14 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             detail=detail,
             target=f"Declare {advice}" if advice else _REBUILD,
             # Code that selects one of several builds may work without any.
-            severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
+            severity=Severity.NOTE if use.has_alternatives else Severity.ERROR if none_left else None,
         ),
     )
 
 
 def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[str]) -> Iterator[WheelFinding]:
     """The same for a wheel that loads on all releases that it allows. Errors come before warnings."""
-    if use.choice:
+    if use.has_alternatives:
         return  # the wheel's code selects the build
     certain, possible = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
     bad = [release for release in allowed if release in certain]

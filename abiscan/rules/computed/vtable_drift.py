@@ -35,14 +35,14 @@ class VtableChange(Struct, frozen=True):
     """Differences between two vtables of a base.
 
     Attributes:
-        came, went: mangled names of virtual functions that only the target, or only the other build has.
+        added, went: mangled names of virtual functions that only the target, or only the other build has.
         reordered: the same functions are in other slots.
     """
 
     old_size: int
     new_size: int
-    came: tuple[str, ...]
-    went: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
     reordered: bool
 
 
@@ -56,8 +56,8 @@ def compare(old: Words, new: Words) -> VtableChange | None:
     return VtableChange(
         old_size=len(old) * _WORD,
         new_size=len(new) * _WORD,
-        came=_only(new, after, before),
-        went=_only(old, before, after),
+        added=_only(new, after, before),
+        removed=_only(old, before, after),
         reordered=sorted(filter(None, before)) == sorted(filter(None, after)),
     )
 
@@ -207,7 +207,7 @@ def _short(name: str, subject: DriftSubject) -> str:
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
     """The new and the removed virtual functions."""
     changes = []
-    for names, verb in ((change.came, "added"), (change.went, "removed")):
+    for names, verb in ((change.added, "added"), (change.removed, "removed")):
         if names:
             shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""

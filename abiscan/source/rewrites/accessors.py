@@ -5,11 +5,11 @@ from __future__ import annotations
 from abiscan.source.declarations import DeclaredIn, origin_of
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.object_types import Kind
-from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
-from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, asked_of_type
+from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
+from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, member_of_type
 
 
-def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const if the context requires it.
     at::TensorBase::data_ptr<T> is exported for the same types and accepts no const type (ATen/core/TensorBase.h)."""
     index = written.index(place.at)
@@ -21,7 +21,7 @@ def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRew
     if close is None or written.word(close) != "(" or written.word(close + 1) != ")":
         return NotRewritten("it is not called with template arguments alone")
     if start is None:
-        return NotRewritten("where the expression before it begins cannot be told")
+        return NotRewritten("the start of the expression before it is unknown")
     element = _without_const(written, index + 2, close - 1)
     if element is None:
         return NotRewritten("it has several template arguments")
@@ -35,12 +35,12 @@ def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRew
     return edits
 
 
-def _dot(written: Written, index: int) -> int:
+def _dot(written: EditableSource, index: int) -> int:
     """The index of the `.` or `->` before a member name."""
     return index - 2 if written.word(index - 1) == "template" else index - 1
 
 
-def _without_const(written: Written, first: int, last: int) -> str | None:
+def _without_const(written: EditableSource, first: int, last: int) -> str | None:
     """A template argument without its outermost const."""
     level = 0
     for at in range(first, last):
@@ -54,7 +54,7 @@ def _without_const(written: Written, first: int, last: int) -> str | None:
     return written.between(first, last)
 
 
-def _is_const_already(written: Written, start: int, after: int) -> bool:
+def _is_const_already(written: EditableSource, start: int, after: int) -> bool:
     """Whether the expression initializes a variable declared `const T*`, or is the operand of a cast: a pointer to T
     gives the same result. `auto`, function templates and overloads may deduce another type."""
     if written.word(start - 1) == "(":
@@ -77,19 +77,19 @@ def _is_const_already(written: Written, start: int, after: int) -> bool:
     return len(stars) == 1 and "const" in words[stars[0] :]
 
 
-def tensor_data(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def tensor_data(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`x.data<T>()` to `x.data_ptr<T>()`, which it calls (ATen/core/TensorBase.h), if x is a tensor."""
     index = written.index(place.at)
     reason = _no_tensor(place, written)
     return NotRewritten(reason) if reason else [written.replaced(index, "data_ptr")]
 
 
-def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def type_properties(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro calls (ATen/Dispatch.h), and
     `x.type().is_cuda()` and others to the tensor's own member. Not `x.type()` as options of a new tensor: `x.options()`
     has the device of x, but type() the current one (ATen/core/DeprecatedTypeProperties.h)."""
     index = written.index(place.at)
-    member = asked_of_type(written.text, place.at)
+    member = member_of_type(written.text, place.at)
     reason = _no_tensor(place, written)
     # A macro argument is a tensor if the body calls a member of type() that only a tensor has.
     if reason is not None and not (member in ONLY_ON_TENSOR and written.code.is_in_directive(place.at)):
@@ -104,12 +104,12 @@ def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRe
     return [Edit(written.tokens[index].at, written.end(index + 6), same)]
 
 
-def packed_accessor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def packed_accessor(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`packed_accessor<T, N, Traits, index>()` to the accessor with that index type (default: int64_t)."""
     index = written.index(place.at)
     close = written.angle_end(index + 1)
     if close is None:
-        return NotRewritten("where its template arguments end cannot be told")
+        return NotRewritten("the end of its template arguments is unknown")
     commas, level = [], 0
     for at in range(index + 2, close - 1):
         level += (written.word(at) in ("<", "(")) - (written.word(at) in (">", ")"))
@@ -124,7 +124,7 @@ def packed_accessor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRe
     return [written.replaced(index, f"packed_accessor{width}"), without]
 
 
-def _no_tensor(place: FlaggedPlace, written: Written) -> str | None:
+def _no_tensor(place: FlaggedPlace, written: EditableSource) -> str | None:
     """Why the object of a member is not known to be a tensor; None if it is one."""
     known = written.objects.receiver(place.at)
     return None if known.kind is Kind.TENSOR else known.reason

@@ -29,7 +29,7 @@ class NotRewritten(Struct, frozen=True):
     reason: str
 
 
-class Written:
+class EditableSource:
     """A file to rewrite.
 
     Attributes:

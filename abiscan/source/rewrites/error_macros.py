@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abiscan.source.flagged_place import FlaggedPlace
-from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
+from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
 
 _NAMES = {
     "AT_CHECK": "TORCH_CHECK",
@@ -13,7 +13,7 @@ _NAMES = {
 }
 
 
-def error_macro(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def error_macro(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`AT_ERROR(...)` to `TORCH_CHECK(false, ...)`, assertions to TORCH_INTERNAL_ASSERT, AT_CHECK to TORCH_CHECK."""
     index = written.index(place.at)
     close = written.partner[index + 1]

@@ -6,13 +6,13 @@ import re
 
 from abiscan.rules.rule import Language
 from abiscan.source.flagged_place import FlaggedPlace
-from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
+from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
 
 # Postfix operators, which bind tighter than `*`.
 _POSTFIX = ("[", "(", ".", "->", "++", "--")
 
 
-def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def read_only_load(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`__ldg(p)` to `*(p)`, which compiles for every type with CUDA and HIP."""
     if place.pattern.languages == (Language.HIP,):
         return NotRewritten(

@@ -46,7 +46,7 @@ import {module} as _bound
 
 # Placeholder for an unknown module name, and the comment about it.
 UNKNOWN_MODULE = "MODULE_NAME"
-_UNTOLD = """# The name of the module is unknown: no setup.py or CMakeLists.txt names what is built of this source.
+_UNNAMED = """# The name of the module is unknown: no setup.py or CMakeLists.txt names the module of this source.
 # Edit line {line}: replace MODULE_NAME with the name that Python imports.
 """
 
@@ -112,8 +112,8 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
     namespace = re.sub(r"\W", "_", module or posixpath.splitext(source)[0])
     if module is None:
         module = UNKNOWN_MODULE
-        place = (_UNTOLD + _HEAD).partition("import {module} as")[0].count("\n") + 1
-        head = _UNTOLD.format(line=place) + _HEAD
+        place = (_UNNAMED + _HEAD).partition("import {module} as")[0].count("\n") + 1
+        head = _UNNAMED.format(line=place) + _HEAD
     written: list[str] = []
     left: list[str] = []
     for function in {each.name: each for each in functions}.values():

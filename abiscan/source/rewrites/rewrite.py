@@ -13,13 +13,13 @@ from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.pybind_functions import pybind_functions
-from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written, edited
+from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten, edited
 from abiscan.source.rewrites.registration_stub import registration_stub
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
 from abiscan.source.source_set import SourceSet
 
 
-class LeftAsIs(Struct, frozen=True):
+class UnchangedPlace(Struct, frozen=True):
     """A flagged place without a rewrite.
 
     Attributes:
@@ -45,7 +45,7 @@ class Rewritten(Struct, frozen=True):
     before: str
     after: str
     rules: tuple[str, ...]
-    left: tuple[LeftAsIs, ...] = ()
+    unchanged: tuple[UnchangedPlace, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -82,10 +82,10 @@ def rewrite_source(
         others: finds included files; `path` is the name of this file in it.
         wanted: rules to rewrite; None for all.
     """
-    written = Written(path, text, others)
+    written = EditableSource(path, text, others)
     edits: set[Edit] = set()
     ranges: list[tuple[int, int]] = []
-    left: list[LeftAsIs] = []
+    unchanged: list[UnchangedPlace] = []
     done: set[str] = set()
     newlines = [at for at, char in enumerate(text) if char == "\n"]
     for place in places_in(text, path, rules, others):
@@ -97,14 +97,14 @@ def rewrite_source(
         if isinstance(made, list) and _overlap(made, ranges):
             made = NotRewritten("it overlaps another rewrite: run the command again afterwards")
         if isinstance(made, NotRewritten):
-            left.append(LeftAsIs(path, bisect_right(newlines, place.at - 1) + 1, rule, made.reason))
+            unchanged.append(UnchangedPlace(path, bisect_right(newlines, place.at - 1) + 1, rule, made.reason))
         else:
             edits.update(made)
             for edit in made:
                 if edit.end > edit.start:
                     insort(ranges, (edit.start, edit.end))
             done.add(rule)
-    return Rewritten(path, text, edited(text, list(edits)) if edits else text, tuple(sorted(done)), tuple(left))
+    return Rewritten(path, text, edited(text, list(edits)) if edits else text, tuple(sorted(done)), tuple(unchanged))
 
 
 def _module_named(text: str, at: int) -> str | None:

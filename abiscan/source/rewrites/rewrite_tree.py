@@ -36,7 +36,7 @@ def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: l
         except UnreadableFile as error:
             errors.append(str(error))
             continue
-        if made.changes or made.left:
+        if made.changes or made.unchanged:
             yield made
         if STUB_RULE in wanted:
             for _place, stub in stubs_for(text, path, rules, others, _module_name(path)):

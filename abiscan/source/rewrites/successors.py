@@ -5,10 +5,10 @@ from __future__ import annotations
 from abiscan.ownership.torch_declarations import declarations
 from abiscan.ownership.torch_successors import successor_of
 from abiscan.source.flagged_place import FlaggedPlace
-from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
+from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
 
 
-def successor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
+def successor(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`c10::guts::make_unique` to `std::make_unique`, <THC/THCAtomics.cuh> to <ATen/cuda/Atomic.cuh>
     (`data/torch_successors.toml`)."""
     row = successor_of(place.text, declarations().releases[-1])

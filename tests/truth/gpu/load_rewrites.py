@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from abiscan.rules import load_rules
-from abiscan.source import NoOthers, SourceRules
+from abiscan.source import SingleSource, SourceRules
 from abiscan.source.rewrites import rewrite_source
 
 SOURCE = Path(__file__).parents[2] / "source" / "compiled" / "load.cu"
@@ -67,7 +67,7 @@ exit $bad
 def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Program -> its kernel, and the types that it is launched for."""
     before = SOURCE.read_text(encoding="utf-8")
-    after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), NoOthers()).after
+    after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), SingleSource()).after
     return {
         "before": (before, PLAIN),
         "after": (f"#include <c10/util/complex.h>\n{after}", PLAIN + NOT_PLAIN),
