@@ -56,13 +56,16 @@ def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Co
     return tuple(scope_of(target, scan_in(context, (each,))) for target, each in found), context
 
 
-def comparison_output(line: CommandLine) -> Callable[[Struct], None]:
+def comparison_output(line: CommandLine, inputs: Sequence[str]) -> Callable[[Struct], None]:
     """A function that writes a result in every requested format.
+
+    Args:
+        inputs: paths of what is compared.
 
     Raises:
         UsageError: unknown format, or a file cannot be written.
     """
     from abiscan.report.comparisons import FORMS, render
 
-    outputs = outputs_of(line.format, FORMS)
+    outputs = outputs_of(line.format, FORMS, inputs)
     return lambda found: write_outputs(outputs, line, lambda form, style: render(found, form, style))

@@ -25,7 +25,7 @@ def compat(ctx: click.Context, /, **given: Any) -> None:
     line = CommandLine(**given)
     from abiscan.compare.compat import find_common_compatibility
 
-    write = comparison_output(line)
+    write = comparison_output(line, line.targets)
     scopes, context = compared_scopes(line.targets, line)
     found = find_common_compatibility(scopes, context.index.builds)
     write(found)

@@ -22,7 +22,7 @@ def diff(ctx: click.Context, /, old: str, new: str, **given: Any) -> None:
     line = CommandLine(**given)
     from abiscan.compare.diff import find_changes
 
-    write = comparison_output(line)
+    write = comparison_output(line, (old, new))
     (before, after), context = compared_scopes((old, new), line)
     found = find_changes(before, after, context.index.builds, context.readable)
     write(found)

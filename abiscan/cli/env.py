@@ -47,7 +47,7 @@ def env(ctx: click.Context, /, former: str | None, **given: Any) -> None:
     if former is not None:
         print_stderr("abiscan: `env PYTHON` is now `env --python PYTHON`")
         line = replace(line, python=former)
-    write = comparison_output(line)
+    write = comparison_output(line, ())
     files = file_system(line.root)
     options = scan_options(replace(line, torch=None), files)
     torch = line.torch

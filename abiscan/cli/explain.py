@@ -53,7 +53,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     from abiscan.report.escape import safe_json, safe_text
 
     line = CommandLine(**given)
-    outputs = outputs_of(line.format, ("text", "json"))
+    outputs = outputs_of(line.format, ("text", "json"), text)
 
     def print_answer(as_json: Callable[[], str], as_text: Callable[[Style], str]) -> None:
         write_outputs(outputs, line, lambda form, style: as_json() if form == "json" else as_text(style))

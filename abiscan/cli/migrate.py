@@ -25,7 +25,7 @@ def migrate(ctx: click.Context, /, target: str, **given: Any) -> None:
     from abiscan.analysis.plan_migration import plan_migration
 
     line = CommandLine(**given)
-    write = comparison_output(line)
+    write = comparison_output(line, (target,))
     (local,) = local_targets((target,), line)
     options = scan_options(line, display_names=display_names((target,), (local,)))
     plan = plan_migration(local, AnalysisContext(options))

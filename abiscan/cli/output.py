@@ -44,15 +44,17 @@ def style_for(line: CommandLine, stream: object) -> Style:
     return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet, selected=line.select)
 
 
-def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, str | None]]:
+def outputs_of(given: Sequence[str], known: Iterable[str], inputs: Iterable[str] = ()) -> list[tuple[str, str | None]]:
     """(format, file) pairs.
 
     Args:
         given: `NAME[:FILE]` of every `-f`.
         known: names of formats.
+        inputs: paths of what is read.
 
     Raises:
-        UsageError: an unknown format, a file that cannot be written, or two outputs for one file or standard output.
+        UsageError: an unknown format, a file that cannot be written or is an input, or two outputs for one file or
+            standard output.
     """
     names = list(known)
     outputs: list[tuple[str, str | None]] = []
@@ -76,7 +78,7 @@ def outputs_of(given: Sequence[str], known: Iterable[str]) -> list[tuple[str, st
         if real in taken:
             raise UsageError(f"{file}: one file for two formats, {taken[real]} and {form}")
         taken[real] = form
-    check_writable([path for _, path in outputs if path is not None])
+    check_writable([path for _, path in outputs if path is not None], inputs)
     return outputs
 
 
@@ -107,10 +109,9 @@ def write(path: str, text: str) -> None:
     directly.
 
     Raises:
-        UsageError: it cannot be written (the temporary file is removed), or it is a link of another user. Like
-            `protected_symlinks` in proc(5), which does not apply to a link that is resolved first.
+        UsageError: it cannot be written (the temporary file is removed), or must not: see `_refuse`.
     """
-    _refuse_others_link(path)
+    _refuse(path)
     data = text.encode("utf-8", "backslashreplace")
     try:
         if _is_special(path):
@@ -138,14 +139,20 @@ def write(path: str, text: str) -> None:
         raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
 
 
-def check_writable(paths: Sequence[str]) -> None:
+def check_writable(paths: Sequence[str], inputs: Iterable[str] = ()) -> None:
     """Raise the errors of `write` early.
 
+    Args:
+        inputs: paths of what is read.
+
     Raises:
-        UsageError: a path that cannot be written to.
+        UsageError: a path that cannot be written to, or is an input.
     """
+    read = {os.path.realpath(each) for each in inputs} if paths else set()
     for path in paths:
-        _refuse_others_link(path)
+        if os.path.realpath(path) in read and not _is_special(path):
+            raise UsageError(f"{path}: cannot be written: it is an input of this run")
+        _refuse(path)
         if os.path.isdir(path):
             raise UsageError(f"{path}: cannot be written: is a directory")
         if _is_special(path):
@@ -163,16 +170,33 @@ def check_writable(paths: Sequence[str]) -> None:
         os.unlink(temporary)
 
 
-def _refuse_others_link(path: str) -> None:
+def _refuse(path: str) -> None:
+    """Refuse to write to a link of another user, a pipe or disk by its path, and a file of a kind that is scanned.
+
+    Links: like `protected_symlinks` in proc(5), which does not apply to a resolved link. Pipes: opening one
+    waits for its reader, without a limit.
+    """
+    from abiscan.filesystem import other_owner  # it imports msgspec, which `run` must import first
+
     try:
         status = os.lstat(path)
     except OSError:
         return
-    from abiscan.filesystem import other_owner  # it imports msgspec, which `run` must import first
-
     owner = other_owner(status)
     if stat.S_ISLNK(status.st_mode) and owner is not None:
         raise UsageError(f"{path}: cannot be written: a symbolic link {owner}")
+    try:
+        kind = os.stat(path).st_mode
+    except OSError:
+        return
+    real = os.path.realpath(path)
+    if stat.S_ISREG(kind):
+        from abiscan.inputs.file_kind import named_like_archive, named_like_shared_object, source_suffix
+
+        if named_like_shared_object(real) or named_like_archive(real) or source_suffix(real):
+            raise UsageError(f"{path}: cannot be written: it exists and its name is that of an input, not of a report")
+    elif (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or stat.S_ISBLK(kind)) and not real.startswith("/proc/"):
+        raise UsageError(f"{path}: cannot be written: neither a file nor a terminal (for a pipe, use standard output)")
 
 
 def _is_special(path: str) -> bool:

@@ -53,7 +53,7 @@ def test_an_architecture_without_known_builds_is_undecided(tmp_path: Path, machi
     edited(tmp_path / "x.so", SMALL, crafted.poke(18, struct.pack("<H", machine)))
     done = run("--torch", "2.9.0", "x.so", cwd=tmp_path)
     assert done.returncode in (1, 3)  # what the rules say of its imports counts too
-    assert "no torch build for" in done.stdout
+    assert "is not in the release index: its torch imports were not checked" in done.stdout
 
 
 def test_a_vtable_of_a_class_whose_name_is_not_utf_8(tmp_path: Path) -> None:
@@ -140,6 +140,46 @@ def test_an_output_that_cannot_be_written_is_told_before_the_scan(tmp_path: Path
     """The target does not exist either, which only the scan would find."""
     done = run("-f", f"json:{name}", "no-such-target.so", cwd=tmp_path, status=2)
     assert "cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("x.so", "it is an input of this run"),
+        ("d/../x.so", "it is an input of this run"),
+        ("link.json", "it is an input of this run"),
+        ("list.txt", "it is an input of this run"),
+        ("d/y.so", "its name is that of an input"),
+        ("d/z.whl", "its name is that of an input"),
+        ("d/a.cu", "its name is that of an input"),
+        ("pipe", "neither a file nor a terminal"),
+    ],
+)
+def test_an_output_is_no_input_and_no_pipe(tmp_path: Path, output: str, said: str) -> None:
+    (tmp_path / "d").mkdir()
+    for name in ("x.so", "d/y.so", "d/z.whl", "d/a.cu"):
+        (tmp_path / name).write_bytes(SMALL.read_bytes())
+    (tmp_path / "link.json").symlink_to("x.so")
+    (tmp_path / "list.txt").write_text("x.so\n")
+    os.mkfifo(tmp_path / "pipe")
+    before = {path: path.stat() for path in tmp_path.rglob("*")}
+    done = run("-f", f"json:{output}", "-r", "list.txt", "d", cwd=tmp_path, status=2)
+    assert done.stderr == f"abiscan: error: {output}: cannot be written: " + done.stderr.partition("written: ")[2]
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    unchanged = {path: path.stat() for path in tmp_path.rglob("*")}
+    assert {path: (each.st_ino, each.st_mtime_ns) for path, each in before.items()} == {
+        path: (each.st_ino, each.st_mtime_ns) for path, each in unchanged.items()
+    }
+
+
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/dev/null", "report.json"])
+def test_an_output_that_is_a_descriptor_or_a_device(tmp_path: Path, output: str) -> None:
+    (tmp_path / "report.json").write_text("{}")
+    done = run("--torch", "2.9.0", "-f", f"json:{output}", "-q", SMALL, cwd=tmp_path)
+    assert done.returncode in (0, 1)
+    written = {"/dev/null": "", "report.json": (tmp_path / "report.json").read_text()}.get(output, done.stdout)
+    assert ("schema_version" in written) is (output != "/dev/null")
 
 
 def test_an_output_is_whole_or_absent_where_the_disk_is_full(tmp_path: Path) -> None:
