@@ -161,6 +161,8 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
 
     python_path, user_base = os.environ.get("PYTHONPATH"), own_user_base(os.environ)
     if python is not None:
+        if os.path.basename(python) == python and not os.path.exists(python):
+            python = _on_path(python) or python
         try:
             return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)
         except UsageError:
@@ -181,14 +183,18 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
     own = read_environment(sys.executable, python_path=python_path, user_base=user_base) if sys.executable else None
     if own is not None and find_torches(own):
         return own
-    import shutil
-
-    launcher = shutil.which("python3") or shutil.which("python")  # on Windows
+    launcher = _on_path("python3") or _on_path("python")  # on Windows
     try:
         other = None if launcher is None else read_environment(launcher, python_path=python_path, user_base=user_base)
     except UsageError:
         return own  # a script that starts one (pyenv)
     return other if other is not None and find_torches(other) else own
+
+
+def _on_path(command: str) -> str | None:
+    import shutil
+
+    return shutil.which(command)
 
 
 def index_directory() -> str:

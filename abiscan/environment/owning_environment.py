@@ -16,6 +16,8 @@ from abiscan.model.python_version import PythonVersion
 
 # Maximum number of parent directories to look at.
 _MOST_PARENTS = 64
+# Directory in the home directory with the packages of a user (site.USER_BASE).
+_USER_BASE = ".local"
 _SITE_NAMES = ("site-packages", "dist-packages")
 # `lib/python3.11`, `lib64/python3.13t`, above a site-packages (site.getsitepackages).
 _LIBRARY = r"(?P<prefix>.*)/lib(?:64)?/python(?P<major>\d)\.(?P<minor>\d{1,2})(?P<threaded>t?)$"
@@ -115,10 +117,14 @@ def _of_site(site: str, active: PythonEnvironment | None, files: FileSystem) -> 
         launchers = [os.path.join(named["prefix"], "bin", f"python{part}") for part in (version, "3", "")]
     elif os.path.basename(library).lower() == "lib":  # of Windows
         launchers = list_launchers(os.path.dirname(library))
+    user_base = named["prefix"] if named is not None and os.path.basename(named["prefix"]) == _USER_BASE else None
+    if user_base is not None and active is not None and active.version == version and active.executable is not None:
+        # A virtual environment does not import user packages, and the installation that it was made from does.
+        launchers.append(active.executable)
     for launcher in launchers:
         if files.is_file(launcher):
             try:
-                found = read_environment(launcher, files=files)
+                found = read_environment(launcher, user_base=user_base, files=files)
             except UsageError:
                 continue
             if files.real(site) in {files.real(each) for each in found.site_packages}:

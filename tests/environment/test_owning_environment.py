@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -80,6 +81,27 @@ def test_a_site_packages_without_an_interpreter_has_the_version_of_its_path(tmp_
     found = owning_environment(touch(site / "pkg" / "_C.so"), empty(tmp_path))
     assert found is not None
     assert (found.executable, found.version, found.site_packages) == (None, PythonVersion(3, 9), (str(site),))
+
+
+def test_user_packages_are_of_the_installation_behind_a_virtual_environment(tmp_path: Path) -> None:
+    """The oracle is `site`: a virtual environment leaves user packages out, its interpreter finds them."""
+    active = empty(tmp_path)
+    base = tmp_path / "home" / ".local"
+    file = touch(base / "lib" / HERE / "site-packages" / "pkg" / "_C.so")
+    assert active.executable is not None
+    shown = subprocess.run(
+        [active.executable, "-c", "import site; print(*site.getsitepackages(), sep='\\n')"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONUSERBASE": str(base)},
+    )
+    for path in (file, str(base)):
+        (found,) = environments_of(path, active)
+        assert found.launcher == active.executable
+        assert found.site_packages[0] == str(base / "lib" / HERE / "site-packages")
+        assert set(shown.stdout.split()) & set(found.site_packages)
+        assert not set(active.site_packages) & set(found.site_packages)
 
 
 def test_a_target_directory_is_searched_first_by_the_active_interpreter(tmp_path: Path) -> None:
