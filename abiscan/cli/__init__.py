@@ -47,6 +47,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def _run(words: Sequence[str]) -> int:
     """Run a command line and return its exit status."""
+    _import_msgspec()
     from abiscan.cli.scan_arguments import read_plain
 
     line = None if "_ABISCAN_COMPLETE" in os.environ else read_plain(words)
@@ -82,7 +83,6 @@ def _import_msgspec() -> None:
 def run() -> NoReturn:
     """The console command: run `main` and exit without cleanup. Freeing modules and values takes a tenth of the run
     time. Files are only read, output is flushed here, and pools are closed where they are used."""
-    _import_msgspec()
     try:
         main()
     except SystemExit as stop:

@@ -72,3 +72,19 @@ def test_it_ends_at_once_with_what_was_found(wheels: Path, tmp_path: Path, jobs:
             return
     # A machine with much else to do may be late; not three times.
     assert min(took) < _AT_ONCE, took
+
+
+def test_an_interrupt_during_the_imports_is_no_traceback() -> None:
+    code = """import sys
+from abiscan.__main__ import start
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "abiscan.cli.output":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+start()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "abiscan: interrupted\n")
