@@ -81,7 +81,7 @@ def _pythons(record: FileRecord) -> tuple[str, ...] | None:
 
 
 def _loads_on(record: FileRecord) -> tuple[str, ...] | None:
-    if record.matrix is None or not record.concerns_torch:
+    if record.matrix is None or not record.concerns_torch or record.target.of_file.has_no_known_build:
         return None
     verdicts = record.outcomes or record.matrix.verdicts
     return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))

@@ -100,7 +100,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip, build.variant)]
     if gpu is not None and gpu.kind != "CUDA" and gpu.source is not TargetSource.FOLDER and not fitting:
         note = f"{gpu.because} names a build for {gpu.text}: the release index has none, so it was not checked"
-        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.because), note)
+        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.because), note, gpu)
     with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
     if with_gpu:
         assert gpu is not None

@@ -98,6 +98,11 @@ class TorchOfFile(Struct, frozen=True):
     note: str = ""
     other_gpu: DeclaredGpu | None = None
 
+    @property
+    def has_no_known_build(self) -> bool:
+        """Whether no release has a known build for the declared accelerator, so that other builds say nothing."""
+        return self.torch is None and self.other_gpu is not None
+
 
 class FileTarget(Struct, frozen=True):
     """The environment that one file is checked against.

@@ -188,7 +188,7 @@ class TargetResolver:
                 None, TargetPart("none", TargetSource.NEWEST_KNOWN, f"no torch build for {machine} is known")
             )
         if release.build is None:
-            return TorchOfFile(None, release.stated, release.note)
+            return TorchOfFile(None, release.stated, release.note, release.other_gpu)
         torch = None
         if release.stated.source is TargetSource.NEWEST_KNOWN and self.run_torch(machine).build is not None:
             default = self.torch_for(machine)

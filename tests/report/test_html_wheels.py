@@ -129,6 +129,19 @@ def test_what_could_not_be_read_leaves_a_wheel_undecided() -> None:
     assert [cell.split()[0] for cell in first] == ["fails", "undecided", "other-layout"]
 
 
+def test_a_wheel_without_a_known_build_of_its_kind_is_not_checked() -> None:
+    """`FileTarget.has_no_known_build`: builds for other accelerators say nothing of it."""
+    container, members = samples.a_wheel(
+        "torchcodec-xpu", "1.0", samples.an_artifact("", "a.so", verdict=ArtifactVerdict.UNDECIDED)
+    )
+    loads = samples.on_builds(*[ReleaseState.LOADS] * 3)
+    known = samples.a_wheel("b", "1.0", samples.an_artifact("", "b.so", releases=loads))
+    report = replace(samples.a_report(*members, *known[1]), containers=(container, known[0]))
+    rows = matrix(page(report))
+    assert {cell.split()[0] for name, cells in rows for cell in cells} == {"loads", "unknown"}
+    assert sum("not checked" in text for text in text_of(page(report)).splitlines()) >= 1
+
+
 def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
     """The release 2.8.0 of PyPI loads it; the installed CPU build of 2.8.0 is what was judged, and does not."""
     here = replace(samples.RELEASE, variant="cpu")

@@ -101,6 +101,7 @@ def test_a_build_for_an_accelerator_that_the_index_does_not_hold_is_not_checked(
     assert not is_for_environment(declared, TORCH, PYTHON, "x86_64", named=False)
     choice = find_declared_release(declared, INDEX, "x86_64")
     assert choice.build is None
+    assert choice.other_gpu is not None
     assert "the release index has none, so it was not checked" in choice.note
     xpu = replace(TORCH, version="2.13.0+xpu", variant="xpu")
     assert is_for_environment(declared, xpu, PYTHON, "x86_64", named=False) is name.endswith("xpu")

@@ -69,7 +69,8 @@ def is_refused(record: FileRecord) -> bool:
 
 def outcomes_are_asked(record: FileRecord) -> bool:
     """Whether the run needs the outcome on every release, or a fix may advise another release."""
-    return record.matrix is not None and (record.releases_asked or is_refused(record))
+    known = record.matrix is not None and not record.target.of_file.has_no_known_build
+    return known and (record.releases_asked or is_refused(record))
 
 
 PASSES: tuple[Pass, ...] = (

@@ -77,7 +77,7 @@ class _Rows:
         groups: dict[tuple[tuple[Mark, str, bool], ...], list[int]] = {}
         for n in unit.files:
             artifact = self.artifacts[n]
-            if artifact.releases:
+            if artifact.releases or artifact.verdict is ArtifactVerdict.UNDECIDED:
                 names = {mangled: _cut(text) for mangled, text in readable_names(artifact).items()}
                 cells[n] = file_cells(self.columns, artifact, names, _targets([artifact]), shown=_NAMES_SHOWN)
                 groups.setdefault(tuple((c.mark, c.reason, c.target) for c in cells[n]), []).append(n)
@@ -94,8 +94,10 @@ class _Rows:
         first = self.files[same[0]]
         rest = [self.files[n].label for n in same[1:]]
         more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
-        releases = self.artifacts[same[0]].releases or ()
-        loads = graded_ranges((release.torch, release.state) for release in releases) or "no release"
+        releases = self.artifacts[same[0]].releases
+        loads = graded_ranges((release.torch, release.state) for release in releases or ())
+        if releases is not None:
+            loads = loads or "no release"
         members = "; ".join(self.files[n].display.rpartition("!")[2] for n in same)
         self.rows.append(
             MapRow(
@@ -124,14 +126,14 @@ class _Rows:
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
         found = wheel_cells(self.columns, target, container.verdict, checked, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
-        loads, declared = loads_on(builds), declared_of(builds)
+        loads, declared = loads_on(builds) if builds else "", declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)
         self.rows.append(
             MapRow(
                 len(self.rows),
                 None,
                 wheel.title,
-                (" · ".join(part for part in (wheel.line, f"loads on {loads}") if part),),
+                (" · ".join(part for part in (wheel.line, f"loads on {loads}" if loads else "not checked") if part),),
                 f"wheel-{wheel.number}",
                 wheel.verdict,
                 wheel.bad,
