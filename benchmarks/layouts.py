@@ -1,11 +1,10 @@
-"""What layouts add to the scan of a file: processor time of the functions that compare them, in milliseconds.
+"""Cost of layouts in the scan of a file: processor time of the functions that compare them, in milliseconds.
 
     python -m benchmarks.layouts [--torch 2.13.0] [--most 200] [FILE.so ...]
 
-Without files it takes those of the corpus that import mangled names of torch, evenly spread over their paths. All are
-scanned in one process, as `abiscan FILE...` does; the first, which opens the index, is left out of the figures. A
-function that another of them calls is counted once. All files are scanned once in turn, and so again (`--rounds`); the
-least of a file counts.
+Without files, it uses files of the corpus that import mangled torch names, evenly distributed over their paths. All are
+scanned in one process, as by `abiscan FILE...`; the first, which opens the index, is not counted. A function called by
+another measured one is counted once. All files are scanned in turn, `--rounds` times; the minimum of each file counts.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from abiscan.model.imports import Owner
 from abiscan.ownership.names import owner_of
 
 CORPUS = Path("~/.cache/abiscan/corpus/unpacked").expanduser()
-# Where a scan asks about layouts.
+# Functions of a scan that use layouts.
 TIMED = (
     (shared_object, "shared_layouts"),
     (shared_object, "drifting_on"),
@@ -73,7 +72,7 @@ def takes_torch(path: Path) -> bool:
 
 
 def of_corpus(most: int) -> list[Path]:
-    """As many modules, evenly spread."""
+    """Modules of the corpus, evenly distributed."""
     files = (path for path in sorted(CORPUS.rglob("*.so*")) if path.is_file() and not path.is_symlink())
     found = [path for path in files if takes_torch(path)]
     return [found[at * len(found) // most] for at in range(most)] if len(found) > most else found
@@ -87,13 +86,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--slowest", type=int, default=10, help="files that are named")
     chosen = parser.parse_args()
-    gc.set_threshold(50_000)  # As the command does.
+    gc.set_threshold(50_000)  # as in the command
     clock = Clock()
     options = scan_options(CommandLine(torch=chosen.torch))
     context = AnalysisContext(options)
     taken: dict[str, float] = {}
     files = [str(path) for path in chosen.files or of_corpus(chosen.most)]
-    # The first of them opens the index.
+    # The first one opens the index.
     for number, path in enumerate([files[0], *files * chosen.rounds]):
         clock.seconds = 0.0
         for item in expand([path], cwd=options.settings.cwd):

@@ -1,11 +1,11 @@
-"""What a registry run costs: wheels an hour, bytes, memory, with each engine, and whether the tables stay the same.
+"""Cost of a registry run: wheels per hour, bytes and memory with each engine, and whether the tables are equal.
 
     python benchmarks/registry.py WHEEL... [--count 1000] [--jobs 1 2] [--engines local ray] [--no-server] [--kill ray]
 
-Makes `--count` wheels of those that are named, by hard links under other names, has pypiserver (the extra `registry`
-and `pip install pypiserver`) serve them on the loopback address as an index, scans that index, judges it again from its
-stored facts, and with `--kill` kills a run in the middle and goes on, and kills a worker of each engine. CPU seconds
-are of all processes of a run that it waited for, which Ray's are not.
+Makes `--count` wheels from the given ones as hard links with other names, serves them on the loopback address with
+pypiserver (the extra `registry` and `pip install pypiserver`), scans that index, and checks it again from its stored
+facts. With `--kill`, it kills and continues a run, and kills a worker of each engine. CPU seconds include all processes
+that the run waited for, which excludes those of Ray.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pyarrow import parquet
 from abiscan.registry.journal import Head, records
 
 ABISCAN = (sys.executable, "-m", "abiscan")
-# What differs from run to run, and what a name or place has to do with.
+# Columns that differ from run to run, or depend on names or places.
 COST = "bytes_read, seconds, cpu_seconds, peak_memory, hash_checked, source, identity, size"
 TABLES = ("wheels", "files", "imports", "findings", "causes", "compatibility", "readiness", "errors")
 
@@ -66,11 +66,11 @@ def served(folder: Path) -> Iterator[str]:
 
 
 class Tree(NamedTuple):
-    """A process and everything below it.
+    """A process and its descendants.
 
     Attributes:
-        own, below: resident bytes of the process itself, and of the others.
-        workers: ids of those that scan.
+        own, below: resident bytes of the process itself, and of its descendants.
+        workers: process ids of those that scan.
     """
 
     own: int
@@ -99,17 +99,17 @@ def tree_of(root: int) -> Tree:
 
 
 def through(tables: Path) -> int:
-    """How many wheels the runs in a folder are through with."""
+    """Number of finished wheels of the runs in a folder."""
     parts = [parquet.read_metadata(each).num_rows for each in tables.glob("run=*/part=*/wheels.parquet")]
     return sum(parts) + sum(1 for each in tables.glob("run=*/journal") for _ in records(str(each), Head))
 
 
 def run(tables: Path, *arguments: str, kill: str = "", after: int = 0) -> dict[str, float]:
-    """One command: wall and CPU seconds, and resident memory in the first and in the last third of its time.
+    """Run one command: wall and CPU seconds, and resident memory in the first and last third of its time.
 
     Args:
-        tables: where it writes.
-        kill: `all` of its processes, or a `worker`, by SIGKILL as soon as it is through with `after` wheels.
+        tables: output directory.
+        kill: `all` of its processes, or a `worker`, by SIGKILL as soon as `after` wheels are finished.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
@@ -150,7 +150,7 @@ def run(tables: Path, *arguments: str, kill: str = "", after: int = 0) -> dict[s
 
 
 def idle(tables: Path, wall: float, jobs: int) -> float:
-    """The share of their time in which workers had no wheel, from the start of the command to its end."""
+    """Fraction of time in which workers had no wheel, over the whole command."""
     (one,) = sorted(tables.glob("run=*"))[-1:]
     busy = duckdb.sql(f"SELECT sum(seconds) FROM read_parquet('{one}/part=*/wheels.parquet')").fetchall()[0][0]
     return 1 - float(busy) / (wall * jobs)

@@ -1,9 +1,9 @@
-"""How fast abiscan is, as ratios measured in one run: absolute times of a shared machine mean little.
+"""Speed of abiscan as ratios measured in one run: absolute times on a shared machine mean little.
 
     python benchmarks/speed.py FILE.so [FILE.so ...] [--peer torch-abi-audit] [--runs 15]
 
-Needs torch in the environment that runs it. Each command is started as a user would start it, in turn with the others
-(so that a busy moment hits all alike); the figure is the median. Peak memory is the kernel's ru_maxrss of the process.
+Needs torch in the environment that runs it. Each command is started as a user would start it, in turn with the others,
+so that load affects all equally; the figure is the median. Peak memory is the kernel's ru_maxrss of the process.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 BASELINE = "import click, elftools.elf.elffile, cxxfilt"
 
-# What each further file of one call adds, in processor seconds: the command's own pipeline, in one process, the first
-# file not counted.
+# Cost of each further file of one call, in processor seconds: the pipeline of the command in one process, without the
+# first file.
 PER_FILE = """
 import gc, sys, time
 gc.set_threshold(50_000)  # as the command does
@@ -56,7 +56,7 @@ def medians(commands: dict[str, list[str]], runs: int) -> dict[str, tuple[float,
     times: dict[str, list[float]] = {name: [] for name in commands}
     memory: dict[str, int] = dict.fromkeys(commands, 0)
     for command in commands.values():
-        run(command)  # the page cache and the byte code are warm for every one
+        run(command)  # page cache and byte code are warm for all
     for _ in range(runs):
         for name, command in commands.items():
             seconds, kib = run(command)
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=15)
     options = parser.parse_args()
 
-    # No resolve(): the interpreter of a virtual environment is known by its own path, not by what it links to.
+    # No resolve(): the interpreter of a virtual environment is identified by its own path, not its target.
     abiscan = str(Path(sys.executable).parent / "abiscan")
     first = str(options.files[0])
     commands = {

@@ -1,16 +1,16 @@
-"""One table of what abiscan costs beside other tools, measured interleaved in one run.
+"""Cost of abiscan compared with other tools, measured interleaved in one run.
 
     python -m benchmarks.table [--small] [--runs 3] [--corpus DIR] [--audit PATH] [--write]
 
-Every command of a row is started in turn with the others, so that a busy moment hits all alike. Time is the processor's
-(user and system, with all child processes) and the clock's, which on a shared machine measures the others too. A ratio
-is the median over the rounds of the ratio within each, to the row's first command. Memory is the most that all of the
-command's processes had together in one further run (Pss of /proc/PID/smaps_rollup: shared pages divided, mapped
-temporary files counted), or the largest ru_maxrss of one of them where that is more.
+The commands of a row are started in turn, so that load affects all equally. Measured are processor time (user and
+system, with all child processes) and wall time, which on a shared machine includes others. A ratio is the median over
+the rounds of the ratio to the row's first command. Memory is the peak of all processes of the command in one further
+run (Pss of /proc/PID/smaps_rollup: shared pages divided, mapped temporary files counted), or the largest ru_maxrss if
+that is more.
 
-`--small` takes the test fixtures alone, once (under a minute); else the wheels of `tests.corpus` are read too. Torch
-must be installed for the rows of dlopen; `ldd` and torch-abi-audit (`--audit`: its executable, or the virtual
-environment that it is installed in) are left out, and said to be, where they are absent.
+`--small` measures only the test fixtures, once (under a minute); otherwise the wheels of `tests.corpus` too. Rows of
+dlopen need torch. `ldd` and torch-abi-audit (`--audit`: its executable or virtual environment) are omitted, with a
+note, if they are missing.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 RESULTS = Path(__file__).with_name("RESULTS.md")
 CORPUS = Path("~/.cache/abiscan/corpus").expanduser()
-# Files of one run, of which each further one is timed.
+# Files of one run that are timed one by one.
 MANY = 212
 GOOD, BAD = FIXTURES / "good-extension.so", FIXTURES / "gcc-const-data-ptr.so"
 SMALL_WHEEL, LARGE_WHEEL = 10e6, 100e6
 
-# No resolve(): the interpreter of a virtual environment is known by its own path, not by what it links to.
+# No resolve(): the interpreter of a virtual environment is identified by its own path, not its target.
 ABISCAN = (sys.executable, "-m", "abiscan")
 FLOOR = (sys.executable, "-c", "import click, elftools.elf.elffile, cxxfilt")
 DLOPEN = "import ctypes, os, sys, torch; ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)"
 LDD_EACH = 'for f in "$@"; do LD_LIBRARY_PATH=$TORCH_LIB ldd -r "$f"; done'
-# The same members that abiscan unpacks, through the same pieces; what starting Python takes is left out below.
+# The same members and chunks that abiscan unpacks; Python's start-up is subtracted below.
 ZLIB = """
 import sys, zipfile, zlib
 with zipfile.ZipFile(sys.argv[1]) as archive, open(sys.argv[1], "rb") as file:
@@ -71,11 +71,11 @@ with zipfile.ZipFile(sys.argv[1]) as archive, open(sys.argv[1], "rb") as file:
 
 @dataclass
 class Row:
-    """Commands that do the same.
+    """Commands with the same task.
 
     Attributes:
-        commands: what it is called -> the command; the first is what the others are measured against.
-        less: command whose time is taken off each of these: starting up.
+        commands: name -> command; the first is the reference for the others.
+        less: a command whose time is subtracted from each: start-up.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Row:
 
 
 def started_in(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    # Elsewhere than here: the pyproject.toml of this project names abiscan, which would read it for a configuration.
+    # Not here: abiscan would read the pyproject.toml of this project as its configuration.
     place = tempfile.gettempdir()
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=place)
 
@@ -99,7 +99,7 @@ def cpu_of(command: list[str], environment: dict[str, str]) -> tuple[float, floa
 
 
 def memory_of(command: list[str], environment: dict[str, str]) -> int:
-    """The most KiB that the processes of a command have together, as far as one can look; 0 without /proc."""
+    """Peak memory of all processes of a command in KiB, as far as readable; 0 without /proc."""
     if not Path("/proc/self/smaps_rollup").exists():
         return 0
     process = started_in(command, environment)
@@ -136,7 +136,7 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
     """
     everything = {**row.commands, **{f"less {name}": command for name, command in row.less.items()}}
     for command in everything.values() if runs > 1 else ():
-        cpu_of(command, environment)  # the page cache and the byte code are warm for every one
+        cpu_of(command, environment)  # page cache and byte code are warm for all
     rounds: list[dict[str, tuple[float, float]]] = []
     largest = dict.fromkeys(row.commands, 0)
     for _ in range(runs):
@@ -156,7 +156,7 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
         whole = statistics.median(times[name][clock] / times[first][clock] for times in rounds)
         if not row.less:
             return f"{whole:.2f}"
-        # What is within a tenth of starting up is not told from it.
+        # A difference of less than a tenth of the start-up is not measurable.
         clear = [t for t in rounds if all(net(t, each, clock) > 0.1 * t[each][clock] for each in (name, first))]
         told = [net(t, name, clock) / net(t, first, clock) for t in clear]
         return f"{f'{statistics.median(told):.2f}' if len(told) == runs else '-'} ({whole:.2f})"
@@ -164,7 +164,7 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
     lines = []
     for name, command in row.commands.items():
         seconds, wall = (statistics.median(times[name][clock] for times in rounds) for clock in (0, 1))
-        # A process that is over between two looks is in the kernel's own count.
+        # The kernel counts processes that end between two samples.
         memory = max(memory_of(command, environment) if sampled else 0, largest[name])
         cells = (f"{seconds:.3f}", ratio(name, 0), f"{wall:.3f}", ratio(name, 1), f"{memory / 1024:.0f}")
         lines.append(f"| {row.name} | {name} | {' | '.join(cells)} |")
@@ -172,8 +172,8 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
 
 
 def each_further(files: list[Path], runs: int, environment: dict[str, str]) -> list[str]:
-    """What one more file costs: `ldd -r` of it, and abiscan's part of a run over all of them, the first not counted.
-    The least of the rounds of each file."""
+    """Cost of one more file: `ldd -r` of it, and abiscan's share in a run over all of them, without the first. The
+    minimum of all rounds."""
     names = [str(path) for path in files]
     by: dict[str, list[list[float]]] = {}
     for _ in range(runs):
@@ -202,7 +202,7 @@ def shared_objects(wheel: Path) -> list[str]:
 
 
 def wheel_row(wheel: Path, least: Path) -> Row:
-    """Zlib, then abiscan, of one wheel; `least` is one in which there is nothing to unpack."""
+    """Zlib, then abiscan, for one wheel; `least` is one with nothing to unpack."""
     members = shared_objects(wheel)
     size = wheel.stat().st_size / 1e6
     return Row(
@@ -229,7 +229,7 @@ def made_wheel(path: Path, files: list[Path], copies: int) -> Path:
 
 
 def some_files(options: argparse.Namespace, count: int) -> list[Path]:
-    """So many shared objects of the corpus, always the same; a few fixtures with `--small`."""
+    """A fixed selection of shared objects of the corpus; a few fixtures with `--small`."""
     if options.small:
         return sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name)[:10]
     unpacked = sorted(p for p in (options.corpus / "unpacked").rglob("*.so") if p.is_file())
@@ -237,7 +237,7 @@ def some_files(options: argparse.Namespace, count: int) -> list[Path]:
 
 
 def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
-    """What is measured."""
+    """The measured rows."""
     peer = audit(options.audit)
     ldd = shutil.which("ldd")
     for what, path in (("a good file", GOOD), ("a bad file", BAD)):
@@ -291,7 +291,7 @@ def imports(path: Path) -> int:
 
 
 def machine() -> str:
-    """Its kind: nothing that names it."""
+    """The kind of machine, without its name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
     busy = "shared" if os.getloadavg()[0] > 1 else "idle"
     return f"{os.cpu_count()} cores {platform.machine()}, {memory} GiB, {busy}; Python {platform.python_version()}"
@@ -309,7 +309,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(ROOT)
-    # ldd -r alone looks on this path; what the others need they find themselves.
+    # Only ldd -r uses this path; others find the libraries themselves.
     torch = next((Path(p) / "torch" / "lib" for p in sys.path if (Path(p) / "torch" / "lib").is_dir()), None)
     environment["TORCH_LIB"] = str(torch or "")
     kind = machine()

@@ -1,4 +1,4 @@
-"""What several tests need: the fixtures' place and interpreters with and without torch."""
+"""Shared by tests: directory of fixtures, interpreters with and without torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Which torch the tests marked `torch` ask, and so what their expectations hold for."""
+    """The torch of tests marked `torch`, for which their expected values apply."""
     if config.getoption("--without-torch"):
         return "torch: left out (--without-torch)"
     return f"torch: {'+'.join(torch_here.version())}, {torch_here.directory()}" if torch_here.found() else "torch: none"
@@ -31,20 +31,20 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def fixtures_dir() -> Path:
-    """The directory of small real shared objects (tests/fixtures; build.py makes them)."""
+    """The directory of small real shared objects (tests/fixtures; made by build.py)."""
     return Path(__file__).resolve().parent / "fixtures"
 
 
 @pytest.fixture(scope="session")
 def torch_python() -> Path:
-    """An interpreter whose environment has torch: the one that runs the tests."""
+    """An interpreter with torch: the one that runs the tests."""
     torch_here.directory()
     return Path(sys.executable)
 
 
 @pytest.fixture(scope="session")
 def plain_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same interpreter in an environment that has nothing installed."""
+    """The same interpreter in an empty environment."""
     directory = tmp_path_factory.mktemp("plain") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory], check=True)
     return directory / "bin" / "python"

@@ -1,4 +1,4 @@
-"""The GitHub action's script, run as the runner runs it, and the files that name it."""
+"""The GitHub action's script, run like in the runner, and the files that name it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-# Files that services parse; PyYAML is their oracle.
+# Files that services parse. Oracle: PyYAML.
 WORKFLOWS = tuple(sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github" / "workflows").glob("*.yml")))
 YAML = (*WORKFLOWS, "action.yml", ".pre-commit-hooks.yaml", ".pre-commit-config.yaml", "mkdocs.yml", "CITATION.cff")
 FIXTURES = ROOT / "tests" / "fixtures"
 
 
 def run(tmp_path: Path, **inputs: str) -> tuple[int, str, dict[str, str], str]:
-    """Exit status, what was printed, the outputs, the job summary."""
+    """Exit status, output, action outputs, job summary."""
     output, summary = tmp_path / "output", tmp_path / "summary"
     output.touch()
     summary.touch()
@@ -64,7 +64,7 @@ def test_a_step(tmp_path: Path, fixture: str, inputs: dict[str, str], status: in
     for kind in ("json", "sarif", "junit", "html"):
         assert (tmp_path / outputs[kind]).stat().st_size > 0
     assert summary.startswith("## abiscan: ")
-    # Annotations show what was found; whether it fails is the verdict's business.
+    # Annotations show the findings; the verdict decides on failure.
     assert ("::error " in printed) == (verdict == "fail" or "fail_on" in inputs)
 
 
@@ -110,7 +110,7 @@ def test_the_action_hands_over_every_input() -> None:
     assert inputs
     for name in inputs:
         assert f"inputs.{name} " in action or f"inputs.{name}}}" in action, name
-    # An input inside the script would be a command: they come in as variables.
+    # Inputs in the script would be commands: they are passed as variables.
     script = action.split("run: bash")[1]
     assert "${{" not in script
     shell = (ROOT / "tools" / "action.sh").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The layout of docs/architecture.md, held: imports run one way, and each outside power has one home."""
+"""The layout of docs/architecture.md: direction of imports, and one place for each dependency on the outside."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ FLOORS: tuple[set[str], ...] = (
     {"__init__", "__main__"},
 )
 RANK = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# These see the values and the errors alone, whatever their floor.
+# These may import only values and errors, whatever their floor.
 ONLY_VALUES = {"gate", "report"}
 VALUES = FLOORS[0]
 
 # Module -> the stages that may import it.
 HOMES = {
     "elftools": {"elf"},
-    # The text is checked against the limits before it.
+    # Text is checked against the limits first.
     "packaging": {"model"},
     "struct": {"elf", "file_buffer", "macho", "pe"},
-    # Whoever starts a child says how it is kept from importing what lies around.
+    # The room that starts a child process also isolates it from local modules.
     "subprocess": {"child_processes"},
     "pty": {"cli"},
     "cxxfilt": {"mangling"},
@@ -80,7 +80,7 @@ def imports_of(path: Path) -> list[str]:
             assert node.level == 0, f"{path}: relative import; imports are written in full"
             assert node.module is not None
             found.append(node.module)
-            # `from abiscan import elf` names a stage in the alias.
+            # `from abiscan import elf` has the room in the alias.
             if node.module == "abiscan":
                 found += [f"abiscan.{alias.name}" for alias in node.names]
     return found
@@ -128,9 +128,9 @@ def test_outside_powers_have_one_home(room: str) -> None:
 
 
 def _dependency_parsers(tree: ast.AST) -> set[str]:
-    """What of a module can make values of dependency text, of `packaging` or of its copies; its own classes aside."""
+    """Names in a module that parse dependency text, from `packaging` or its copies; without its own classes."""
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    # Values of other modules of the package are none of packaging's (`loader.definitions.Version`).
+    # Values of other modules of the package are not packaging's (`loader.definitions.Version`).
     own = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -156,10 +156,11 @@ _DEPENDENCY_TEXT = {"Requirement", "SpecifierSet", "Specifier", "Version", "Mark
 
 
 def _dependency_text_is_read_in_one_module(path: Path) -> None:
-    """Text of a file becomes a requirement, a version or a marker behind the limits of `model/limits.py` alone."""
+    """Text of a file is parsed as a requirement, version or marker only after the limits in `model/limits.py` were
+    checked."""
     found = _dependency_parsers(_tree(path))
     if path == PACKAGE / "model" / "dependency_specifiers.py":
-        # The classes are handed to `_read`, which checks the text before, and are called by nobody else.
+        # The classes are passed to `_read`, which checks the text first, and are not called elsewhere.
         assert found == {"packaging.markers", "packaging.requirements", "packaging.specifiers"}
     else:
         assert not found, path
@@ -185,7 +186,7 @@ def test_a_second_reader_of_dependency_text_is_found() -> None:
 
 
 def test_formats_are_known_to_their_own_rooms_and_the_registry_alone() -> None:
-    """All others see a binary through `abiscan.binary`."""
+    """All others use `abiscan.binary`."""
     rooms = ("abiscan.elf", "abiscan.pe", "abiscan.macho")
     knowing = {
         str(path.relative_to(PACKAGE))
@@ -209,7 +210,7 @@ def _only_the_command_prints_and_reads_the_environment(path: Path) -> None:
         return
     calls = set(_calls(path))
     if path == PACKAGE / "mangling" / "cxx_runtime.py":
-        # It opens the C++ runtime of the process, by a name of its own and never one that a file gives.
+        # It opens the C++ runtime of the process by a constant name, never one from a file.
         assert "_LIBSTDCXX" in path.read_text(encoding="utf-8").partition("ctypes.CDLL(")[2][:12]
         calls -= {"ctypes.CDLL"}
     assert not calls & {"print", "os.environ", "os.getenv", "sys.exit", "os.getcwd", "ctypes.CDLL", "os.dlopen"}
@@ -223,14 +224,14 @@ def test_only_the_command_prints_and_reads_the_environment(room: str) -> None:
 
 
 def test_every_stage_is_there() -> None:
-    """The table above is no wish: each stage named in it exists, so that the test cannot pass on an empty package."""
+    """Each room in the table exists, so the test cannot pass on an empty package."""
     stages = {stage_of(p) for p in MODULES}
     assert set(RANK) == stages
 
 
 def test_no_two_modules_have_one_name() -> None:
-    """A file's name says what it is: two of one name are two things, or one thing with two homes. A command has the
-    name of what it does, so that `cli/schema.py` and the like may share a word with a room's module."""
+    """Two files with one name are two things, or one thing in two places. A command is named after its action, so
+    `cli/schema.py` and others may share a word with a module in another room."""
     names = [p.name for p in MODULES if p.name != "__init__.py" and stage_of(p) != "cli"]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
@@ -249,8 +250,8 @@ def test_the_picture_of_the_code_names_every_room_on_its_floor() -> None:
     assert floors == [rooms - {"__init__", "__main__"} for rooms in FLOORS if rooms - {"__init__", "__main__"}]
 
 
-# Circles of imports that are still to be removed: (importing, imported module), without "abiscan.". The list only
-# shrinks: a pair that is no longer part of a circle fails the test too.
+# Import circles that are still to be removed: (importing, imported module), without "abiscan.". The list only gets
+# shorter: a pair that is no longer part of a circle fails the test too.
 KNOWN_CIRCLES: set[tuple[str, str]] = set()
 
 
@@ -264,10 +265,10 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _imported_modules(path: Path, known: set[str], *, types: bool) -> set[str]:
-    """The modules of the package that one imports, inside of functions too.
+    """The modules of the package that one imports, including imports in functions.
 
     Args:
-        types: with what it imports for a type checker alone.
+        types: include imports for type checkers only.
     """
     found: set[str] = set()
     waiting: list[ast.AST] = [_tree(path)]
@@ -294,7 +295,7 @@ def _import_graph(*, types: bool) -> dict[str, set[str]]:
 
 
 def _circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """The groups of two and more modules each of which reaches all others of its group."""
+    """Groups of two or more modules that all reach each other."""
     reached = {}
     for start in graph:
         seen: set[str] = set()
@@ -322,8 +323,8 @@ def test_modules_are_free_of_circles(types: bool) -> None:
 
 
 def test_rooms_are_free_of_circles() -> None:
-    """`test_imports_run_one_way` holds that no import goes up a floor; this, that no two rooms import each other, types
-    counted."""
+    """`test_imports_run_one_way` checks that no import goes up a floor; this, that no two rooms import each other,
+    including types."""
     rooms: dict[str, set[str]] = {room: set() for room in RANK}
     for module, imported in _import_graph(types=True).items():
         if module != "abiscan":
@@ -333,12 +334,12 @@ def test_rooms_are_free_of_circles() -> None:
 
 
 def test_a_circle_is_found() -> None:
-    """The search itself, on a graph whose circles are known."""
+    """The search itself, on a graph with known circles."""
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
     assert _circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
 
 
-# What asks the disk by a path of the system that is looked at goes through `filesystem`, so that `--root` confines it.
+# Calls with a path of the scanned system go through `filesystem`, so that `--root` confines them.
 _ASKS = {
     "listdir",
     "scandir",
@@ -353,9 +354,9 @@ _ASKS = {
     "glob",
 }
 _CONFINED = {"environment", "inputs", "loader", "target", "analysis"}
-# Path inside of the package -> what it may ask: of a path that `FileSystem.host` gave, or where there is no other root.
+# Path inside of the package -> allowed calls: with a path from `FileSystem.host`, or without another root.
 _ASKED_OF_THIS_MACHINE = {
-    "environment/python.py": {"isfile", "realpath"},  # what a shim of this machine leads to
+    "environment/python.py": {"isfile", "realpath"},  # the target of a shim on this machine
     "inputs/direct_url.py": {"walk"},
     "inputs/packages.py": {"walk"},
     "inputs/tree.py": {"scandir", "readlink"},
@@ -375,7 +376,7 @@ def test_what_is_looked_at_is_asked_through_the_file_system(room: str) -> None:
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
-    """Public classes alone; `library` has those that a program imports from abiscan, made of the ones below."""
+    """Public classes only; `library` has those for users of abiscan, made from the ones below."""
     found: dict[str, list[str]] = {}
     for path in MODULES:
         if path.parent.name != "library":

@@ -1,4 +1,4 @@
-"""The benchmark runs: that its table is whole, not what stands in it."""
+"""The benchmark runs and its table is complete; the values are not checked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Nothing that lies in the working directory runs in abiscan or in a child of it. Each directory here holds a program
-or module that leaves a file when it runs; that it does without protection is asserted beside: the oracle is Python."""
+"""Nothing in the working directory runs in abiscan or its children. Each directory here contains a program or module
+that writes a file when it runs; the test also asserts that it does without protection. Oracle: Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def trap(folder: Path, name: str) -> Path:
-    """A package in `folder` that leaves a file when it is imported or run; the path of that file."""
+    """Make a package in `folder` that writes a file when it is imported or run. Return the path of that file."""
     sprung = folder / "SPRUNG"
     for module in ("__init__", "__main__"):
         path = folder / name / f"{module}.py"
@@ -78,7 +78,7 @@ def test_a_module_ignores_variables_and_the_working_directory(tmp_path: Path, mo
 
 
 def test_workers_that_begin_as_a_new_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """multiprocessing starts them as `python -c`, which puts the working directory first."""
+    """multiprocessing starts them with `python -c`, which puts the working directory first."""
     sprung = trap(tmp_path, "multiprocessing")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)

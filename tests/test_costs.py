@@ -1,8 +1,6 @@
-"""What a plain scan costs, in counts that no machine changes. docs/architecture.md ("Speed") has what they stand for.
-
-A count that a change raises on purpose is raised here, with the reason in that commit; the figure measured last stands
-beside each limit.
-"""
+"""Cost of a plain scan, in counts that do not depend on the machine. docs/architecture.md ("Speed") explains them. A
+change that raises a count on purpose raises it here, with the reason in its commit; each limit has the last
+measurement."""
 
 from __future__ import annotations
 
@@ -18,17 +16,17 @@ import pytest
 
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
-# Bytecode instructions that Python runs, as a multiple of those of `FLOOR` in the same interpreter: releases of CPython
-# have other instructions. How many modules they come from does not count, so that a module may be split.
+# Executed bytecode instructions, as a multiple of those of `FLOOR` in the same interpreter, since releases of CPython
+# differ. The number of modules does not count, so a module may be split.
 INSTRUCTIONS = 2.42  # measured: 2.40 with CPython 3.12 without torch (2.22 and 0.93 million), 2.28 with 3.11 and torch
-# Bytes of the compiled code of all modules that are loaded, as a multiple of those of `FLOOR`.
+# Bytes of the compiled code of all loaded modules, as a multiple of those of `FLOOR`.
 CODE = 1.0  # measured: 0.89 with CPython 3.11 (2.9 and 3.2 MB)
 PATTERNS_AT_IMPORT = 0
 PATTERNS = 14  # measured: 13
 ALLOCATED = 18 << 20  # bytes; measured: 14.7 MiB, of which 6 are code
 READ_MORE = 64 << 10  # bytes; measured: none
 
-# Counts what the code after it takes, and prints that as its last line on standard error.
+# Counts the cost of the code after it, and prints it as its last line on standard error.
 COUNT = """
 import sys
 
@@ -68,7 +66,7 @@ def counts():
     code = sum(os.path.getsize(path) for path in caches if path and os.path.isfile(path))
     return json.dumps({"instructions": executed, "code": code})
 """
-# What a scan is measured against: what every command line tool here imports.
+# The reference of a scan: imports of every command line tool here.
 FLOOR = (
     COUNT
     + """
@@ -99,7 +97,7 @@ print(counts(), file=sys.stderr)
 """
 )
 
-# Runs the command in this process, without its hurried end, and tells what it took.
+# Runs the command in this process, without its fast exit, and prints its cost.
 PROGRAM = """
 import os, re, sys, tracemalloc
 
@@ -150,7 +148,7 @@ print(json.dumps({
 
 
 def costs(*arguments: str, what: str = "plain") -> dict[str, Any]:
-    # Not this folder: a configuration that lies upward would be read too.
+    # Not this folder: a configuration above it would be read too.
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, what, *arguments], capture_output=True, text=True, check=False, cwd="/"
     )
@@ -165,7 +163,7 @@ def plain() -> dict[str, Any]:
 
 
 def counted(program: str, *arguments: str) -> dict[str, int]:
-    # Twice: the first run compiles what nobody has compiled yet, and code that was not stored has no size.
+    # Twice: the first run compiles new code, which has no size until it is stored.
     for _run in range(2):
         ran = subprocess.run(
             [sys.executable, "-c", program, *arguments],
@@ -203,7 +201,7 @@ def test_operators_are_read_where_they_are_told_or_compared(plain: dict[str, Any
 
 @pytest.mark.parametrize("what", ["plain", "no options"])
 def test_a_scan_needs_no_parser_of_options(what: str) -> None:
-    """click imports inspect, and msgspec typing_extensions, which imports inspect too."""
+    """click imports inspect, and msgspec imports typing_extensions, which imports inspect too."""
     found = set(costs(str(GOOD), what=what)["all"])
     assert not {"click", "inspect", "ast", "gettext", "typing_extensions"} & found
 
@@ -222,17 +220,17 @@ def test_a_plain_scan_compiles_few_patterns(plain: dict[str, Any]) -> None:
 
 
 def test_a_plain_scan_allocates_little() -> None:
-    """The largest that all values of a run were together, modules not counted (tracemalloc)."""
+    """Peak of all values of a run, without modules (tracemalloc)."""
     assert costs(str(GOOD), what="allocations")["peak"] <= ALLOCATED
 
 
 @pytest.mark.usefixtures("plain")
 def test_a_large_file_is_mapped_and_not_read(tmp_path: Path) -> None:
-    """The bytes that the kernel handed over by read(2) (`rchar` of proc(5)) do not grow with the file."""
+    """The bytes read with read(2) (`rchar` of proc(5)) do not grow with the file."""
     large = tmp_path / GOOD.name
     large.write_bytes(GOOD.read_bytes())
     with large.open("r+b") as file:
-        file.truncate(1 << 30)  # sparse: holes behind the section headers, as a file with much data has
-    # Not of the first run, `plain`, which may find sources that nobody has compiled yet and reads these instead.
+        file.truncate(1 << 30)  # sparse: holes after the section headers, as in a file with much data
+    # Not from the first run, `plain`, which may read sources that are not compiled yet.
     more = costs(str(large))["read"] - costs(str(GOOD))["read"]
     assert more <= READ_MORE, more

@@ -63,7 +63,7 @@ def blocks(text: str, language: str) -> list[str]:
     ids=lambda block: block[:30],
 )
 def test_a_block_of_commands(checkout: Path, script: str) -> None:
-    """Each runs to its end: the wheel may fail, but no usage may be wrong."""
+    """Each command ends: the wheel may fail, but there is no usage error."""
     for line in script.splitlines():
         if line == "pip install abiscan":
             continue
@@ -85,12 +85,12 @@ def test_gitlab_passes_a_good_wheel(checkout: Path) -> None:
     done = shell(checkout, script)
     assert done.returncode == 0, done.stdout
     assert (checkout / "abiscan-junit.xml").stat().st_size > 0
-    # A range that the file does not load on fails.
+    # A range with releases that the file does not load on fails.
     assert shell(checkout, script.replace("<2.9", "<2.13")).returncode == 1
 
 
 def test_cibuildwheel_checks_the_repaired_wheel(checkout: Path) -> None:
-    """A wheel for Python 3.10, which abiscan itself could not be installed in."""
+    """A wheel for Python 3.10, which abiscan itself does not support."""
     (repair, installed) = (
         tomllib.loads(block)["tool"]["cibuildwheel"]["linux"]
         for block in blocks(CI, "toml")

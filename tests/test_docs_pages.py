@@ -1,4 +1,4 @@
-"""The documentation: links that lead somewhere, commands that run, one home for the repository's address."""
+"""The documentation: valid links, commands that run, one place for the repository's address."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_tests_that_a_page_names_exist(page: str) -> None:
 
 
 def test_the_site_names_pages_that_are_there() -> None:
-    """Those below `project/` are put there by tools/site_hooks.py."""
+    """tools/site_hooks.py adds those below `project/`."""
     named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(named) > 20
     for page in named:
@@ -58,7 +58,7 @@ def test_each_rule_and_cause_has_a_page_and_no_other_is_there(tmp_path: Path) ->
 
 
 def test_the_address_is_spelled_in_one_place() -> None:
-    """`pyproject.toml` is that place; the others that spell it are made of it."""
+    """In `pyproject.toml`; other files are generated from it."""
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():
         files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix in (".md", ".cff", ".yml", ".py")]
@@ -82,14 +82,14 @@ def test_the_address_is_spelled_in_one_place() -> None:
 
 @pytest.mark.slow
 def test_recipes_run_as_written(checkout: Path) -> None:  # noqa: F811 - the fixture
-    """One behind the other, as a reader would."""
+    """In order, as by a reader."""
     (checkout / "build").mkdir()
     shutil.copy(ROOT / "tests" / "fixtures" / "good-extension.so", checkout / "build" / "lib.so")
     for script in blocks((DOCS / "how-to" / "recipes.md").read_text(encoding="utf-8"), "sh"):
         for line in script.splitlines():
             done = shell(checkout, line)
             assert done.returncode in (0, 1), (line, done.stderr)
-    # The ratchet: what was accepted passes, and a call that was not fails.
+    # The ratchet: accepted calls pass, others fail.
     (write, hold) = re.findall(r"^abiscan build/lib.so --require-stable-abi .*$", _recipes(), re.MULTILINE)
     assert shell(checkout, write).returncode == 0
     assert shell(checkout, hold).returncode == 0

@@ -1,8 +1,8 @@
-"""Paths of a file system that lies in a directory, as path_resolution(7) has them for a process whose root that is.
+"""Paths of a file system in a directory, as in path_resolution(7) for a process with that root.
 
-18,000 random paths over random links were compared with openat2(2) and RESOLVE_IN_ROOT: no difference but for a slash
-behind the name of a file. A kernel may lack that call, or a sandbox forbid it, so what is here is from the text.
-"""
+18,000 random paths over random links were compared with openat2(2) and RESOLVE_IN_ROOT: the only difference was a slash
+after the name of a file. A kernel may lack that call, or a sandbox forbid it, so expected values are from the
+manual."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def farm(tmp_path: Path) -> FileSystem:
         ("/usr/lib/x.so", "/usr/lib/x.so"),
         ("/lib/x.so", "/usr/lib/x.so"),
         ("//lib/./x.so", "/usr/lib/x.so"),
-        ("/lib/../lib/x.so", "/usr/lib/x.so"),  # `..` of the place that the link leads to
+        ("/lib/../lib/x.so", "/usr/lib/x.so"),  # `..` of the target of the link
         ("/../../../../usr/lib/x.so", "/usr/lib/x.so"),
         ("/absolute", "/etc/passwd"),
         ("/upward", "/etc/passwd"),
@@ -64,7 +64,7 @@ def test_what_is_there(farm: FileSystem, path: str, expected: str) -> None:
 
 @pytest.mark.parametrize("path", ["/host", "/../x.so", "/nothing/../etc/passwd", "/etc/passwd/..", "/through"])
 def test_what_is_not_there(farm: FileSystem, path: str) -> None:
-    """The host's file of that path is: it must not be taken for the image's."""
+    """The host has a file of that path: it must not be used for the image."""
     assert not farm.exists(path)
     assert farm.read(path, 100) is None
 

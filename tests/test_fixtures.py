@@ -1,4 +1,4 @@
-"""The fixtures are what they are called, told by pyelftools and their bytes; the sources still make them."""
+"""The fixtures match their names, by pyelftools and their bytes; the sources still build them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from tests.fixtures.build import RECIPES
 from tests.fixtures.loader_cases import CASES
 
-# What FlashInfer's users saw (flashinfer-ai/flashinfer issue 872), and what GCC writes for the same declaration.
+# The name in FlashInfer's reports (flashinfer-ai/flashinfer issue 872), and GCC's for the same declaration.
 CLANG_NAME = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
 GCC_NAME = "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v"
 
@@ -31,7 +31,7 @@ def _imports(path: Path) -> set[str]:
 
 
 def _needed(path: Path) -> list[str]:
-    # pyelftools sets the attribute that a tag is named for.
+    # pyelftools names the attribute after the tag.
     return [str(vars(tag)["needed"]) for tag in _dynamic(path).iter_tags("DT_NEEDED")]
 
 

@@ -1,4 +1,4 @@
-"""tools/generate.py: the generated files are current, and one that is not is seen."""
+"""tools/generate.py: the generated files are current, and an outdated one is detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools import readme_output
 from tools.generate import GENERATED, ROOT, generate
 from tools.shown_output import with_output
 
-# What pages show of the command is looked at by .ci/run: it depends on the machine and takes an environment of its own.
+# .ci/run checks the output in pages: it depends on the machine and needs an environment.
 NAMES = sorted(name for name, render in GENERATED.items() if render not in (readme_output.render, with_output))
 
 

@@ -1,4 +1,4 @@
-"""The public names, and the examples of docs/how-to/library.md, run as they stand."""
+"""The public names, and the examples of docs/how-to/library.md, run unchanged."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_public_name_is_there_documented_and_typed() -> None:
 
 
 def test_a_program_that_uses_it_is_checked(tmp_path: Path) -> None:
-    """mypy, as a user's project runs it, sees the types."""
+    """mypy, as in a user's project, has the types."""
     (tmp_path / "uses.py").write_text(
         "from abiscan import ScanOptions, explain, scan\n"
         "report = scan('a.so', ScanOptions(torch='2.8.0', matrix=True))\n"
@@ -112,7 +112,7 @@ def test_the_verdict_is_the_commands(
 
 
 def test_in_a_notebook_it_shows_the_page() -> None:
-    """The frame's document, as an HTML parser reads the attribute, is the page; nothing of a name gets out of it."""
+    """The frame's document, parsed from its attribute, is the page; no name can leave it."""
     for sample in (samples.mixed(), samples.hostile(), samples.empty()):
         report = abiscan.Report(**{name: getattr(sample, name) for name in sample.__struct_fields__})
         found: list[tuple[str, dict[str, str | None]]] = []
@@ -141,7 +141,7 @@ def test_in_a_notebook_it_shows_the_page() -> None:
 
 
 def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Called as a frontend calls it (PEP 517), by a process of its own, in a project with a prebuilt module."""
+    """Called by a frontend (PEP 517), in its own process, in a project with a prebuilt module."""
     (tmp_path / "_backend.py").write_text(example("backend"))
     (tmp_path / "setup.py").write_text(
         "from setuptools import setup\nsetup(name='pkg', version='1', packages=['pkg'], package_data={'pkg': ['*.so']},"
@@ -183,7 +183,7 @@ def test_the_pytest_run(tmp_path: Path, fixture: str, outcome: str) -> None:
 
 
 def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A cell, as IPython runs it: all statements, and the last expression shown by its `_repr_html_`."""
+    """A cell, as in IPython: all statements, and the last expression shown by its `_repr_html_`."""
     path = wheel(tmp_path / "dist", "gcc-const-data-ptr.so")
     monkeypatch.chdir(tmp_path)
     tree = ast.parse(example("notebook"))

@@ -1,4 +1,4 @@
-"""tools/new.py in a copy of the repository: what it makes is clean, is generated from, is imported and runs."""
+"""tools/new.py in a copy of the repository: its output is clean, works with the generators, is imported and runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ GOOD = str(ROOT / "tests" / "fixtures" / "good-extension.so")
 
 
 class Kind(Struct, frozen=True):
-    """What is done with the stub `a-thing` of one kind.
+    """Tests of the stub `a-thing` of one kind.
 
     Attributes:
-        generated: files that `tools/generate.py` makes of it.
-        runs: arguments of abiscan -> what it prints then.
-        passing, failing: tests that pass with the stub, and those that say what is left to write.
+        generated: files that `tools/generate.py` makes from it.
+        runs: arguments of abiscan -> expected output.
+        passing, failing: tests that pass with the stub, and those that report missing parts.
     """
 
     generated: tuple[str, ...]
@@ -70,7 +70,7 @@ KINDS = {
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The repository without its fixtures, none of which a stub needs."""
+    """The repository without its fixtures, which no stub needs."""
     for folder in ("abiscan", "docs", "tests", "tools"):
         ignored = shutil.ignore_patterns("__pycache__", "fixtures", "boolean") if folder == "tests" else None
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
@@ -109,7 +109,7 @@ def test_a_stub_is_imported_and_runs(copy: Path, kind: str) -> None:
 
 
 def stubs_left(root: Path) -> list[str]:
-    """Files with something of a stub in them."""
+    """Files with parts of a stub."""
     files = [*(root / "abiscan").rglob("*.py"), *(root / "abiscan").rglob("*.toml"), *(root / "tests").rglob("*.py")]
     left = [path for path in files if "TODO" in path.read_text(encoding="utf-8")]
     return [str(path.relative_to(root)) for path in left if path.name != Path(__file__).name]

@@ -1,4 +1,4 @@
-"""What an index is given: metadata, the README that it shows, an sdist that is whole."""
+"""The package for an index: metadata, displayed README, complete sdist."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_one_version_and_one_owner_are_named_everywhere() -> None:
 
 
 def test_what_the_index_shows_links_to_the_repository() -> None:
-    """The substitution, as the build applies it (hatch-fancy-pypi-readme: `re.sub` over the fragments)."""
+    """The substitution in the build (hatch-fancy-pypi-readme: `re.sub` over the fragments)."""
     shown = (ROOT / "README.md").read_text(encoding="utf-8")
     for row in HATCH["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
         shown = re.sub(row["pattern"], row["replacement"], shown)
     links = re.findall(r"\]\(([^)\s]+)\)", shown)
     assert links
     repository = PROJECT["project"]["urls"]["Repository"]
-    # A page of the repository, or a file as it is, which an image must be.
+    # A page of the repository, or a raw file, which images need.
     pages, files = f"{repository}/blob/main/", f"{repository}/raw/main/"
     pictures = re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert [link for link in links if link.startswith(files)] == [files + picture for picture in pictures]
@@ -54,7 +54,7 @@ def test_what_the_index_shows_links_to_the_repository() -> None:
     not (ROOT / ".git").exists(), reason="an unpacked sdist: the list of tracked files is the repository's"
 )
 def test_the_sdist_has_every_tracked_file() -> None:
-    """By its patterns, which are prefixes; what a link to a directory leads to is put in by name."""
+    """By its patterns, which are prefixes; targets of directory links are included by name."""
     git = shutil.which("git")
     assert git is not None
     shown = subprocess.run([git, "ls-files", "-s", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

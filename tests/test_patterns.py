@@ -11,16 +11,16 @@ import abiscan
 
 PACKAGE = Path(abiscan.__file__).parent
 _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
-# Variables whose values are not followed: opcodes, which are constants of the same module, and patterns of bytes
-# that `_class` and `_upper_halves` put together of escaped ones.
+# Variables whose values are not followed: opcodes, which are constants of the same module, and byte patterns that
+# `_class` and `_upper_halves` make from escaped ones.
 _NOT_FOLLOWED = {("elf/call_sites.py", "op"), ("elf/call_sites.py", "following")}
 
-# Their patterns are rows of the package's own data, each of which tests/diagnosis/test_message_catalogue.py tries.
+# Their patterns are rows of the package's own data, each tested by tests/diagnosis/test_message_catalogue.py.
 _OF_THE_CATALOGUE = {"diagnosis/catalogue/match_messages.py", "diagnosis/catalogue/read_catalogue.py"}
 
 
 class _Checked:
-    """The names of one module whose values are known to be free of input."""
+    """The names of one module with values that contain no input."""
 
     def __init__(self, place: str, tree: ast.Module) -> None:
         self.place = place
@@ -43,7 +43,7 @@ class _Checked:
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
     def is_safe(self, node: ast.AST | None) -> bool:
-        """Whether an expression holds constants and escaped texts alone."""
+        """Whether an expression contains only constants and escaped texts."""
         match node:
             case None | ast.Constant() | ast.Lambda():
                 return True
@@ -57,6 +57,8 @@ class _Checked:
                 return all(self.is_safe(each) for each in values)
             case ast.FormattedValue(value=value):
                 return self.is_safe(value)
+            case ast.Starred(value=value):
+                return self._are_safe(value)
             case ast.BinOp(left=left, right=right):
                 return self.is_safe(left) and self.is_safe(right)
             case ast.IfExp(body=body, orelse=other):
@@ -67,7 +69,7 @@ class _Checked:
                 return self.is_safe(value) and all(isinstance(each, ast.Constant) for each in args)
             case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[parts]):
                 return self._are_safe(parts)
-            # fnmatch.translate escapes what is no wildcard.
+            # fnmatch.translate escapes everything except wildcards.
             case ast.Call(func=ast.Name(id="translate")):
                 return True
         return False
@@ -81,7 +83,7 @@ class _Checked:
         return self.is_safe(parts)
 
     def _is_safe_local(self, at: ast.AST, name: str) -> bool:
-        """Whether whatever the function binds to a name, or appends to it, is safe; a parameter is not."""
+        """Whether all values that the function binds to a name, or appends to it, are safe; parameters are not."""
         inside: ast.AST = at
         while not isinstance(inside, ast.FunctionDef | ast.Module):
             inside = self.parents[inside]
@@ -102,7 +104,7 @@ class _Checked:
 
 
 def unsafe_patterns(place: str, source: str) -> list[str]:
-    """`line: pattern` of each pattern, and template of a replacement, that may hold input."""
+    """`line: pattern` of each pattern, and template of a replacement, that may contain input."""
     tree = ast.parse(source)
     checked = _Checked(place, tree)
     found = []
@@ -129,7 +131,7 @@ def unsafe_patterns(place: str, source: str) -> list[str]:
 
 
 def _template(node: ast.AST) -> ast.expr | None:
-    """What a call of `re.sub` or `Pattern.sub` replaces by; in a text a `\\` has a meaning."""
+    r"""The replacement in a call of `re.sub` or `Pattern.sub`; a `\` in it has a meaning."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="sub" | "subn"), args=[_, template, *_]):
             return template

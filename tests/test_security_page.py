@@ -1,4 +1,4 @@
-"""SECURITY.md against the code: its tests exist, and it lists every child process and every file that is written."""
+"""SECURITY.md and the code: its tests exist, and it lists every child process and every written file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WRITES = {
     *("write_text", "write_bytes", "mkdir", "makedirs", "extract", "extractall", "ParquetWriter", "symlink", "link"),
     *("mkstemp", "mkdtemp", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "TemporaryDirectory"),
 }
-# `replace` is a method of strings and values too.
+# `replace` is also a method of strings and values.
 OF_OS = {"replace", "rename", "unlink", "remove", "truncate", "mkfifo"}
 
 
@@ -27,7 +27,7 @@ def section(title: str) -> str:
 
 
 def rows(title: str) -> list[list[str]]:
-    """The rows of the table of a section, each as its cells."""
+    """The rows of the table in a section, as cells."""
     lines = [line for line in section(title).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
@@ -72,7 +72,7 @@ def test_the_tests_of_a_guarantee_are_there(row: list[str]) -> None:
     assert names
     for path, name in names:
         tree = ast.parse((ROOT / path).read_text())
-        # As pytest collects them: functions `test_*` of the modules `test_*.py`.
+        # Collected by pytest: functions `test_*` in modules `test_*.py`.
         assert Path(path).name.startswith("test_")
         assert name.startswith("test_")
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path}::{name}"

@@ -1,4 +1,5 @@
-"""The torch of the environment that runs the tests: found, never imported. The marker `torch` is on what uses it."""
+"""The torch of the environment that runs the tests, found without importing it. Tests that use it have the marker
+`torch`."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def found() -> Path | None:
 
 
 def directory() -> Path:
-    """The same; where there is none, the test fails and says what to do."""
+    """The same; without torch, the test fails with an instruction."""
     folder = found()
     if folder is None:
         pytest.fail("this test needs torch: pip install -e '.[test]', or pytest --without-torch")
@@ -28,7 +29,7 @@ def directory() -> Path:
 
 
 def library(name: str) -> Path:
-    """Where one of its libraries lies."""
+    """The path of one of its libraries."""
     return directory() / "lib" / name
 
 
@@ -41,13 +42,13 @@ def exported(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def version() -> tuple[str, str]:
-    """(public version, variant) as its version.py says, such as ("2.13.0", "cu130"); the variant may be empty."""
+    """(public version, variant) in its version.py, such as ("2.13.0", "cu130"); the variant may be empty."""
     public, _, label = str(runpy.run_path(str(directory() / "version.py"))["__version__"]).partition("+")
     return public, label
 
 
 def cpu_build(folder: Path) -> Path:
-    """`folder`, made a torch of the CPU variant: the installed version, links to the libraries that every build has."""
+    """Make `folder` a torch of the CPU variant: the installed version, with links to the libraries of every build."""
     (folder / "lib").mkdir()
     (folder / "version.py").write_text(f"__version__ = '{version()[0]}+cpu'\ncuda = None\nhip = None\n")
     for name in ("libc10.so", "libshm.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"):

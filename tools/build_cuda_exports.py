@@ -1,18 +1,16 @@
-"""Make abiscan/data/cuda_exports.txt.gz: which CUDA releases export which C name, of each library of the toolkit.
+"""Make abiscan/data/cuda_exports.txt.gz: the C names that each CUDA release exports from each library.
 
     python tools/build_cuda_exports.py CUDA_TYPEDEFS_H [LIBRARY ...]
 
-The wheels of NVIDIA's libraries for x86_64 are downloaded by pip, one at a time, and read; nothing in them is run. Of
-the CUDA runtime and of NCCL, which has releases of its own, every minor release is read. The other libraries count
-their releases apart from CUDA's: of each major release of CUDA the first and the last are read, which are those of 11.7
-and 11.8, 12.0 and 12.9, 13.0 and the newest.
+Downloads the x86_64 wheels of NVIDIA libraries with pip, one at a time, and reads them without running anything. For
+the CUDA runtime and NCCL, every minor release is read. Other libraries have version numbers of their own: the first and
+the last release for each CUDA major release are read (11.7 and 11.8, 12.0 and 12.9, 13.0 and the newest).
 
-The driver is no wheel: `cudaTypedefs.h` of a toolkit names each function of its API with the release that brought it
+The driver is in no wheel: `cudaTypedefs.h` of a toolkit names each function of its API with its first release
 (`PFN_cuTensorMapEncodeTiled_v12000`: 12.0).
 
-The table is text. `library: releases`, in their order; then each name of it, with the releases that export it as a
-number whose bits are the releases in that order, the first lowest. `cuda: 12.0 cuTensorMapEncodeTiled` is of the
-driver.
+The table is text: `library: releases` in order; then each name with a bit mask of the releases that export it, the
+first release in the lowest bit. `cuda: 12.0 cuTensorMapEncodeTiled` is a function of the driver.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
 from abiscan.elf import open_elf  # noqa: E402
 
-# Library -> the distributions that carry it, up to the major release of CUDA, and how its file is named in them.
+# Library -> its distributions, up to each CUDA major release, and its file names in them.
 LIBRARIES = {
     "cudart": "nvidia-cuda-runtime",
     "nvrtc": "nvidia-cuda-nvrtc",
@@ -48,7 +46,7 @@ _PLATFORMS = tuple(f"manylinux_2_{minor}" for minor in range(17, 36))
 _MAJORS = (11, 12, 13)
 _ENDS = {11: ("11.7", "11.8"), 12: ("12.0", "12.9")}
 _VERSION = re.compile(r"Available versions: (.+)")
-# The C API, and what compilers call of it (`__cudaRegisterFatBinary`); C++ names are the libraries' own.
+# The C API, and functions that compilers call (`__cudaRegisterFatBinary`). C++ names are internal.
 _PUBLIC = re.compile(r"_{0,2}[a-z]\w+")
 _TYPEDEF = re.compile(r"PFN_(cu\w+?)_v(\d{4,5})(?:_pts[zd])?\)")
 
@@ -70,7 +68,7 @@ def _wanted(library: str, major: int) -> dict[str, str]:
     """CUDA release -> the version to read."""
     stem = LIBRARIES[library]
     if library == "nccl":
-        # NCCL has releases of its own, each for several CUDAs: its first ones here are for CUDA 11 alone.
+        # NCCL has releases of its own, each for several CUDA releases; the first ones are for CUDA 11 only.
         if major == 13:
             return {}
         first = _versions(f"{stem}-cu12")[0]

@@ -1,9 +1,9 @@
-"""Make abiscan/data/glibc_names.txt.gz: every name that glibc's libraries in a process export, read from this machine.
+"""Make abiscan/data/glibc_names.txt.gz: every name that the glibc libraries of a process export on this machine.
 
     python tools/build_glibc_names.py [DIRECTORY]
 
-The first line says which glibc. The shipped file was made of glibc 2.36 (Debian 12, x86_64); names are added to glibc
-with each release and never taken away, so a newer one is the better source.
+The first line is the glibc version. The shipped file was made from glibc 2.36 (Debian 12, x86_64). Releases of glibc
+add names and never remove any, so a newer one is the better source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
 from abiscan.elf import open_elf  # noqa: E402
 
-# Those that an interpreter's process has in any case. libmvec, libresolv and their like are only where they are needed.
+# Libraries of every interpreter process. Others, such as libmvec and libresolv, are loaded only when needed.
 LIBRARIES = (
     *("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1"),
 )

@@ -1,13 +1,12 @@
-"""Make abiscan/data/torch_declarations.gz, what the headers of each torch release declare, and
+"""Make abiscan/data/torch_declarations.gz, the declarations in the headers of each torch release, and
 abiscan/data/torch_headers.txt.gz, the headers of the newest.
 
-    python tools/build_header_declarations.py WHEEL...     add the releases whose wheels are given
-    python tools/build_header_declarations.py              make both files again from the cache
+    python tools/build_header_declarations.py WHEEL...     add the releases of these wheels
+    python tools/build_header_declarations.py              make both files from the cache
 
-Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-cuda.zip` serves as
-well. Give the CUDA and the CPU wheel of a release (on the package index: Linux x86_64, and macOS): a release has a name
-if one of them declares it. A patch release without a CPU wheel takes that of its minor. What was read stays in the
-cache.
+Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-cuda.zip` works too.
+Give the CUDA and the CPU wheel of a release (from the package index: Linux x86_64 and macOS): a release has a name if
+one of them declares it. A patch release without a CPU wheel uses that of its minor release. Results stay in the cache.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from abiscan.ownership.torch_declarations import FILE, HEADERS, MACROS  # noqa: 
 
 _FOLDERS = frozenset({"ATen", "c10", "torch", "THC", "TH", "THCUNN", "THNN", "caffe2"})
 _ROOTS = frozenset({"at", "c10", "torch"})
-# What each operator has again: no source names these.
+# Repetitions for each operator; no source names these.
 _GENERATED = re.compile(r"ATen/ops/.*_(ops|meta|[a-z]+_dispatch)\.h")
-# Scopes that torch generates or keeps to itself; no source of others names what is in them.
+# Generated and internal scopes of torch; other projects do not use names in them.
 _INTERNAL = frozenset(
     "_ops meta redispatch legacy generated dynamo lazy functorch fuser tensorexpr TypeDefault CPUType CUDAType".split()  # noqa: SIM905
 )
@@ -63,10 +62,10 @@ class Contents(NamedTuple):
 
 
 def read_wheel(wheel: Path, read: dict[tuple[int, int], list[Declared]]) -> Contents:
-    """What a wheel declares.
+    """Read the declarations of a wheel.
 
     Args:
-        read: what was read of files so far, by CRC-32 and size: most are those of the release before.
+        read: cache of files by CRC-32 and size: most are the same in consecutive releases.
     """
     files: dict[str, list[Declared]] = {}
     with zipfile.ZipFile(wheel) as archive:
@@ -112,7 +111,7 @@ def _joined(*parts: str) -> str:
 
 
 class Visible:
-    """What can be named in each scope of a release: with the names of used namespaces, base classes and aliases."""
+    """The visible names in each scope of a release: with those of used namespaces, base classes and aliases."""
 
     def __init__(self, contents: Iterable[Contents]) -> None:
         every = list(contents)
@@ -140,11 +139,11 @@ class Visible:
                     if found is not None:
                         self._links[scope].add(found)
                     else:
-                        self.opened.add(scope)  # a class of which not everything is known
+                        self.opened.add(scope)  # a class that is not completely known
         self._add_nested()
 
     def _resolved(self, scope: str, target: str) -> str | None:
-        """The scope that a name in a scope means."""
+        """The scope that a name in a scope refers to."""
         parts = scope.split("::") if scope and not target.startswith("::") else []
         target = target.lstrip(":")
         for length in range(len(parts), -1, -1):
@@ -154,7 +153,7 @@ class Visible:
         return None
 
     def _add_nested(self) -> None:
-        """Scopes within linked ones: `at::guts` where `at` uses `c10`, which has `c10::guts`."""
+        """Add scopes within used ones: `at::guts` if `at` uses `c10`, which has `c10::guts`."""
         scopes = sorted(self._own)
         for scope in list(self._links):
             for target in self._reached(scope):
@@ -163,7 +162,7 @@ class Visible:
                         self._links[f"{scope}{inner[len(target) :]}"].add(inner)
 
     def _reached(self, scope: str) -> list[str]:
-        """The scopes that a scope leads to, directly or not."""
+        """The scopes that a scope uses, directly or not."""
         found, pending = {scope}, [scope]
         for current in pending:
             new = self._links.get(current, set()) - found
@@ -226,7 +225,7 @@ def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
     same: dict[str, str] = {}
     for scope, by_mask in sorted(lines.items()):
         written = [f"{masks}\t{' '.join(sorted(names))}" for masks, names in sorted(by_mask.items())]
-        # `torch::native` has what `at::native` has.
+        # `torch::native` has the same names as `at::native`.
         first = same.setdefault("\n".join(written), scope)
         body += [f"{scope}\t{line}" for line in written] if first == scope else [f"{scope}\t=\t{first}"]
     return "\n".join([" ".join(releases), *body]) + "\n", sorted(headers)
@@ -246,7 +245,7 @@ def _ranges(mask: int) -> str:
 
 
 def _cached(cache: Path) -> dict[str, list[Contents]]:
-    """Release -> what its wheels declare, oldest first."""
+    """Release -> declarations of its wheels, oldest first."""
     found: dict[str, dict[str, Contents]] = defaultdict(dict)
     for file in cache.glob("*.msgpack"):
         version, _, kind = file.stem.partition("-")

@@ -2,9 +2,9 @@
 
     python tools/build_kernel_lists.py DIRECTORY [--check]
 
-DIRECTORY holds wheels of torch, or zip files with at least their `torch/lib/libtorch_python.so`, named as wheels are or
-`VERSION-MACHINE.zip`. The shipped file was made of the final releases from 1.13.0 to 2.15.0 that the Python Package
-Index has with CUDA: 30 for x86_64, 7 for aarch64. A row is a build of the release index and the text of
+DIRECTORY contains wheels of torch, or zip files with at least their `torch/lib/libtorch_python.so`, with the names of
+wheels or `VERSION-MACHINE.zip`. The shipped file was made from the final releases 1.13.0 to 2.15.0 on the Python
+Package Index with CUDA: 30 for x86_64, 7 for aarch64. A row is a build of the release index and the text of
 `CUDA_ARCH_FLAGS` in that library (`abiscan.releases.kernel_lists`).
 """
 

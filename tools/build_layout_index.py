@@ -1,14 +1,14 @@
-"""Make abiscan/data/layouts.idx, how the records of torch lie in each release, and layouts-aarch64.idx, what is
-otherwise on that architecture.
+"""Make abiscan/data/layouts.idx, the class layouts of each torch release, and layouts-aarch64.idx, the differences on
+that architecture.
 
-    python tools/build_layout_index.py WHEEL...            add the releases whose wheels (x86_64, aarch64) are given
-    python tools/build_layout_index.py --check             pack what the cache has again, and compare
+    python tools/build_layout_index.py WHEEL...            add the releases of these wheels (x86_64, aarch64)
+    python tools/build_layout_index.py --check             pack the cache again, and compare
 
-`tools/header_calls.py` brings what inline functions read and call into the same cache.
+`tools/header_calls.py` adds reads and calls of inline functions to the same cache.
 
-Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-x86_64.zip` serves as
-well. What was read stays in the cache. A release of a minor that is in the cache takes the layouts of that: patch
-releases move no field; where one does, give its wheel. Needs Clang 16 or later, and CPython's headers (`--include`).
+Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-x86_64.zip` works
+too. Results stay in the cache. A release uses the layouts of its minor release if that is in the cache: patch releases
+move no field; for an exception, give its wheel. Needs Clang 16 or later, and CPython's headers (`--include`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def say(line: str) -> None:
 
 
 def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
-    """Bring the layouts of one release into the cache."""
+    """Add the layouts of one release to the cache."""
     named = re.search(r"(?:^|torch-)(\d+\.\d+\.\d+)", wheel.name)
     clang = clang_command()
     if named is None or clang is None:
@@ -68,7 +68,7 @@ def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
 
 
 def cached_layouts(cache: Path, suffix: str) -> dict[str, dict[str, Layout]]:
-    """Those in the cache whose release has this suffix, by release."""
+    """Layouts in the cache by release, for releases with this suffix."""
     return {
         file.stem.removesuffix(suffix): msgspec.json.decode(file.read_bytes(), type=dict[str, Layout])
         for file in sorted(cache.glob(f"[0-9]*{suffix}.json"))
@@ -77,7 +77,7 @@ def cached_layouts(cache: Path, suffix: str) -> dict[str, dict[str, Layout]]:
 
 
 def sources(layouts: Mapping[str, object], machine: str) -> dict[str, str]:
-    """Release of an architecture -> the one whose layouts stand for it."""
+    """Release of an architecture -> the release that provides its layouts."""
     read_from = {}
     for release in dict.fromkeys(build.torch for build in open_index().builds(machine)):
         same = [other for other in layouts if versions.minor(other) == versions.minor(release)]
@@ -87,13 +87,13 @@ def sources(layouts: Mapping[str, object], machine: str) -> dict[str, str]:
 
 
 def packed_beside(cache: Path, base: bytes) -> bytes:
-    """The index of what is otherwise on aarch64."""
+    """The index of differences on aarch64."""
     layouts = cached_layouts(cache, f"-{BESIDE}")
     return pack(layouts, sources(layouts, BESIDE), {}, {}, LayoutTable("", base))
 
 
 def packed(cache: Path) -> bytes:
-    """The index of everything in the cache."""
+    """The index of the whole cache."""
     layouts = cached_layouts(cache, "")
     assertions = {
         file.name.removesuffix(".assertions.json"): msgspec.json.decode(file.read_bytes(), type=list[Assertion])
@@ -113,7 +113,7 @@ def packed(cache: Path) -> bytes:
 
 
 def in_common(one: Mapping[str, Trace], other: Mapping[str, Trace]) -> dict[str, Trace]:
-    """The traces of two releases together; where both have one, what both say."""
+    """The common traces of two releases: the intersection if both have one."""
     found = {**one, **other}
     for name in one.keys() & other.keys():
         fields = {

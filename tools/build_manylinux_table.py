@@ -1,10 +1,9 @@
-"""Make abiscan/data/manylinux_policies.json: the newest symbol versions that every system of a manylinux tag has.
+"""Make abiscan/data/manylinux_policies.json: the newest symbol versions on all systems of a manylinux tag.
 
     pip install auditwheel && python tools/build_manylinux_table.py
 
-They are read from the policy of the auditwheel that is installed, whose source are the images of each tag's reference
-distributions; or, with `python tools/build_manylinux_table.py FILE VERSION`, from a `manylinux-policy.json` of that
-version of it.
+Reads the policy of the installed auditwheel, which is made from images of each tag's reference distributions; or, with
+`python tools/build_manylinux_table.py FILE VERSION`, a `manylinux-policy.json` of that version.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ("GLIBC", "GLIBCXX", "CXXABI", "GCC")
-# Tag machine -> as the ELF reader names it (abiscan/wheel/tags.py).
+# Machine in tags -> machine in the ELF reader (abiscan/wheel/tags.py).
 MACHINES = {"i686": "i386", "armv7l": "arm"}
 
 
 def policy() -> tuple[str, str]:
-    """The text of the policy, and the version of auditwheel that it is of."""
+    """The text of the policy, and its version of auditwheel."""
     if len(sys.argv) == 3:
         return Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]
     distribution = metadata.distribution("auditwheel")
@@ -33,7 +32,7 @@ def policy() -> tuple[str, str]:
 
 
 def newest(versions: list[str]) -> tuple[int, ...]:
-    """The highest plain number; names such as `TM_1` and `LDBL_3.4` count beside the numbers, not among them."""
+    """The highest plain number. Names such as `TM_1` and `LDBL_3.4` are not numbers."""
     plain = [version for version in versions if re.fullmatch(r"\d+(\.\d+)*", version)]
     return max((tuple(int(part) for part in version.split(".")) for version in plain), default=())
 
@@ -43,7 +42,7 @@ def dotted(version: tuple[int, ...]) -> str:
 
 
 def render(table: Mapping[str, Mapping[tuple[int, ...], Mapping[str, tuple[int, ...]]]], version: str) -> str:
-    """The file, with a line for each tag: the newest versions by machine and by the tag's glibc."""
+    """The file, with one line per tag: the newest versions by machine and by the tag's glibc."""
     source = f"manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel)"
     machines = []
     for machine in sorted(table):
@@ -65,7 +64,7 @@ def main() -> None:
         glibc = (int(tag[1]), int(tag[2]))
         for machine, families in row["symbol_versions"].items():
             found = {family: limit for family in FAMILIES if (limit := newest(families.get(family, [])))}
-            # A glibc that defines no version of its own number is listed with an older one.
+            # A glibc without a version of its own number is listed with an older one.
             found["GLIBC"] = max(found.get("GLIBC", ()), glibc)
             table.setdefault(MACHINES.get(machine, machine), {})[glibc] = found
     (ROOT / "abiscan" / "data" / "manylinux_policies.json").write_text(render(table, version), encoding="utf-8")

@@ -45,7 +45,7 @@ _VERSION = re.compile(r"python(\d)\.?(\d+)(t?)m?(?:\.so[.\d]*|\.dll|\.dylib)?$")
 
 
 def read(path: Path) -> tuple[PythonVersion, set[str]]:
-    """The version that the file's name states, and the names it exports."""
+    """The version in the file name, and the exported names."""
     version = _VERSION.search(path.name)
     if version is None:
         sys.exit(f"{path}: the file's name does not end in pythonX.Y[t] or libpythonX.Y[t].so, .dylib, pythonXY.dll")

@@ -44,7 +44,7 @@ from abiscan.releases.table import ReleaseTable
 from abiscan.releases.writer import NAMES_A_BLOCK_EARLIER, BuildExports, own_names, read_back, write_index
 
 OLDEST = Version("1.0.0")
-# From here on a release is in the file that every run reads.
+# First release in the file that every run reads.
 FIRST = Version("1.13.0")
 # The platforms of each system, in the order of its file.
 MACHINES = {
@@ -132,12 +132,12 @@ def released(machine: str) -> list[str]:
         if found is None:
             raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
         versions |= {Version(text.strip()) for text in found[1].split(",")}
-    # A local label (2.13.0+cpu) is a variant that the package index does not have: pip is set up to look elsewhere too.
+    # Local labels (2.13.0+cpu) are variants from another index that pip may be configured to use.
     return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease and v.local is None]
 
 
 def fetch(version: str, machine: str, cache: Path) -> bool:
-    """Bring one build into the cache; False where the release has no wheel for this architecture."""
+    """Add one build to the cache. Return False if the release has no wheel for this architecture."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="abiscan-torch-") as directory:
         try:
@@ -168,7 +168,7 @@ def in_order(builds: list[BuildExports]) -> list[BuildExports]:
 
 
 def made_of(raw: RawBuild) -> BuildExports:
-    """A build as its file has it."""
+    """A build in the form of its file."""
     item = assemble(raw)
     return own_names(item) if is_earlier(item) else item
 
@@ -178,12 +178,12 @@ def is_earlier(item: BuildExports) -> bool:
 
 
 def read_files(files: list[Path]) -> list[BuildExports]:
-    """The builds of those files that are there."""
+    """The builds in the existing files."""
     return [item for file in files if file.exists() for item in read_back(ReleaseTable(file))]
 
 
 def check(files: list[Path], cached_files: list[Path]) -> int:
-    """Compare the files with cached builds, name by name; returns how many differ."""
+    """Compare the files with cached builds, name by name. Return the number of differences."""
     for file in files:
         table = ReleaseTable(file)
         say(f"{file.name}: {table.verify()} names, {len(table.builds)} builds, {file.stat().st_size} bytes, undamaged")

@@ -1,10 +1,10 @@
-"""Make abiscan/data/torch_preloads.json.gz: which libraries each release of torch opens by path when it is imported.
+"""Make abiscan/data/torch_preloads.json.gz: the libraries that each release of torch opens by path when imported.
 
     python tools/build_torch_preloads.py DIRECTORY [--check]
 
-DIRECTORY holds wheels of torch, or zip files with at least their `torch/__init__.py`, named as wheels are or
-`VERSION-MACHINE.zip`. The shipped file was made of the final releases from 1.13.0 to 2.15.0 that the Python Package
-Index has for x86_64, 30 of them. A row is a release and the sequence that holds from it on until the next row's
+DIRECTORY contains wheels of torch, or zip files with at least their `torch/__init__.py`, with the names of wheels or
+`VERSION-MACHINE.zip`. The shipped file was made from the 30 final releases 1.13.0 to 2.15.0 on the Python Package Index
+for x86_64. A row is a release and its sequence, which applies until the release of the next row
 (`abiscan.environment.torch_init` defines a sequence). `python tools/generate.py` writes it into
 `docs/explanation/loader.md`.
 """
@@ -32,7 +32,7 @@ _MACHINE = "x86_64"
 
 
 def read_releases(directory: Path) -> dict[str, tuple[Preloads, str]]:
-    """Release -> its sequence and the mark of its source, oldest first."""
+    """Release -> its sequence and the hash of its source, oldest first."""
     found = {}
     for path in directory.iterdir():
         if path.suffix not in {".zip", ".whl"} or not path.stem.endswith(_MACHINE):

@@ -1,4 +1,5 @@
-"""`abiscan/data/causes.json`: the causes' TOML files, checked, as one file that a scan reads where something fails."""
+"""Generates `abiscan/data/causes.json`: the checked TOML files of causes, as one file that a scan reads after a
+failure."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ CATALOGUE = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / 
 
 
 class InvalidCause(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
-    """A file is no cause's; the message names the file and what is wrong."""
+    """The file of a cause is invalid. The message names the file and the error."""
 
 
 def causes() -> list[CausePage]:
-    """Every cause as its file has it, in the order of `CauseId`.
+    """Every cause, in the order of `CauseId`.
 
     Raises:
-        InvalidCause: a file is wrong, or one is missing or of no cause.
+        InvalidCause: a file is invalid, missing, or for an unknown cause.
     """
     files = {path.stem for path in CATALOGUE.glob("*.toml")}
     if unknown := files ^ set(CauseId):
@@ -34,10 +35,10 @@ def causes() -> list[CausePage]:
 
 
 def read_cause_file(path: Path) -> CausePage:
-    """The cause that one TOML file describes; the file's name is its id.
+    """Read the cause in a TOML file, named after its id.
 
     Raises:
-        InvalidCause: the first thing that is wrong.
+        InvalidCause: the first error.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -50,7 +51,7 @@ def read_cause_file(path: Path) -> CausePage:
 
 
 def _stripped(value: Any) -> Any:
-    """TOML data without white space around texts; an absent `commands` is the only empty text."""
+    """TOML data with stripped texts. Only a missing `commands` may be empty."""
     if isinstance(value, dict):
         return {key: _stripped(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -82,5 +83,5 @@ def _problems(page: CausePage, table: dict[str, Any]) -> Iterator[str]:
 
 
 def render(_current: str) -> str:
-    """One line a cause, so that a difference shows which one changed."""
+    """One line per cause, for readable diffs."""
     return "[\n" + ",\n".join(msgspec.json.encode(page).decode() for page in causes()) + "\n]\n"

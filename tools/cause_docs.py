@@ -1,4 +1,4 @@
-"""The table of causes in `docs/diagnosis.md`, and `docs/causes/ID.md`, a page for each, made of the files in
+"""Generates the table of causes in `docs/diagnosis.md`, and a page `docs/causes/ID.md` for each, from
 `abiscan/diagnosis/catalogue/causes`."""
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ TARGET = Path(__file__).parents[1] / "docs" / "diagnosis.md"
 _BEGIN = "<!-- causes: made by tools/cause_docs.py from abiscan/diagnosis/catalogue/causes -->\n"
 _END = "<!-- end of causes -->\n"
 _MADE = "<!-- Made by tools/generate.py from abiscan/diagnosis/catalogue/causes. -->"
-# Messages that a page shows.
+# Maximum number of messages on a page.
 _EXAMPLES = 3
 
 
 def pages() -> dict[str, Callable[[str], str]]:
-    """File -> what makes its text."""
+    """File -> function that renders its text."""
     return {f"docs/causes/{path.stem}.md": partial(_page, path) for path in CATALOGUE.glob("*.toml")}
 
 
@@ -46,13 +46,13 @@ def _page(path: Path, _current: str) -> str:
 
 
 def render(current: str | None = None) -> str:
-    """The page with today's table.
+    """Render the page with the current table.
 
     Args:
-        current: the page's text; None to read it.
+        current: the text of the page; None to read it.
 
     Raises:
-        ValueError: the page has not the two comments between which the table stands.
+        ValueError: the page lacks the two comments around the table.
     """
     text = TARGET.read_text(encoding="utf-8") if current is None else current
     before, begin, rest = text.partition(_BEGIN)

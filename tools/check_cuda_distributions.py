@@ -1,8 +1,8 @@
-"""Ask the package index whether a release satisfies each requirement of `ownership/cuda_distributions.py`.
+"""Check that the package index has a release for each requirement in `ownership/cuda_distributions.py`.
 
     python tools/check_cuda_distributions.py --index URL
 
-Exit status 1 where none does (PEP 691 answers are read).
+Exit status 1 if one has none. Reads PEP 691 responses.
 """
 
 from __future__ import annotations

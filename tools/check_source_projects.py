@@ -1,8 +1,8 @@
-"""Ask the package index which packages of the catalogue still publish the source of their newest release.
+"""Check that the package index still has the source of the newest release of packages in the catalogue.
 
     python tools/check_source_projects.py [--index URL]
 
-Asked are those with `sdist = true`. Exit status 1 where one has none (PEP 691 answers are read).
+Checks packages with `sdist = true`. Exit status 1 if one has none. Reads PEP 691 responses.
 """
 
 from __future__ import annotations

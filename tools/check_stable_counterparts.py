@@ -1,11 +1,11 @@
-"""Hold abiscan/data/stable_counterparts.toml against the headers of releases and the release index.
+"""Check abiscan/data/stable_counterparts.toml against the headers of releases and the release index.
 
     python tools/check_stable_counterparts.py [VERSION=DIRECTORY_OF_HEADERS]...
 
-A directory is the `torch/include/torch` of a wheel of that release; without any, the installed one is taken. Of each
-row the evidence must stand in the header from the release `since` on and in none before it, where headers of those are
-given; where `TORCH_FEATURE_VERSION` guards it, `since` is no older than the guard says; and no shim is younger than
-`since` in the release index. Exit status 1 where a row does not hold.
+A directory is the `torch/include/torch` of a wheel of that release; default: that of the installed torch. For each row,
+headers since the release `since` must contain the evidence, and earlier ones must not. `since` must not be older than a
+`TORCH_FEATURE_VERSION` guard around it, and no shim may be newer than `since` in the release index. Exit status 1 if a
+row is wrong.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _GUARD = re.compile(r"^\s*#\s*if\s+TORCH_FEATURE_VERSION\s*>=\s*TORCH_VERSION_(\
 
 
 def found_in(text: str, evidence: str) -> bool:
-    """Whether a header has it: a word by itself, a declaration as it stands with its white space and namespaces left
-    out."""
+    """Whether a header contains it: a word, or a declaration without white space and namespaces."""
     if re.fullmatch(r"\w+", evidence):
         return re.search(rf"\b{re.escape(evidence)}\b", text) is not None
     spelled = re.escape(evidence).replace(r"torch::stable::", r"(?:torch::stable::)?").replace(r"\ ", r"\s+")
@@ -35,7 +34,7 @@ def found_in(text: str, evidence: str) -> bool:
 
 
 def guard_of(text: str, evidence: str) -> str | None:
-    """The release that the guard around its first place names; None where none is around it."""
+    """The release in the guard around its first place; None without a guard."""
     guards: list[str | None] = []
     for line in text.splitlines():
         if re.match(r"^\s*#\s*if", line):
@@ -50,7 +49,7 @@ def guard_of(text: str, evidence: str) -> str | None:
 
 
 def problems(headers: Mapping[str, Path]) -> Iterator[str]:
-    """A sentence for each row that does not hold.
+    """A sentence for each invalid row.
 
     Args:
         headers: release -> its directory of headers (`.../torch/include/torch`).
@@ -83,7 +82,7 @@ def _of_headers(name: str, row: Counterpart, headers: Mapping[str, Path]) -> Ite
 
 
 def installed() -> dict[str, Path]:
-    """The headers of the torch that is installed; found, not imported."""
+    """The headers of the installed torch, which is not imported."""
     found = importlib.util.find_spec("torch")
     if found is None or found.origin is None:
         return {}

@@ -1,7 +1,7 @@
-"""Makes the generated files of the repository: `python tools/generate.py [--check] [FILE...]`.
+"""Generates files of the repository: `python tools/generate.py [--check] [FILE...]`.
 
-`--check` writes nothing and ends with status 1 where a file is not what it would be made into. Without names, all files
-are looked at. What is made of fetched wheels or of interpreters has tools of its own (`build_release_index.py`, ...).
+`--check` writes nothing and exits with status 1 if a file is out of date. Default: all files. Data from downloaded
+wheels or interpreters have tools of their own (`build_release_index.py`, ...).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
+sys.path.insert(0, str(ROOT))  # this work tree, even if another is installed
 
 from abiscan.errors import AbiscanError  # noqa: E402
 from tools import (  # noqa: E402
@@ -36,7 +36,7 @@ from tools import (  # noqa: E402
 )
 from tools.shown_output import with_output  # noqa: E402
 
-# File -> what makes its text of the text that it has now. A new generated file is a new row.
+# File -> function from its present text to the new one. A new generated file is a new row.
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json": cause_data.render,
@@ -60,12 +60,12 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/how-to/recipes.md": with_output,
     "docs/how-to/comparing.md": with_output,
 }
-# Of these folders every page is generated: another one is of a rule or cause that has gone.
+# Folders with generated pages only: other pages belong to removed rules or causes.
 _WHOLE = ("docs/rules", "docs/causes")
 
 
 def generate(name: str, root: Path, *, check: bool) -> bool:
-    """Make one file below `root` anew; whether it was what it should be."""
+    """Generate one file below `root`. Return whether it was up to date."""
     path = root / name
     current = path.read_text(encoding="utf-8") if path.exists() else ""
     wanted = GENERATED[name](current)
@@ -76,7 +76,7 @@ def generate(name: str, root: Path, *, check: bool) -> bool:
 
 
 def gone(root: Path, *, check: bool) -> list[str]:
-    """Pages that nothing makes any more, which are removed."""
+    """Remove pages that are no longer generated. Return their names."""
     found = [path for folder in _WHOLE for path in (root / folder).glob("*.md")]
     left = [path for path in found if path.relative_to(root).as_posix() not in GENERATED]
     for path in left:

@@ -1,8 +1,8 @@
-"""What torch's headers tell of an import, by libclang: the traces of the layout index.
+"""Makes the traces of the layout index from torch headers, with libclang.
 
-An import that only inline functions call tells that one of them was compiled into its importer; one that returns a
-record by value, that its importer has room for one. Needs the Python bindings of libclang (`pip install clang`, of the
-version of the library), and a Clang whose own headers are used.
+An import that only inline functions call shows that one of them was compiled into the file. An import that returns a
+class by value shows that the file allocates one. Needs the Python bindings of libclang (`pip install clang`, in the
+version of the library), and a Clang whose headers are used.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _Kind = clang.CursorKind
 _METHODS = frozenset({_Kind.CXX_METHOD, _Kind.CONSTRUCTOR, _Kind.DESTRUCTOR, _Kind.CONVERSION_FUNCTION})
 _FUNCTIONS = _METHODS | {_Kind.FUNCTION_DECL, _Kind.FUNCTION_TEMPLATE}
 _RECORDS = frozenset({_Kind.CLASS_DECL, _Kind.STRUCT_DECL, _Kind.CLASS_TEMPLATE})
-# An export that more inline functions call than this (torchCheckFail) tells nothing in common of them.
+# Maximum number of callers: the callers of an export such as torchCheckFail have nothing in common.
 _MAX_CALLERS = 60
-# Calls of inline functions by inline functions that are followed for what they read.
+# Depth of calls between inline functions that are followed for reads.
 _DEPTH = 2
 
 
 class Body(Struct, frozen=True):
-    """An inline function: the fields that it reads (`c10::TensorImpl::numel_`), and the names that it calls."""
+    """An inline function: the fields that it reads (`c10::TensorImpl::numel_`) and the functions that it calls."""
 
     reads: frozenset[str]
     calls: frozenset[str]
 
 
 class HeaderCalls(Struct):
-    """Of one release: its inline functions by name, the members that are not public, and the records that
-    functions without a body in the headers return by value."""
+    """Data of one release: its inline functions by name, its non-public members, and classes that functions without a
+    body in the headers return by value."""
 
     bodies: dict[str, Body]
     not_public: set[str]
@@ -55,10 +55,10 @@ class HeaderCalls(Struct):
 
 
 def read_calls(source: Path, arguments: Iterable[str], library: str) -> HeaderCalls:
-    """Walk the translation unit of `source`, which includes the headers.
+    """Parse `source`, which includes the headers.
 
     Raises:
-        AbiscanError: it does not compile, so that what is there is not all.
+        AbiscanError: it does not compile, so the result would be incomplete.
     """
     if not clang.Config.loaded:
         clang.Config.set_library_file(library)
@@ -103,7 +103,7 @@ def _body(function: clang.Cursor) -> Body:
 
 
 def _name(function: clang.Cursor) -> str:
-    """The mangled name; of a template and its instances, which have one body, Clang's own name of the template."""
+    """The mangled name; for a template and its instances, which share one body, Clang's name of the template."""
     template = clang.conf.lib.clang_getSpecializedCursorTemplate(function)
     if template is not None:
         function = template
@@ -119,8 +119,8 @@ def _qualified(cursor: clang.Cursor) -> str:
 
 
 def traces_of(calls: HeaderCalls, records: Iterable[str]) -> dict[str, Trace]:
-    """What each function without a body in the headers tells of these records: the fields that every inline caller of
-    it reads, itself or through the inline functions that it calls, and which of them it returns by value."""
+    """For each function without a body in the headers: the fields that every inline caller reads, directly or in inline
+    functions that it calls, and the classes that it returns by value."""
     wanted = frozenset(records)
 
     @cache

@@ -1,8 +1,7 @@
-"""What a C++ header declares at namespace and class scope, read from its tokens.
+"""Reads the declarations at namespace and class scope in a C++ header from its tokens.
 
-Every branch of `#if` is read. Where a declaration is unclear, all names that it may declare are returned: the table
-must not lack what a release declares.
-"""
+All branches of `#if` are read. If a declaration is unclear, all possible names are returned: the table must not lack
+what a release declares."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ _TOKEN = re.compile(
 )
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(\w*)(\()?")
 _KEYS = frozenset({"class", "struct", "union", "enum"})
-# Names that `(` may follow and that are no declared name.
+# Words before `(` that are no declared names.
 _BEFORE_PARENTHESIS = frozenset(
     {"decltype", "noexcept", "alignas", "__attribute__", "__declspec", "explicit", "requires", "sizeof", "throw", "if"}
 )
@@ -49,7 +48,7 @@ class Declared(NamedTuple):
         scope: namespaces and classes around it, `::` between them; empty for the global namespace.
         kind: `n` a name, `m` a macro, `b` a base class of `scope`, `u` a namespace that `scope` uses, `a` an alias of
             the namespace `target`, `o` no name: macros declare more in `scope`.
-        target: what an alias or a using-declaration stands for.
+        target: of an alias or a using-declaration.
     """
 
     scope: str
@@ -88,7 +87,7 @@ class _Reader:
         self._found.append(Declared("" if kind == "m" else self._path(), name, kind, deprecated, target))
 
     def read(self) -> Iterator[Declared]:
-        """Everything in order."""
+        """All declarations in order."""
         statement: list[str] = []
         while self._at < len(self._tokens):
             kind, text = self._tokens[self._at]
@@ -126,7 +125,7 @@ class _Reader:
         yield from self._found
 
     def _skip(self, opening: str, closing: str) -> None:
-        """Go behind the bracket that closes the one just read."""
+        """Skip to after the bracket that closes the current one."""
         level = 1
         branches: list[int] = []
         while self._at < len(self._tokens) and level:
@@ -152,11 +151,11 @@ class _Reader:
                     self._defined(text)
 
     def _defined(self, text: str) -> None:
-        """Record the macro that a `#define` defines."""
+        """Record the macro of a `#define`."""
         match = _DIRECTIVE.match(text)
         if match and match[1] == "define" and match[2]:
             self._add(match[2], "m")
-            # A use of the macro may declare what its body calls.
+            # A use of the macro may declare the names in its body.
             for name in re.findall(r"[A-Za-z_]\w*(?=\s*\()", text[match.end() :]):
                 self._add(name)
 
@@ -227,7 +226,7 @@ class _Reader:
             if name:
                 self._add(name, deprecated=_is_deprecated(statement))
             if enumeration:
-                # Enumerators of an unscoped one belong to the scope around it, too.
+                # Enumerators of an unscoped enumeration also belong to the enclosing scope.
                 self._scopes.append(_Scope((name,) if scoped and name else (), "enum"))
                 return []
             self._scopes.append(_Scope((name,) if name else (), "class"))
@@ -289,7 +288,7 @@ def _is_deprecated(statement: list[str]) -> bool:
 
 
 def _without_templates(statement: list[str]) -> list[str]:
-    """A statement without `template <...>` and `requires` clauses before it."""
+    """A statement without leading `template <...>` and `requires` clauses."""
     at = 0
     result = []
     while at < len(statement):
@@ -345,7 +344,8 @@ def _parenthesis_end(words: list[str], at: int) -> int:
 
 
 def _class_key(head: list[str]) -> tuple[str, bool, list[str], bool] | None:
-    """Of `class NAME : BASES` its name, whether it is a scoped enumeration, its bases, and whether an enumeration."""
+    """For `class NAME : BASES` the name, whether it is a scoped enumeration, its bases, and whether it is an
+    enumeration."""
     words = _without_attributes(head)
     while words and (
         words[0] in ("typedef", "static", "const", "constexpr", "inline", "extern", "export", "friend")
@@ -444,13 +444,13 @@ def _declared_names(words: list[str]) -> Iterator[str]:
                 if not qualified:
                     yield before
                 if _macro(before):
-                    # A macro may declare what it is given.
+                    # A macro may declare its arguments.
                     yield from (each for each in inner if each.isidentifier() and each not in _NO_NAME)
                     at = end
                     continue
                 following = words[end] if end < len(words) else ""
                 if not following.isidentifier() or following in _BEHIND_PARAMETERS:
-                    # Parameters: what is behind is no declarator, unless a macro stood here.
+                    # Parameters: no declarator follows, unless this was a macro.
                     initializer = True
             elif inner[:1] in (["*"], ["&"]) and not initializer:
                 name = next((each for each in inner if each.isidentifier()), None)

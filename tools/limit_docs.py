@@ -1,4 +1,4 @@
-"""The table of limits in SECURITY.md, from `abiscan.model.limits`."""
+"""Generates the table of limits in SECURITY.md from `abiscan.model.limits`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _START, _END = "<!-- limits -->", "<!-- end of limits -->"
 
 
 def render(current: str) -> str:
-    """The text of SECURITY.md with the table made anew."""
+    """The text of SECURITY.md with the current table."""
     before, _, rest = current.partition(_START)
     _, _, after = rest.partition(_END)
     rows = ["| limited | to | beyond it |", "| --- | ---: | --- |"]

@@ -1,11 +1,11 @@
-"""Make `abiscan/data/cpython_stable_abi.txt`: the names that CPython's stable ABI keeps, with the version each came in.
+"""Make `abiscan/data/cpython_stable_abi.txt`: the names in CPython's stable ABI, with their first versions.
 
     pip install abi3info==2026.9.25
     python tools/make_stable_abi.py           write it
-    python tools/make_stable_abi.py --check   exit 1 if it is not what the package says
+    python tools/make_stable_abi.py --check   exit 1 if it differs
 
-The package is generated from CPython's own Misc/stable_abi.toml; functions and data are taken, also those that only
-some platforms have, because a name that is in the stable ABI somewhere breaks no promise.
+The package is generated from CPython's Misc/stable_abi.toml. Functions and data are included, also those of some
+platforms only, because a name that is in the stable ABI anywhere is guaranteed there.
 """
 
 from __future__ import annotations

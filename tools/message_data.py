@@ -1,4 +1,4 @@
-"""`abiscan/data/messages.json`: the catalogue of messages, checked, as one file that `explain` reads at once."""
+"""Generates `abiscan/data/messages.json`: the checked message catalogue, as one file for `explain`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import msgspec
 from abiscan.diagnosis.catalogue.message_row import Catalogue
 from abiscan.diagnosis.catalogue.read_catalogue import read_catalogue
 
-# Of rows; what `explain` has no use for.
+# Members of rows that `explain` does not use.
 _UNREAD = ("examples", "source")
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "messages"
 
 
 def catalogue() -> Catalogue:
-    """Every row as the files have them, with examples.
+    """All rows, with examples.
 
     Raises:
-        InvalidMessage: a file is wrong; the message names the file and the row.
+        InvalidMessage: a file is invalid; the message names the file and the row.
     """
     return read_catalogue(FOLDER)
 
 
 def render(_current: str) -> str:
-    """One line a row, so that a difference shows which row changed; without examples and sources."""
+    """One line per row, for readable diffs; without examples and sources."""
     rows = catalogue()
     parts = []
     for key in Catalogue.__struct_fields__:

@@ -1,9 +1,9 @@
-"""What `abiscan.mangling` makes of every name that a torch exports: how many it reads, how well, how fast.
+"""Measures `abiscan.mangling` on every name that a torch exports: how many it reads, how well, how fast.
 
     python tools/names_figures.py [DIRECTORY]
 
-DIRECTORY holds shared objects (default: torch/lib of the environment that runs this). Prints one figure a line. The
-texts are compared, spaces aside, with LLVM's demangler and with GNU's where LLVM refuses a name.
+DIRECTORY contains shared objects (default: torch/lib of the environment that runs this). Prints one figure per line.
+The texts are compared without spaces with LLVM's demangler, and with GNU's if LLVM rejects a name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def torch_libraries() -> Path:
 
 
 def exported(directory: Path) -> list[str]:
-    """Distinct names that the shared objects of a directory export, sorted."""
+    """Names that the shared objects of a directory export, without duplicates, sorted."""
     names: set[str] = set()
     for path in sorted(directory.glob("*.so*")):
         try:
@@ -45,7 +45,7 @@ def exported(directory: Path) -> list[str]:
 
 
 def llvm(name: str) -> str | None:
-    """LLVM's text, without spaces; None where it refuses."""
+    """LLVM's text, without spaces; None if it rejects the name."""
     try:
         return pycxxfilt.itanium_demangle(name).replace(" ", "")
     except ValueError:
@@ -53,7 +53,7 @@ def llvm(name: str) -> str | None:
 
 
 def gnu_accepts(name: str) -> bool:
-    """Whether GNU's demangler reads a name."""
+    """Whether GNU's demangler accepts a name."""
     try:
         cxxfilt.demangle(name)
     except cxxfilt.Error:
@@ -62,10 +62,8 @@ def gnu_accepts(name: str) -> bool:
 
 
 def timed(names: list[str]) -> list[float]:
-    """Microseconds of processor time for each name's parse and canonical form, nothing kept.
-
-    The collector rests meanwhile: its passes are over what this tool keeps, not over what a parse leaves.
-    """
+    """Microseconds of processor time to parse each name and make its canonical form. The garbage collector is off: it
+    would measure the values that this tool keeps."""
     times = []
     parse.cache_clear()
     gc.disable()

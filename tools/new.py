@@ -1,8 +1,8 @@
 """Make the stubs of a new rule, cause, message, format or pass: `python tools/new.py KIND NAME`.
 
-Every file is made and every row is put into its table, so that the package runs with the stub at once. What is left to
-write has `TODO` in it, which `tests/test_new.py` refuses; the tests that are named at the end say the rest. NAME is the
-id: lower-case words with hyphens between. No file is overwritten.
+Creates every file and inserts every row, so that the package runs with the stub at once. `TODO` marks missing parts;
+`tests/test_new.py` rejects it, and the tests that are printed at the end check the rest. NAME is the id: lower-case
+words with hyphens. No file is overwritten.
 """
 
 from __future__ import annotations
@@ -150,13 +150,13 @@ def WORDS(record: FileRecord) -> None:
 
 @dataclass
 class Stubs:
-    """Files to make and rows to put into tables, written once all of them are known to fit.
+    """Files to create and rows to insert, written once all of them are known to be possible.
 
     Attributes:
         root: of the repository.
-        name: the id; `words` with underscores for its hyphens.
-        texts: path below the root -> what will stand there.
-        made: a line for each thing done.
+        name: the id; `words` with underscores instead of hyphens.
+        texts: path below the root -> new contents.
+        made: a line for each change.
     """
 
     root: Path
@@ -169,7 +169,7 @@ class Stubs:
         return self.name.replace("-", "_")
 
     def file(self, path: str, template: str) -> None:
-        """A file of its own."""
+        """Add a file."""
         if (self.root / path).exists():
             sys.exit(f"{path} is there already")
         text = template.replace("NAME", self.name).replace("WORDS", self.words)
@@ -177,7 +177,7 @@ class Stubs:
         self.made.append(f"new file {path}")
 
     def row(self, path: str, table: str, row: str) -> None:
-        """A row at the end of a table: a tuple or mapping that is assigned to a name, or the members of a class."""
+        """Add a row at the end of a table: a tuple or mapping that is assigned to a name, or the members of a class."""
         self._insert(path, _end_of(self._text(path), path, table), row)
         self.made.append(f"row in {table} of {path}")
 
@@ -196,20 +196,20 @@ class Stubs:
 
 
 def _end_of(text: str, path: str, table: str) -> int:
-    """The number of the line behind which a new row of a table belongs."""
+    """The number of the line after which a new row of a table belongs."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name == table:
             members = [each for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign)]
             return members[-1].end_lineno or 0
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == table for target in targets):
-            # The bracket that closes it stands on a line of its own.
+            # The closing bracket has a line of its own.
             return (node.end_lineno or 0) - 1
     return sys.exit(f"{path}: no table is called {table}")
 
 
 def rule(stubs: Stubs) -> str:
-    """The tests that say what is left of a new rule."""
+    """Add a rule. Return the tests that check the rest."""
     stubs.file(f"abiscan/rules/catalogue/{stubs.name}.toml", RULE_TOML)
     stubs.file(f"tests/fixtures/src/{stubs.words}.cpp", FIXTURE)
     row = f'    Recipe("{stubs.name}.so", f"g++ {{CXX}} {stubs.words}.cpp {{TORCH_LINK}} -o {{{{out}}}}"),'
@@ -219,7 +219,7 @@ def rule(stubs: Stubs) -> str:
 
 
 def cause(stubs: Stubs) -> str:
-    """The tests that say what is left of a new cause."""
+    """Add a cause. Return the tests that check the rest."""
     stubs.row("abiscan/model/cause.py", "CauseId", f'    {stubs.words.upper()} = "{stubs.name}"')
     stubs.file(f"abiscan/diagnosis/catalogue/causes/{stubs.name}.toml", CAUSE_TOML)
     stubs.file(f"abiscan/diagnosis/causes/{stubs.words}.py", CAUSE_MODULE)
@@ -228,13 +228,13 @@ def cause(stubs: Stubs) -> str:
 
 
 def message(stubs: Stubs) -> str:
-    """The tests that say what is left of a new message."""
+    """Add a message. Return the tests that check the rest."""
     stubs.file(f"abiscan/diagnosis/catalogue/messages/{stubs.words}.toml", MESSAGE_TOML)
     return "tests/diagnosis/test_message_catalogue.py"
 
 
 def format_(stubs: Stubs) -> str:
-    """The tests that say what is left of a new format."""
+    """Add a format. Return the tests that check the rest."""
     stubs.file(f"abiscan/report/{stubs.words}.py", FORMAT_MODULE)
     row = f'    "{stubs.name}": Format("abiscan.report.{stubs.words}", "text/plain", ".txt", "TODO"),'
     stubs.row("abiscan/report/__init__.py", "FORMATS", row)
@@ -243,7 +243,7 @@ def format_(stubs: Stubs) -> str:
 
 
 def pass_(stubs: Stubs) -> str:
-    """The tests that say what is left of a new pass."""
+    """Add a pass. Return the tests that check the rest."""
     stubs.file(f"abiscan/analysis/passes/{stubs.words}.py", PASS_MODULE)
     row = f'    Pass("{stubs.words}", reads=("binary",), writes=("{stubs.words}_found",)),'
     stubs.row("abiscan/analysis/passes/__init__.py", "PASSES", row)

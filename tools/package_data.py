@@ -26,7 +26,7 @@ def catalogue() -> PackageCatalogue:
 
 
 def render(_current: str) -> str:
-    """One line a row, so that a difference shows which row changed; without sources."""
+    """One line per row, for readable diffs; without sources."""
     rows = catalogue()
     parts = []
     for key in PackageCatalogue.__struct_fields__:

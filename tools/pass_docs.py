@@ -1,4 +1,4 @@
-"""The table of passes in docs/architecture.md, from `abiscan.analysis.passes`."""
+"""Generates the table of passes in docs/architecture.md from `abiscan.analysis.passes`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _START, _END = "<!-- passes -->", "<!-- end of passes -->"
 
 
 def render(current: str) -> str:
-    """The text of the page with the table made anew."""
+    """The text of the page with the current table."""
     before, _, rest = current.partition(_START)
     _, _, after = rest.partition(_END)
     rows = ["| pass | purpose | runs |", "| --- | --- | --- |"]

@@ -1,4 +1,5 @@
-"""The table of preloaded libraries in `docs/explanation/loader.md`, from `abiscan/data/torch_preloads.json.gz`."""
+"""Generates the table of preloaded libraries in `docs/explanation/loader.md` from
+`abiscan/data/torch_preloads.json.gz`."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ _END = "<!-- end of preloads -->\n"
 
 
 def render(current: str) -> str:
-    """The page with today's table.
+    """The page with the current table.
 
     Raises:
-        ValueError: the page has not the two comments between which the table stands.
+        ValueError: the page lacks the two comments around the table.
     """
     before, begin, rest = current.partition(_BEGIN)
     _old, end, after = rest.partition(_END)
@@ -39,7 +40,7 @@ def _instead(preloads: Preloads) -> str:
 
 
 def _names(preloads: Sequence[Preload]) -> str:
-    """What stands in brackets may be absent."""
+    """Libraries in brackets are optional."""
     names = [each.patterns[0].rpartition("/")[2].partition(".so")[0].removeprefix("lib") for each in preloads]
     if preloads and not any(each.required for each in preloads):
         return f"[{' '.join(names)}]"
@@ -48,6 +49,6 @@ def _names(preloads: Sequence[Preload]) -> str:
 
 
 def _places(preloads: Sequence[Preload]) -> str:
-    """The folders of the first library; others have folders of their own name."""
+    """The folders of the first library; others have folders named after them."""
     folders = (pattern.rpartition("/")[0] for each in preloads for pattern in each.patterns)
     return ", ".join(f"`{folder.replace('cublas', '*')}`" for folder in folders) or "-"

@@ -1,4 +1,4 @@
-"""The outputs in `README.md`."""
+"""Generates the outputs in `README.md`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from tools.shown_output import empty_environment, printed
 
 SYMBOL = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
-# Block -> the command as it is shown, and as it is run.
+# Block -> the displayed command and the executed command.
 COMMANDS = {
     "main-job": ("tests/fixtures/clang-const-data-ptr.so", ["tests/fixtures/clang-const-data-ptr.so"]),
     "explain": (
@@ -18,7 +18,7 @@ COMMANDS = {
 
 
 def render(current: str) -> str:
-    """The page with the outputs of `COMMANDS` in the blocks behind their `<!-- output NAME -->` comments."""
+    """The page with the outputs of `COMMANDS` in the blocks after their `<!-- output NAME -->` comments."""
     with empty_environment() as environment:
         for name, (shown, arguments) in COMMANDS.items():
             block = re.compile(rf"(<!-- output {name} -->\n```text\n).*?(```)", re.DOTALL)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def problems(root: Path) -> Iterator[str]:
-    """What stands in the way, a sentence each."""
+    """What must be fixed before a release, as sentences."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version = project["version"]
     if any(re.search(r"\bOWNER\b", url) for url in project["urls"].values()):

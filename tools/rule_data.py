@@ -1,4 +1,4 @@
-"""`abiscan/data/rules.json`: the rules' TOML files, checked, as one file that a scan reads at once."""
+"""Generates `abiscan/data/rules.json`: the checked TOML files of rules, as one file for a scan."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CATALOGUE = Path(__file__).parents[1] / "abiscan" / "rules" / "catalogue"
 
 
 def rules() -> list[Rule]:
-    """Every rule as its file has it, sorted by id.
+    """Every rule, sorted by id.
 
     Raises:
-        InvalidRule: a file is wrong; the message names the file and the key.
+        InvalidRule: a file is invalid; the message names the file and the key.
     """
     return [read_rule_file(path) for path in sorted(CATALOGUE.glob("*.toml"))]
 
 
 def render(_current: str) -> str:
-    """One line a rule, so that a difference shows which rule changed."""
+    """One line per rule, for readable diffs."""
     return "[\n" + ",\n".join(msgspec.json.encode(rule).decode() for rule in rules()) + "\n]\n"

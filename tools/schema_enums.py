@@ -1,7 +1,5 @@
-"""The lists of values in `abiscan/data/report.schema.json`, made of the model's enums.
-
-A value may be added to a list; none is renamed or taken out (CONTRACT). All else in the schema is written by hand.
-"""
+"""Generates the lists of values in `abiscan/data/report.schema.json` from the enums of the model. Values may be added
+to a list, never renamed or removed (CONTRACT). The rest of the schema is written by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def _values(kind: type[enum.StrEnum], *, without: tuple[enum.StrEnum, ...] = ())
     return [item.value for item in kind if item not in without]
 
 
-# Where a list stands in the schema -> its values.
+# Place of a list in the schema -> its values.
 ENUMS: dict[str, list[str | None]] = {
     "$defs/aspect": _values(Aspect),
     "$defs/change/properties/effect": _values(Effect),
@@ -47,7 +45,7 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/environment/properties/problems/items/properties/kind": _values(ProblemKind),
     "$defs/migration/properties/replacements/items/properties/kind": _values(CounterpartKind),
     "properties/verdict": _values(Verdict),
-    # The severities, and not to fail at all.
+    # The severities, and `never`.
     "properties/fail_on": [*_values(Severity), "never"],
     "properties/imports_shown": list(get_args(ImportsShown)),
     "$defs/torch_build/properties/kind": _values(TorchKind),
@@ -60,14 +58,14 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/import/properties/binding": _values(SymbolBinding),
     "$defs/import/properties/owner": _values(Owner),
     "$defs/import/properties/status": _values(Status),
-    # A build either has all that a file wants, or it has not.
+    # A build either exports everything that a file needs, or not.
     "$defs/release/properties/verdict": [ArtifactVerdict.LOADS.value, ArtifactVerdict.FAILS.value],
     "$defs/artifact/properties/kind": _values(ArtifactKind),
     "$defs/artifact/properties/outcome": _values(GateOutcome),
     "$defs/container/properties/outcome": _values(GateOutcome),
     "$defs/artifact/properties/verdict": _values(ArtifactVerdict),
     "$defs/artifact/properties/loader/properties/outcome": [*_values(LoaderOutcome), None],
-    # Of a plain file or folder the report has no container.
+    # A plain file or folder has no container in the report.
     "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),
     "$defs/container/properties/verdict": _values(ArtifactVerdict),
     "$defs/release/properties/state": _values(ReleaseState),
@@ -82,13 +80,13 @@ ENUMS: dict[str, list[str | None]] = {
 
 
 def render(current: str | None = None) -> str:
-    """The schema with today's lists.
+    """The schema with the current lists.
 
     Args:
         current: the schema's text; None to read it.
 
     Raises:
-        ValueError: a list of the schema has no line above, or the reverse; or a value would be taken out.
+        ValueError: a list of the schema has no line above, or the reverse; or a value would be removed.
     """
     schema = json.loads(TARGET.read_text(encoding="utf-8") if current is None else current)
     found = dict(_lists(schema, ()))

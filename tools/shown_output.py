@@ -1,4 +1,4 @@
-"""What the command prints, for pages that show it: run in an environment without torch, as on a fresh machine."""
+"""Runs commands for pages that show their output, in an environment without torch."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# A block behind this comment is what its first line prints: `$ abiscan ...`, with `| head -N` cut to so many lines.
+# A block after this comment is the output of its first line, `$ abiscan ...`; `| head -N` keeps the first lines.
 _BLOCK = re.compile(r"(<!-- run -->\n```(?:console|diff|text)\n)\$ abiscan (.*?)\n.*?(```)", re.DOTALL)
 WIDTH = 110
 
 
 @contextlib.contextmanager
 def empty_environment() -> Iterator[str]:
-    """A virtual environment with nothing in it, for as long as the block runs."""
+    """An empty virtual environment, removed at the end."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/venv"], check=True)
         yield f"{folder}/venv"
 
 
 def printed(arguments: list[str], environment: str) -> str:
-    """What a command prints to standard output, as lines of at most WIDTH columns, the environment being called .venv.
-    A diff stays as it is."""
+    """The standard output of a command with lines of at most WIDTH columns; the environment is displayed as .venv. A
+    diff stays unchanged."""
     variables = {name: value for name, value in os.environ.items() if name not in ("CONDA_PREFIX", "FORCE_COLOR")}
     done = subprocess.run(
         [sys.executable, "-m", "abiscan", *arguments],
@@ -53,7 +53,7 @@ def printed(arguments: list[str], environment: str) -> str:
 
 
 def with_output(page: str) -> str:
-    """A page with what the commands of its marked blocks print now."""
+    """A page with the current output of the commands in its marked blocks."""
 
     def again(found: re.Match[str]) -> str:
         command, _, rest = found[2].partition(" | head -")

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs (`mkdocs.yml`): files at the top of the repository become pages of the site, too."""
+"""Hooks of mkdocs (`mkdocs.yml`): adds the top-level files of the repository to the site."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add them under `project/`."""
+    """Add them below `project/`."""
     for name in PROJECT:
         text = (ROOT / name).read_text(encoding="utf-8")
-        # Links of a page at the top lead into docs/, which is where the site begins.
+        # Links of top-level pages lead into docs/, the root of the site.
         files.append(File.generated(config, f"project/{name}", content=re.sub(r"\]\(docs/", "](../", text)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Point links to those files at their pages."""
+    """Rewrite links to those files."""
     if page.file.src_uri.startswith("project/"):
         return markdown
     up = "../" * page.file.src_uri.count("/")

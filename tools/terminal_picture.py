@@ -25,7 +25,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
+sys.path.insert(0, str(ROOT))  # this work tree, even if another is installed
 
 from tools.shown_output import empty_environment  # noqa: E402
 
@@ -35,7 +35,7 @@ WHEEL = "example-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
 
 
 def wheel(folder: Path) -> None:
-    """The wheel that the picture is of."""
+    """Make the displayed wheel."""
     fixtures = ROOT / "tests" / "fixtures"
     with zipfile.ZipFile(folder / WHEEL, "w") as archive:
         archive.write(fixtures / "gcc-const-data-ptr.so", "example/_C.cpython-311-x86_64-linux-gnu.so")
@@ -49,7 +49,7 @@ def wheel(folder: Path) -> None:
 
 
 def on_terminal(command: list[str], folder: str, variables: dict[str, str]) -> tuple[str, str]:
-    """Standard output on a terminal of WIDTH columns, which the command wraps its lines to; and the line at its end."""
+    """Standard output on a terminal of WIDTH columns, and its last line."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (50, WIDTH))
     run = subprocess.Popen(command, cwd=folder, env=variables, stdout=slave, stderr=subprocess.PIPE)
@@ -77,7 +77,7 @@ def picture() -> str:
     for line in [*shown.splitlines()[:22], "...", *errors.splitlines()]:
         console.print(Text.from_ansi(line), soft_wrap=True)
     drawn = console.export_svg(title="abiscan", theme=MONOKAI, unique_id="abiscan")
-    # No font of another server: the reader's own.
+    # No font from another server.
     drawn = re.sub(r"\s*@font-face \{.*?\}\n", "\n", drawn, flags=re.DOTALL)
     return drawn.replace("Fira Code, monospace", "monospace").rstrip() + "\n"
 

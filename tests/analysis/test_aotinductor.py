@@ -1,4 +1,4 @@
-"""A model of AOTInductor, alone and in a package, against torch's own headers, index and loader."""
+"""An AOTInductor model, alone and in a package, against torch's own headers, index and loader."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def told(artifact: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """The members that torch 2.13.0 writes, stored, under the names that it gives them."""
+    """The members that torch 2.13.0 writes, stored, with its names."""
     out = tmp_path / "model.pt2"
     folder = "model/data/aotinductor/model/c56zq5yl.wrapper"
     with zipfile.ZipFile(out, "w") as archive:
@@ -53,7 +53,7 @@ def test_a_model_and_the_operators_that_it_calls_by_name(package: Path) -> None:
 
 
 def written(path: Path, raw: str) -> Path:
-    """The package of `package`, with what torch 2.13.0 writes beside the library of a model."""
+    """The package of `package`, with the file that torch 2.13.0 writes beside the library of a model."""
     out = path.with_name("with-calls.pt2")
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as archive:
         for name in source.namelist():
@@ -63,7 +63,7 @@ def written(path: Path, raw: str) -> Path:
     return out
 
 
-# Cut down from what torch 2.13.0 wrote for a model that calls these.
+# Shortened from the output of torch 2.13.0 for a model that calls these.
 CALLS = """{"nodes": [
  {"name": "buf0", "node": {"target": "mylib::twice", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "a"}}}],
   "metadata": {"torch_library_custom_op": "1"}, "is_hop_single_tensor_return": null, "name": null}},
@@ -102,7 +102,7 @@ def test_the_installed_torch_has_what_is_said_of_it(package: Path) -> None:
 
 
 def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) -> None:
-    """The fixture is stripped: it tells the schema of `scale`, and not in which namespace it is."""
+    """The fixture is stripped: it shows the schema of `scale`, but not its namespace."""
     model = written(package, CALLS.replace("mylib::twice", "fixture::scale"))
     names = [str(model), str(fixtures_dir / "good-extension.so")]
     command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", "--torch", "2.13.0", *names]
@@ -203,6 +203,6 @@ def test_the_installed_torch_loads_it_and_declares_what_it_imports() -> None:
     headers = "".join(path.read_text() for path in (torch / "include/torch/csrc/inductor/aoti_torch").rglob("*.h"))
     shims = [i["mangled"] for i in artifact["imports"] if i["owner"] == "torch"]
     assert len(shims) == 21
-    # The names of dtypes, devices and layouts are put together by macros.
+    # Macros compose the names of dtypes, devices and layouts.
     plain = [name for name in shims if not name.startswith(("aoti_torch_dtype_", "aoti_torch_device_type_"))]
     assert [name for name in plain if name not in headers] == []

@@ -1,4 +1,4 @@
-"""What a file was compiled against: which facts speak, in which order, and that a contradiction is not followed."""
+"""The headers that a file was compiled against: the evidence, its order, and no result from a contradiction."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def declared(specifier: str) -> DeclaredTorch:
                 "torch 2.8.0-2.10.0 exports all its imports; the headers of torch 2.9 assert",
             ),
         ),
-        # What was compiled says more than what an installer is told.
+        # Compiled code is stronger evidence than package metadata.
         (KNOWN, OF_2_9, "==2.8.0", (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
         (KNOWN, None, "==2.9.1", (), (("2.9.1",), "it requires torch==2.9.1")),
         (KNOWN, None, ">=2.8", (), (KNOWN, "torch 2.7.1-2.10.0 exports all its imports")),
@@ -76,7 +76,7 @@ def declared(specifier: str) -> DeclaredTorch:
             ("2.8.0",),
             (("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
         ),
-        # Not of this torch: a build between two releases, say.
+        # Not of this torch, such as a build between two releases.
         (KNOWN[:2], OF_2_9, None, (), (KNOWN[:2], "torch 2.7.1-2.8.0 exports all its imports")),
         ((), OF_2_9, "==2.8.0", (), ((), "")),
     ],
@@ -104,7 +104,7 @@ def test_debug_information_is_read_where_assertions_leave_several_releases() -> 
     assert found == CompiledAgainst(SIZED.releases, "its debug information gives")
     found = compiled_against(matrix(KNOWN), OF_2_9, None, tuple, sized=lambda: pytest.fail("was read"))
     assert found.because == OF_2_9.because
-    # Where it names a torch that does not export what the file imports, it is of another build.
+    # If it names a torch that does not export the file's imports, the file is of another build.
     found = compiled_against(matrix(KNOWN[3:]), None, None, tuple, sized=read)
     assert found.releases == KNOWN[3:]
 
@@ -123,7 +123,7 @@ def test_keys_in_the_code_are_read_where_several_releases_are_left() -> None:
         raise AssertionError("one release is left")
 
     assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, keyed=unread).releases == OF_2_9.releases
-    # Each release is ruled out: it is of another torch.
+    # Every release is excluded: the file is of another torch.
     nothing = CompiledAgainst((), "its code registers kernels under 999")
     found = compiled_against(matrix(KNOWN), None, None, tuple, keyed=lambda _releases: nothing)
     assert found.releases == KNOWN
@@ -151,7 +151,7 @@ def wheel(path: Path, *files: str) -> Path:
 
 
 def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None:
-    """`hands_on-torch-2.8.so` has no assertion of its own."""
+    """`hands_on-torch-2.8.so` has no assertions."""
     table = LayoutTable(SHIPPED)
 
     def asserted(*files: str) -> CompiledAgainst | None:
@@ -167,9 +167,9 @@ def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None
     assert "2.8.0" in found.releases
     assert "2.9.0" not in found.releases
     assert "as a file of its package does" in found.because
-    # However many there are that say nothing, and are smaller.
+    # Whatever the number of smaller files without assertions.
     assert asserted(*["hands_on-torch-2.8.so"] * 12, "registers-torch-2.8.so") is not None
-    # Files for two releases: one package is compiled against one torch, and this is none.
+    # Files for two releases: a package is compiled against one torch, so the result is unknown.
     assert asserted("hands_on-torch-2.8.so", "registers-torch-2.8.so", "generator-torch-2.13.so") is None
 
 
@@ -220,8 +220,8 @@ def test_a_release_whose_layouts_are_not_known_is_not_said_to_have_the_same() ->
 
 
 def test_a_file_is_told_apart_by_its_assertions_alone() -> None:
-    """`registers-torch-2.8.so` declares nothing, and both releases export what it imports; the run under 2.13.0 is in
-    `tests/rules/computed/test_layout_drift.py`: it dies."""
+    """`registers-torch-2.8.so` declares nothing, and both releases export its imports. The run with 2.13.0 is in
+    `tests/rules/computed/test_layout_drift.py`: it crashes."""
     (found,) = (each for each in findings("registers-torch-2.8.so", "2.13.0") if "CppFunction" in each["message"])
     assert (found["severity"], found["confidence"]) == ("error", "high")
     assert "assert at" in found["message"]

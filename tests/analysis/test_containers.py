@@ -1,4 +1,4 @@
-"""Wheels and packages of a run, typed in: verdicts of their members rolled up, findings at their members."""
+"""Wheels and packages of a run, as literal values: verdicts of their members merged, findings at their members."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_verdicts_roll_up() -> None:
 
 
 def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> None:
-    """A package brings a module for the CPU and for CUDA, and loads the one that fits."""
+    """A package ships a module for CPU and for CUDA, and loads the one that fits."""
     error = Finding("missing-library", Severity.ERROR, Confidence.HIGH, None, "libtorch_cuda.so", "fix", "0" * 16)
     cuda = replace(member("pkg/_C_cuda.so", verdict=ArtifactVerdict.FAILS), findings=(error,))
     with_cpu = whole(cuda, member("pkg/_C_cpu.so"))
@@ -56,7 +56,7 @@ def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> Non
     served = next(a for a in with_cpu.artifacts if a.member == "pkg/_C_cuda.so")
     assert served.replaced_by == f"{WHEEL}!pkg/_C_cpu.so"
     assert apply(with_cpu, Policy()).verdict is Verdict.PASS
-    # Of another module nothing stands in for it, nor does one that fails too.
+    # Neither a build of another module nor a failing build replaces it.
     for other in (member("pkg/_D_cpu.so"), member("pkg/_C_cpu.so", verdict=ArtifactVerdict.FAILS)):
         alone = whole(cuda, other)
         assert alone.containers[0].verdict is ArtifactVerdict.FAILS
@@ -71,12 +71,12 @@ def built_for(release: str, verdict: ArtifactVerdict, torch: str = "2.8.0") -> A
 
 
 def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone() -> None:
-    """metatensor-torch takes `torch-{major}.{minor}`, and nothing else, on that release."""
+    """metatensor-torch loads only `torch-{major}.{minor}` on that release."""
     loads, fails = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
     good = whole(built_for("2.7", loads), built_for("2.8", loads), built_for("2.9", fails))
     assert good.containers[0].verdict is loads
     assert [a.replaced_by is None for a in good.artifacts] == [False, True, False]
-    # That another one would load there is of no use.
+    # That another build would load there does not help.
     bad = whole(built_for("2.7", loads), built_for("2.8", fails))
     assert bad.containers[0].verdict is fails
     assert apply(bad, Policy()).verdict is Verdict.FAIL
@@ -110,7 +110,7 @@ def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:
 
 
 def test_files_that_define_one_operator() -> None:
-    """Releases of one distribution never share a process; files of one wheel, and of two distributions, do."""
+    """Releases of one distribution are never in one process; files of one wheel, and of two distributions, are."""
 
     def note(*wheels: tuple[str, str, tuple[str, ...]]) -> tuple[str, ...]:
         operator = Operator("ns::f", Registration.TORCH_LIBRARY, schema="ns::f() -> ()", confidence=Confidence.HIGH)

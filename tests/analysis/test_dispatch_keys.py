@@ -1,4 +1,4 @@
-"""Which dispatch keys a file registers under, from what its code hands to torch::Library."""
+"""Dispatch keys that a file registers, from the arguments that its code passes to torch::Library."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Code:
         ({STD: (CPU, NONE)}, Numbers((49,), complete=False)),
         ({STD: (CPU, UNKNOWN)}, Numbers((49,), complete=False)),
         ({STD: (CPU, (None, 0, 1, 0))}, Numbers((49,), complete=False)),
-        # c10::optional (c10/util/Optional.h of 2.0): the flag, a byte that nobody sets, the number.
+        # c10::optional (c10/util/Optional.h of 2.0): the flag, an unset byte, the number.
         ({OF_C10: ((1, None, 44, 1),)}, Numbers((300,), complete=True)),
         ({OF_C10: ((0, None, None, None),)}, Numbers((), complete=False)),
         ({}, Numbers((), complete=False)),
@@ -62,7 +62,7 @@ RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
 @pytest.mark.parametrize(
     ("numbers", "left", "telling"),
     [
-        # c10/core/DispatchKey.h as Clang numbers it: StartOfQuantizedBackends is 64 in 2.6, 65 in 2.7 and 2.13 and 66
+        # c10/core/DispatchKey.h, numbered by Clang: StartOfQuantizedBackends is 64 in 2.6, 65 in 2.7 and 2.13, and 66
         # in 2.8, where 65 is Meta.
         ((65,), ("2.6.0", "2.8.0"), "under 65, which is not a dispatch key in torch 2.7.0-2.7.1 and 2.13.0-2.15.0"),
         # Both EndOfDenseBackends and a key: Meta in 2.7 and 2.13.
@@ -72,7 +72,7 @@ RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
             "under 64, which is not a dispatch key in torch 2.2.0-2.2.2 and 2.5.0-2.6.0",
         ),
         ((64, 65), ("2.8.0",), "under 65"),
-        # Behind the last one, 149 to 2.6, 150 in 2.7, 156 in 2.8, 155 since 2.13.
+        # After the last one: 149 until 2.6, 150 in 2.7, 156 in 2.8, 155 since 2.13.
         ((156,), ("2.8.0",), "under 156"),
         ((150,), ("2.7.0", "2.7.1", "2.8.0", "2.13.0"), "under 150"),
         # EndOfFunctionalityKeys in 2.7 and 2.8, StartOfDenseBackends in 2.6 and 2.13.
@@ -90,8 +90,8 @@ def test_a_number_that_is_no_key_rules_a_release_out(
 
 def test_what_rules_no_release_out_tells_nothing() -> None:
     table = LayoutTable(SHIPPED)
-    # CPU in some and XLA in others; CatchAll, the other name of Undefined; Autograd, which has the number of
-    # StartOfAliasKeys; the last key of all, which has that of EndOfAliasKeys.
+    # CPU in some and XLA in others; CatchAll, an alias of Undefined; Autograd, with the number of StartOfAliasKeys; the
+    # last key, with that of EndOfAliasKeys.
     for numbers, releases in (
         ((50, 0), RELEASES),
         ((145,), ("2.7.0", "2.8.0")),
@@ -104,7 +104,7 @@ def test_what_rules_no_release_out_tells_nothing() -> None:
         raise AssertionError("the releases have the same numbers")
 
     assert having_keys(("2.8.0", "2.9.1", "2.12.0"), read, table) is None
-    # Of 9.9 nothing is known: it stays.
+    # Nothing is known about 9.9: it stays.
     found = having_keys(("2.7.0", "2.8.0", "9.9.0"), lambda: Numbers((65,), complete=True), table)
     assert found is not None
     assert found.releases == ("2.8.0", "9.9.0")

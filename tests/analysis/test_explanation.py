@@ -1,5 +1,4 @@
-"""Whose torch and whose machine an answer is about: what the text says, and what lies here only where the text is from
-here."""
+"""The torch and machine of an explanation: from the text, and from this machine only if the text is from here."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
 
 
 def test_a_library_that_every_machine_has_is_no_evidence(tmp_path: Path) -> None:
-    """GLIBC_2.17 is in the libc.so.6 of this machine; the message says that it is not in that of its own."""
+    """GLIBC_2.17 is in the libc.so.6 of this machine; the message reports that another one lacks it."""
     folders = ("/lib/x86_64-linux-gnu", "/lib64", "/lib/aarch64-linux-gnu")
     libc = next(path for folder in folders if (path := Path(folder, "libc.so.6")).exists())
     mine = tmp_path / "_C.so"
@@ -112,15 +111,15 @@ def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
 @pytest.mark.torch
 def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: ScanOptions, torch_python: Path) -> None:
     options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
-    (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported up to torch 2.1
+    (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported until torch 2.1
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
     assert not subject.causes[0].evidence[0].startswith("If your torch")
 
 
 @pytest.mark.parametrize("torch", [None, "2.8.0"])
 def test_a_mac_name_is_not_judged_by_the_strings_of_linux(torch: str | None, here: ScanOptions) -> None:
-    """libc++ has one std::string (https://libcxx.llvm.org): `_GLIBCXX_USE_CXX11_ABI` is libstdc++'s. The function is in
-    every torch for macOS on arm64, the first of which in the index is 1.9.0, as llvm-objdump lists them."""
+    """libc++ has one std::string (https://libcxx.llvm.org); `_GLIBCXX_USE_CXX11_ABI` belongs to libstdc++. The function
+    is in every torch for macOS on arm64 since 1.9.0, the first in the index (llvm-objdump)."""
     text = (
         "dlopen(/elsewhere/_C.so, 0x0006): Symbol not found: "
         "__ZN3c105ErrorC1ENS_14SourceLocationENSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE\n"

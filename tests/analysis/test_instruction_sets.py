@@ -1,4 +1,4 @@
-"""Levels of x86-64: what GCC's own macros say of each option, files compiled with them, and glibc's folders."""
+"""Levels of x86-64: macros that GCC defines for each option, compiled files, and glibc's folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 def macros(*options: str) -> set[str]:
     command = ["gcc", *options, "-dM", "-E", "-x", "c", "/dev/null"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    # -mabm is LZCNT and POPCNT under the name that AMD gave them.
+    # -mabm is AMD's name of LZCNT and POPCNT.
     return {line.split()[1] for line in lines} - {"__ABM__"}
 
 

@@ -1,4 +1,4 @@
-"""The note on a torch that has no kernels for a GPU; its library is a fixture whose images cuobjdump lists."""
+"""The note on a torch without kernels for a GPU; its library is a fixture with images listed by cuobjdump."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_released_torch_without_kernels_for_the_gpu(torch: str, gpu: str, told
     (build,) = [b for b in open_index().builds("x86_64") if b.torch == torch]
     notes = list(of_released(build, [parsed]))
     assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
-    # Of a build of the user's own index nobody has read the list.
+    # The list of a build in the user's own index is unknown.
     (note,) = of_released(replace(build, user=True), [parsed])
     assert "is unknown" in note
 
@@ -69,7 +69,7 @@ def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:
 @pytest.mark.parametrize(
     ("image", "ptx", "driver"),
     [
-        # PTX ISA, "PTX Release History"; 8.5 is written by 12.5 and 12.6.
+        # PTX ISA, "PTX Release History"; CUDA 12.5 and 12.6 write 8.5.
         *(
             ("compute_80", "9.0", "a driver for CUDA 13.0 or newer"),
             ("compute_80", "8.5", "a driver for CUDA 12.5 or newer"),
@@ -79,7 +79,7 @@ def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:
 )
 def test_which_driver_compiles_the_ptx(image: str, ptx: str | None, driver: str | None) -> None:
     code = DeviceCode.MACHINE_CODE if driver is None else DeviceCode.PTX
-    newer = GpuImage("compute_90", DeviceCode.PTX, 1, ptx_version="9.1")  # does not run there
+    newer = GpuImage("compute_90", DeviceCode.PTX, 1, ptx_version="9.1")  # not supported there
     device = DeviceImages((GpuImage(image, code, 1, ptx_version=ptx), newer), (GpuModule((image, "compute_90"), 1),))
     gpu = parse_architecture("sm_86")
     assert gpu is not None

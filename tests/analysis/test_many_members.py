@@ -1,4 +1,4 @@
-"""A container of many members: the work for each is the same however many there are."""
+"""A container with many members: the work per member does not depend on their number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METADATA = b"Metadata-Version: 2.1\nName: demo\nVersion: 1\n" + b"Requires-Dist
 
 
 def _calls(target: Path) -> int:
-    """How many calls of Python functions a scan takes: another number than the time, and the same each time."""
+    """Number of Python function calls in a scan: deterministic, unlike time."""
     options = ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd=str(target.parent)))
     count = 0
 
@@ -57,5 +57,5 @@ def test_the_work_grows_no_faster_than_the_number_of_members(form: str, tmp_path
     calls(1)  # imports
     few, more, most = calls(20), calls(120), calls(620)
     assert most - few < 1.2 * 6 * (more - few)
-    # Neither is the metadata read for each member, nor anything else that costs as much.
+    # Neither is the metadata read for each member, nor anything else of that cost.
     assert most - more < 500 * 500

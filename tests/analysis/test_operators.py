@@ -1,5 +1,5 @@
-"""Operators by the texts of real extensions: what torch's dispatcher lists after loading them
-(`torch._C._dispatch_get_all_op_names()`) stands beside each."""
+"""Operators from the strings of real extensions. Expected values are those of torch's dispatcher after loading them
+(`torch._C._dispatch_get_all_op_names()`)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_whole_schemas(tmp_path: Path) -> None:
 
 
 def test_what_an_optimizer_took_apart_has_a_name_and_no_schema(tmp_path: Path) -> None:
-    # As GCC left it in torchvision 0.28.0's _C.so, whose dispatcher entries are torchvision::nms and torchvision::qnms.
+    # As compiled by GCC in torchvision 0.28.0's _C.so, with the dispatcher entries torchvision::nms and
+    # torchvision::qnms.
     found = of(
         [
             b"torchvision::deform(Tensor input) -> Tensor\0",
@@ -100,7 +101,7 @@ MACROS = """
 
 
 def built(source: str, tmp_path: Path, *flags: str) -> list[tuple[str, str, bool | None]]:
-    """(name, overload, defines) of a file of C++, with torch's macros as torch/library.h has them."""
+    """(name, overload, defines) of a C++ file with the macros of torch/library.h."""
     out = tmp_path / "x.so"
     command = ["g++", "-shared", "-fPIC", "-O0", "-x", "c++", "-", "-o", out, *flags]
     subprocess.run(command, input=MACROS + source, text=True, check=True)
@@ -127,7 +128,7 @@ def test_which_of_two_namespaces_is_not_guessed(tmp_path: Path) -> None:
 
 
 def test_operators_by_name_alone(tmp_path: Path) -> None:
-    """As torchao registers its CUDA kernels, and torchaudio what has no schema of its own."""
+    """As torchao registers its CUDA kernels, and torchaudio operators without a schema of their own."""
     implemented = """TORCH_LIBRARY_IMPL(ao_2, CUDA, m) {
         m._impl("ao_2::gemm"); m._impl("ao_2::gemm.out"); puts("ao_2::x y"); puts("other::name");
     }"""
@@ -137,7 +138,7 @@ def test_operators_by_name_alone(tmp_path: Path) -> None:
 
 
 def test_a_schema_and_the_name_of_its_implementation_are_one_operator(tmp_path: Path) -> None:
-    """As in torchvision 0.29.2's _C_stable.so, whose function for the definitions was inlined."""
+    """As in torchvision 0.29.2's _C_stable.so, with an inlined function of definitions."""
     source = """
         void define(torch::Library& m) { m._def("nms(Tensor x) -> Tensor"); m._def("other(Tensor x) -> Tensor"); }
         TORCH_LIBRARY_IMPL(tv, CPU, m) { m._impl("tv::nms"); define(m); }
@@ -146,8 +147,8 @@ def test_a_schema_and_the_name_of_its_implementation_are_one_operator(tmp_path: 
 
 
 def test_a_name_that_was_copied_by_registers_is_put_together(tmp_path: Path) -> None:
-    """Constants as they stand in torchaudio 2.8.0's libtorchaudio.so, whose name 2.9.1's has whole; a name of 32 bytes
-    that is a text of its own stays."""
+    """Constants from torchaudio 2.8.0's libtorchaudio.so; 2.9.1 has the name as one string. A 32-byte name that is a
+    string of its own stays."""
     run = "torchaudio::_lfifilter_core_loopN12_GLOBAL__N_117DifferentiableF7DifferentiableI"
     source = f"""TORCH_LIBRARY_IMPL(torchaudio, CPU, m) {{
         m._impl("{run}"); m._impl("torchaudio::_overdrive_core_loop");

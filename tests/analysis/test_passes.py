@@ -1,4 +1,4 @@
-"""The list of passes, held against what their modules really read and write (their syntax trees)."""
+"""The table of passes, compared with the reads and writes in the syntax trees of their modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import PASSES, Pass
 
 FIELDS = frozenset(FileRecord.__annotations__)
-# What a record begins with.
+# The initial fields of a record.
 GIVEN = frozenset({"artifact", "context"})
 
 
@@ -28,7 +28,7 @@ def _attributes(tree: ast.AST, owner: str) -> tuple[set[str], set[str]]:
 
 
 def _properties() -> dict[str, set[str]]:
-    """Property of the record -> the fields that it reads, through other properties too."""
+    """Property of the record -> the fields that it reads, including through other properties."""
     tree = ast.parse(inspect.getsource(file_record))
     record = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "FileRecord")
     direct = {
@@ -67,7 +67,7 @@ def test_a_pass_reads_and_writes_what_its_row_says(each: Pass) -> None:
     assert callable(getattr(module, each.name))
     read, written = _attributes(ast.parse(inspect.getsource(module)), "record")
     assert written == set(each.writes)
-    # A pass may read again what it has just written.
+    # A pass may read its own output.
     assert (_fields(read) | _read_by_condition(each)) - set(each.writes) == set(each.reads)
 
 

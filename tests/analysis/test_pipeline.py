@@ -1,4 +1,4 @@
-"""The run in parts: every way of dividing it gives the same report, and one container is held at a time."""
+"""The run in batches: every division gives the same report, and one container is held at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def options(cwd: Path) -> ScanOptions:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Two files, a source, an unreadable one and three wheels, one of them in a folder of its own."""
+    """Two files, a source, an unreadable file and three wheels, one of them in a folder."""
     for name in ("good-extension.so", "old-string-extension.so"):
         shutil.copy(FIXTURES / name, tmp_path / name)
     (tmp_path / "damaged.so").write_bytes((FIXTURES / "good-extension.so").read_bytes()[:100])
@@ -78,7 +78,7 @@ def test_processes_give_the_same_report(tree: Path) -> None:
 def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
     tree: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str]
 ) -> None:
-    """Reading what is no more there is SIGBUS (mmap(2)), for which there is no exception."""
+    """Reading a truncated mapping raises SIGBUS (mmap(2)), not an exception."""
     without = scan([target for target in targets if target != "cut.so"], options(tree)) if len(targets) > 1 else None
     if targets == ["."]:
         without = scan(targets, options(tree))
@@ -113,7 +113,7 @@ def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
 
 
 def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path) -> None:
-    """What a cluster does: each batch by itself, with services of its own, in an order of its own."""
+    """As in a cluster: each batch separately, with its own services, in any order."""
 
     def backwards(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
         for batch in reversed(list(batches)):
@@ -153,7 +153,7 @@ def test_a_target_that_is_not_there_is_told_before_anything_is_read(tree: Path) 
 
 
 def test_a_container_is_judged_when_its_last_member_is_through() -> None:
-    """Ten thousand containers of two members each: one of them is held at a time, whatever comes after."""
+    """Ten thousand containers of two members each: only one is held at a time."""
     made = 0
 
     def scanned() -> Iterator[Scanned]:
@@ -187,7 +187,7 @@ def test_a_container_whose_members_never_all_come_is_judged_at_the_end() -> None
 
 
 def test_the_builds_that_files_are_checked_against_are_sorted() -> None:
-    """Eight builds of one release, whose order would otherwise be that of a set."""
+    """Eight builds of one release, which would otherwise have the order of a set."""
     variants = ["cpu", "cu118", "cu121", "cu124", "cu126", "cu128", "rocm6.2", "xpu"]
     targets = [TargetEnvironment(torch_build=replace(TARGET, variant=variant)) for variant in variants]
     items = [an_artifact(f"{target.torch_build}.so", target=target) for target in reversed(targets)]

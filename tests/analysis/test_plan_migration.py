@@ -1,4 +1,4 @@
-"""Who uses a name decides whether it must be rewritten: the project's own functions, or what torch's headers left."""
+"""The user of a name decides whether it must be rewritten: the project's own functions, or inlined torch headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_TORCH, OWN = "_ZNK3c104cuda4impl13CUDAGuardImpl9getDeviceEv", "_ZN6vision3ops
         ((OF_TORCH,), True),
         ((OF_TORCH, OWN), False),
         ((OWN,), False),
-        # A stripped file keeps no name for it, and a name that no site is known of may be used anywhere.
+        # A stripped file has no names of functions, and a name without known sites may be used anywhere.
         ((OF_TORCH, None), False),
         ((), False),
     ],

@@ -1,5 +1,5 @@
-"""Files for Windows and macOS through the whole pipeline, against releases. tests/fixtures/build.py says what they
-import; what torch exports is told by `llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` of its wheels."""
+"""Files for Windows and macOS in the whole pipeline, against releases. tests/fixtures/build.py lists their imports;
+exports of torch are from `llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` on its wheels."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_module_for_windows(fixtures_dir: Path, torch: str, verdict: ArtifactV
     assert found.verdict is verdict
     assert loads_on(found)[0] == "2.8.0"
     assert found.machine == "win_amd64"
-    # What the loader of Windows does on a machine is not predicted.
+    # There is no loader prediction for Windows.
     assert found.loader is not None
     assert found.loader.outcome is None
     assert found.target is not None
     assert found.target.platform is not None
     assert found.target.platform.source is TargetSource.FILE
-    # helper.dll lies beside it.
+    # helper.dll is in the same directory.
     assert all(each.status is Status.RESOLVED for each in found.imports if (each.symbol.library or "") == "HELPER.dll")
 
 

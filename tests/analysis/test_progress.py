@@ -1,4 +1,4 @@
-"""What is told of a run while it goes on, whoever scans. Expected is what the archive holds."""
+"""Progress of a run with any executor. Expected values are the contents of the archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 class Heard:
-    """A `Progress` that keeps what it is told."""
+    """A `Progress` that records its calls."""
 
     def __init__(self) -> None:
         self.expected: dict[str, int] = {}
@@ -42,7 +42,7 @@ class Heard:
 
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
-    """Six files of 3 MiB each, stored as they are."""
+    """Six files of 3 MiB each, stored."""
     path = tmp_path / "demo-1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
     data = (FIXTURES / "stable-abi.so").read_bytes()
     with zipfile.ZipFile(path, "w") as archive:
@@ -65,7 +65,7 @@ def test_every_byte_and_file_is_told_of(wheel: Path, tmp_path: Path, executor: E
     assert heard.files == 6
     assert {text.partition("!")[0] for text in heard.texts[:-1]} == {wheel.name}
     assert heard.texts[-1] == ""
-    # And being watched changes nothing.
+    # Progress does not change the result.
     assert found == scan([wheel.name], options(tmp_path, None), jobs=jobs, executor=executor)
 
 
@@ -77,7 +77,7 @@ def test_the_end_is_told_where_a_run_fails(tmp_path: Path) -> None:
 
 
 def test_a_relay_gathers_and_loses_nothing() -> None:
-    """Ten steps a second at most; what could not be sent is sent later; each step fits into PIPE_BUF of POSIX."""
+    """At most ten steps per second; unsent ones are sent later; each fits into PIPE_BUF of POSIX."""
     sent: list[ProgressStep] = []
     now, taken = 0.0, True
 

@@ -1,5 +1,4 @@
-"""How a file was made, against pyelftools, the names as they are spelt and the options that the fixtures were built
-with."""
+"""The provenance of files, against pyelftools, the spelling of names and the build options of the fixtures."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ FILES = tuple(
     sorted(
         path.name
         for path in (Path(__file__).parents[1] / "fixtures").glob("*.so")
-        # What is of another machine or has no names of torch, CPython or the C library tells nothing but its compiler.
+        # For files of another machine or without symbols of torch, CPython or libc, only the compiler is known.
         if path.name not in ("aarch64.so", "i386.so", "riscv64.so") and not path.name.startswith("big-endian")
     )
 )
@@ -52,7 +51,7 @@ def imports(path: Path) -> list[str]:
 
 
 def versions(path: Path, family: str) -> list[tuple[int, ...]]:
-    """The versions of a family that must be there (VER_FLG_WEAK, 2, marks those that need not)."""
+    """The required versions of a family (VER_FLG_WEAK, 2, marks optional ones)."""
     return [
         tuple(int(part) for part in need.name.removeprefix(f"{family}_").split("."))
         for section in elf_of(path).iter_sections()
@@ -105,7 +104,8 @@ def test_the_string_abi_is_how_torch_names_spell_it(
 ) -> None:
     torch_names = [n for n in imports(fixtures_dir / name) if n.startswith("_Z") and ("c10" in n or "5torch" in n)]
     new = any("NSt7__cxx1112basic_string" in n for n in torch_names)
-    # `Ss` is the old std::string, and so is its spelling without the inline namespace; no other name here has either.
+    # `Ss` is the old std::string, and so is its spelling without the inline namespace; no other name here contains
+    # either.
     old = any("RKSs" in n or "ESs" in n or "NSt12basic_string" in n or "ISbIcE" in n for n in torch_names)
     assert made[name]["cxx11_abi"] == (None if new == old else new)
 
@@ -153,7 +153,7 @@ def test_the_cuda_release_is_that_of_the_needed_toolkit_library(
 
 
 def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path) -> None:
-    # nvcc's default is machine code and PTX of one architecture, which stand in the file with these words.
+    # By default nvcc writes machine code and PTX for one architecture, with these words.
     content = (fixtures_dir / "nvcc-const-data-ptr.so").read_bytes()
     assert b"-arch sm_75 " in content
     assert b".target sm_75" in content
@@ -165,7 +165,7 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
 @pytest.mark.parametrize(
     ("name", "torch_releases"),
     [
-        # The name that GCC gives const_data_ptr is in the wheels of these releases, the one of Clang in none (nm -D).
+        # The wheels of these releases have GCC's name of const_data_ptr; none has Clang's (nm -D).
         ("gcc-const-data-ptr.so", [["2.3.0", "2.11.0"]]),
         ("clang-const-data-ptr.so", []),
         ("empty-library.so", None),
@@ -194,7 +194,7 @@ def test_a_floor_and_a_name_that_needs_it(
     text = ".".join(map(str, max(wanted)))
     ((value, source),) = found
     assert value == text
-    # readelf writes `name@VERSION` behind what asks for a version.
+    # readelf prints `name@VERSION` for a versioned import.
     listed = subprocess.run(
         ["readelf", "-W", "--dyn-syms", str(fixtures_dir / name)], capture_output=True, text=True, check=True
     ).stdout
@@ -215,9 +215,9 @@ def test_a_floor_and_a_name_that_needs_it(
         ("good-extension.so", "cxx-library", ["libstdc++"]),
         # nvcc 13.0 writes PTX ISA 9.0.
         ("gpu-cuda.so", "cuda", ["13.0"]),
-        # The id that pybind11 of torch 2.13.0 has: strings of the file.
+        # The id of pybind11 in torch 2.13.0: strings of the file.
         ("good-extension.so", "pybind11", ["v11_system_libstdcpp_gxx_abi_1xxx_use_cxx11_abi_1"]),
-        # PyModule_Create2 and what else the source calls are in Misc/stable_abi.toml since 3.2.
+        # PyModule_Create2 and the other calls of the source are in Misc/stable_abi.toml since 3.2.
         ("abi3-module.abi3.so", "python-floor", ["3.2"]),
     ],
 )
@@ -257,7 +257,7 @@ def test_a_run_path_is_relative_where_the_real_loader_looks_below_the_working_di
 
 
 def test_cuda_is_told_by_libraries_whose_soname_has_its_release(tmp_path: Path) -> None:
-    """The sonames are those of NVIDIA's own wheels for CUDA 13 (nvidia-cusparse, nvidia-cufft, nvidia-cuda-runtime)."""
+    """The sonames in NVIDIA's wheels for CUDA 13 (nvidia-cusparse, nvidia-cufft, nvidia-cuda-runtime)."""
     sonames = ("libcusparse.so.12", "libcufft.so.12", "libcudart.so.13")
     for soname in sonames:
         stub = ["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", f"-Wl,-soname,{soname}", "-o", tmp_path / soname]

@@ -1,4 +1,4 @@
-"""A file is judged in the setting that it is made for, whoever runs abiscan and wherever."""
+"""The target environment of a file depends on the file, not on the Python or directory of abiscan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
-    """One in which nothing is installed, torch neither."""
+    """An environment without packages, and without torch."""
     site = tmp_path / str(version)
     site.mkdir(exist_ok=True)
     return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
@@ -71,7 +71,7 @@ def values(artifact: ArtifactReport) -> tuple[str | None, str | None]:
 
 
 def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loader(tmp_path: Path) -> None:
-    """A mixed dist/: each wheel on the torch that it requires and the Python of its tag."""
+    """A mixed dist/: each wheel against the torch that it requires and the Python of its tag."""
     names = [
         wheel(
             tmp_path,
@@ -97,13 +97,14 @@ def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loa
     assert reports[0] == reports[1] == reports[2]
     settings = {artifact.path: values(artifact) for artifact in reports[0]}
     assert settings[names[0]] == ("2.13.0+cu130", "3.11")
-    # torch has no wheels for CPython 3.9 from 2.9 on.
+    # torch 2.9 and later have no wheels for CPython 3.9.
     assert settings[names[1]] == ("2.8.0+cu128", "3.9")
     assert settings[names[2]][1] == "3.13"
 
 
 def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path: Path) -> None:
-    """metatensor-torch ships a folder for each release: the old-string build is for 2.6 and fits no later one."""
+    """metatensor-torch ships a folder for each release: the build with the old string ABI is for 2.6 and fits no later
+    one."""
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
     name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
     report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
@@ -115,7 +116,7 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
 
 
 def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
-    """The package loads it first, for everybody; by itself the file has it in no library that it needs."""
+    """The package loads it first with RTLD_GLOBAL; the file alone does not find it in its needed libraries."""
     alone = wheel(tmp_path, "alone", "py3-none-manylinux_2_28_x86_64", ("a/_C.so", "extension-source-not-built.so"))
     (missing,) = judged(tmp_path, [alone], None).artifacts
     names = [b.name for b in missing.imports if b.status.is_unresolved]
@@ -161,7 +162,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
 
 @pytest.mark.parametrize("release", ["1.13.0", "2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"])
 def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path, release: str) -> None:
-    """Over the fixtures: what the matrix says is what --torch RELEASE says (tests/corpus does it over real files)."""
+    """For the fixtures, the matrix agrees with --torch RELEASE (tests/corpus checks real files)."""
     options = ScanOptions(
         release, environment(tmp_path, PythonVersion(3, 11)), LoaderSettings(str(FIXTURES)), matrix=True
     )
@@ -204,8 +205,8 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
 def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
     tmp_path: Path, torch_python: Path, torch: str | None
 ) -> None:
-    """The same pair, whose second needs a library of others that is not here: ld.so stops at that, and would refuse
-    both where it is there. Installed and released torch give one answer (torchcodec 0.6.0 on torch 2.13.0)."""
+    """The same pair, whose second needs a missing library of another package: ld.so stops there, and would reject both
+    if it existed. Installed and released torch give the same result (torchcodec 0.6.0 on torch 2.13.0)."""
     vendors = tmp_path / "vendors.so"
     vendors.write_bytes((FIXTURES / "clang-const-data-ptr.so").read_bytes())
     rename(b"libm.so.6", b"libz.so.9")(vendors)
@@ -226,7 +227,7 @@ def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
 
 
 def test_a_file_that_needs_a_library_which_its_torch_lacks_says_so(tmp_path: Path) -> None:
-    """libtorch_hip.so is in no build for CUDA; the name that the file wants is nobody's."""
+    """No build for CUDA has libtorch_hip.so; the missing name has no owner."""
     file = tmp_path / "x.so"
     file.write_bytes(build(Library(needed=("libtorch_hip.so",))))
     name = wheel(tmp_path, "x", "py3-none-linux_x86_64", ("x/x.so", str(file)), requires="torch==2.8.0")
@@ -236,8 +237,8 @@ def test_a_file_that_needs_a_library_which_its_torch_lacks_says_so(tmp_path: Pat
 
 
 def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: Path) -> None:
-    """python-abi-mismatch.so takes PyUnstable_Code_GetExtra, of CPython 3.12 on, and _PyGen_Send, gone in 3.10 (nm -D);
-    what it has of torch is there (vllm 0.12.0 on torch 2.9.0)."""
+    """python-abi-mismatch.so uses PyUnstable_Code_GetExtra, since CPython 3.12, and _PyGen_Send, removed in 3.10 (nm
+    -D); its torch symbols resolve (vllm 0.12.0 on torch 2.9.0)."""
     for tag, words in (
         ("cp39-abi3", "some Python of >=3.9 (the wheel's tag cp39-abi3)"),
         ("cp313-cp313", "Python 3.13 (the wheel's tag cp313-cp313)"),
@@ -249,8 +250,8 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
 
 
 def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path: Path) -> None:
-    """unlinked-libtorch-python.so wants names of libtorch_python and does not need it (readelf -d): by itself it fails.
-    A module that needs both loads it, as `_C.so` does with the libraries of intel_extension_for_pytorch."""
+    """unlinked-libtorch-python.so imports from libtorch_python and does not need it (readelf -d): alone it fails. A
+    module that needs both loads it, like `_C.so` of intel_extension_for_pytorch with its libraries."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     alone = wheel(tmp_path, "x", tag, ("x/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"))
     (failed,) = judged(tmp_path, [alone], None, torch="2.13.0").artifacts
@@ -267,9 +268,9 @@ def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path:
 
 
 def test_what_dependents_need_and_nobody_has_leaves_a_librarys_names_open(tmp_path: Path) -> None:
-    """nm -D: missing-library.so wants found_nowhere, which neither libc10 nor libc exports. Where a module loads it
-    that needs a library too which is not here, that one may have it: ld.so binds it in the module's scope, as
-    libnpu_profiler.so of torch_npu is bound to the libascendcl.so that libtorch_npu.so needs."""
+    """nm -D: missing-library.so imports found_nowhere, which neither libc10 nor libc exports. If the module that loads
+    it needs another missing library, that one may export it: ld.so resolves it in the module's scope, as
+    libnpu_profiler.so of torch_npu uses libascendcl.so, which libtorch_npu.so needs."""
     inner, module = tmp_path / "inner.so", tmp_path / "module.so"
     inner.write_bytes((FIXTURES / "missing-library.so").read_bytes())
     rename(b"libdoesnotexist.so.7", b"libc10.so")(inner)
@@ -297,8 +298,8 @@ def test_what_dependents_need_and_nobody_has_leaves_a_librarys_names_open(tmp_pa
 def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     tmp_path: Path, torch_python: Path, torch: str | None
 ) -> None:
-    """nm -D: liba.so wants missing_in_a, which nothing exports, and nothing of torch and Python: libdeepmd_lmpplugin.so
-    has its names from LAMMPS, which loads it. A Python module has nobody else who provides them."""
+    """nm -D: liba.so imports missing_in_a, which nothing exports, and nothing of torch and Python.
+    libdeepmd_lmpplugin.so has such names from LAMMPS, which loads it. A Python module has no such host program."""
     where = read_environment(str(torch_python))
     plugin = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", ("x/liba.so", "loader/broken-sibling/liba.so"))
     (report,) = judged(tmp_path, [plugin], where, torch).artifacts
@@ -319,7 +320,7 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
 def test_members_are_resolved_beside_each_other_and_not_beside_an_installed_version(
     tmp_path: Path, torch_python: Path
 ) -> None:
-    """numpy 2.2.6 where 2.4.6 is installed: pip puts the files of the wheel in the place of the installed ones."""
+    """numpy 2.2.6 with 2.4.6 installed: pip replaces the installed files with those of the wheel."""
     site = tmp_path / "site"
     (site / "x").mkdir(parents=True)
     (site / "x" / "libdep.so").write_bytes(build(Library(symbols=(Symbol("of_another_version", FUNCTION, FUNC),))))
@@ -349,9 +350,9 @@ def test_members_are_resolved_beside_each_other_and_not_beside_an_installed_vers
 def test_a_function_of_a_newer_libstdcxx_is_torchs_where_the_tag_has_none(
     tmp_path: Path, tag: str, known: bool, loads: bool
 ) -> None:
-    """By nm over the wheels of torch: libtorch_cpu exports std::string::_M_replace_cold from 2.8.0 on; libstdc++ does
-    as GLIBCXX_3.4.31 (gnu.ver of GCC), and manylinux_2_28 promises GLIBCXX_3.4.24 (auditwheel's policy). It fails on
-    torch 2.6.0 as torch-harmonics 0.9.3 does. _M_dispose is in every libstdc++ with the new std::string."""
+    """By nm over the wheels of torch: libtorch_cpu exports std::string::_M_replace_cold since 2.8.0; libstdc++ has it
+    as GLIBCXX_3.4.31 (gnu.ver of GCC), and manylinux_2_28 guarantees GLIBCXX_3.4.24 (auditwheel's policy). On torch
+    2.6.0 it fails, like torch-harmonics 0.9.3. _M_dispose is in every libstdc++ with the C++11 std::string."""
     method = "15_M_replace_coldEPcmPKcmm" if known else "10_M_disposeEv"
     wanted = f"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE{method}"
     file = tmp_path / "x.so"
@@ -380,7 +381,7 @@ ctypes.CDLL(str(pathlib.Path(__file__).parent / "x.so"), mode=%s)
         ("ctypes.RTLD_LOCAL | 0x1", R_JUMP_SLOT, (), True),
         ("1", R_JUMP_SLOT, (), True),
         ("ctypes.RTLD_GLOBAL", R_JUMP_SLOT, (), False),
-        # Its address is taken; it asks to be bound at once (DT_BIND_NOW).
+        # Its address is used, or the file requests immediate binding (DT_BIND_NOW).
         ("1", R_GLOB_DAT, (), False),
         ("1", R_JUMP_SLOT, ((24, 0),), False),
     ],
@@ -400,7 +401,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
         [sys.executable, "-c", "import pkg"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode == 0) is loads, done.stderr
-    # The same with a library of torch, which the loader of this test has not.
+    # The same with a library of torch, which the loader in this test does not have.
     (package / "x.so").write_bytes(build(library._replace(needed=("libc10.so",))))
     members = (("pkg/x.so", str(package / "x.so")), ("pkg/__init__.py", str(package / "__init__.py")))
     name = wheel(tmp_path, "x", "cp311-cp311-linux_x86_64", *members)
@@ -411,7 +412,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
 
 
 def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
-    """One build for each CUDA in a wheel: each on the newest release that pip installs with that CUDA."""
+    """A wheel with one build per CUDA: each is checked against the newest release that pip installs with that CUDA."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     name = wheel(
         tmp_path, "x", tag, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10"
@@ -419,7 +420,7 @@ def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) ->
     both = judged(tmp_path, [name], None).artifacts
     assert [a.target and a.target.gpu and a.target.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
     assert [a.torch_build and a.torch_build.version for a in both] == ["2.10.0", "2.15.0"]
-    # No known build of 2.15.0 has CUDA 12: its names stand for those of such a build, and that is said.
+    # No known build of 2.15.0 has CUDA 12: the symbols of another build are used, with a note.
     pinned = wheel(tmp_path, "y", tag, ("y/_C_cu12.so", "stable-abi.so"), requires="torch==2.15.0")
     (artifact,) = judged(tmp_path, [pinned], None).artifacts
     assert artifact.verdict is ArtifactVerdict.LOADS
@@ -427,7 +428,7 @@ def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) ->
 
 
 def test_a_build_that_the_index_lacks_leaves_a_file_open_and_not_failed(tmp_path: Path) -> None:
-    """The name says torch 2.13 and the imports the old std::string, of which the index has no 2.13."""
+    """The name declares torch 2.13 and the imports use the old string ABI; the index has no such 2.13."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     named = wheel(tmp_path, "x", tag, ("x/_C_torch213.so", "old-string-extension.so"))
     required = wheel(tmp_path, "y", tag, ("y/_C.so", "old-string-extension.so"), requires="torch==2.13.0")
@@ -475,14 +476,14 @@ def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: by
     report = judged(tmp_path, [name], None)
     found = [note for note in report.notes if "METADATA" in note] + [f"{e.path}: {e.message}" for e in report.errors]
     assert found == ([] if said is None else [f"{name}: {said}: its requirements are unknown"])
-    # What is there and cannot be read is never clean.
+    # Unreadable metadata is never reported as clean.
     assert bool(report.errors) is bool(metadata is not None and said)
 
 
 @pytest.mark.parametrize("tag", ["xy99-xy99", "cp399-cp399t", "pp310-pypy310_pp73"])
 def test_a_tag_of_a_python_that_is_not_known_is_said_and_leaves_its_names_open(tmp_path: Path, tag: str) -> None:
-    """python-abi-mismatch.so wants _PyGen_Send (nm -D), which CPython 3.10 and later do not export: of another Python
-    nothing is known."""
+    """python-abi-mismatch.so imports _PyGen_Send (nm -D), which CPython 3.10 and later do not export; other Pythons are
+    unknown."""
     inner = tmp_path / "inner.so"
     inner.write_bytes((FIXTURES / "good-extension.so").read_bytes())
     members = (("x/_C.so", "python-abi-mismatch.so"), ("x/_D.so", str(inner)))
@@ -552,15 +553,15 @@ def test_a_symbol_that_every_admitted_release_exports_is_a_note(
 
 
 def advice(folder: Path, torch: str, *members: tuple[str, str]) -> set[str]:
-    """What a package is advised to install in place of this torch."""
+    """The versions that a package is advised to install instead of this torch."""
     name = wheel(folder, "x", "cp311-cp311-manylinux_2_28_x86_64", *members)
     fixes = (cause.fix for a in judged(folder, [name], None, torch=torch).artifacts for cause in a.causes)
     return {way for fix in fixes for way in re.findall(r'pip install ("torch[^"]*")', fix)}
 
 
 def test_a_torch_with_another_layout_is_not_advised(tmp_path: Path) -> None:
-    """autograd-node-subclass.so is compiled for 2.13.0; torch::autograd::Node lies otherwise from 2.14 on
-    (tests/releases: the DWARF of each release)."""
+    """autograd-node-subclass.so is compiled for 2.13.0; torch::autograd::Node has another layout since 2.14
+    (tests/releases: DWARF of each release)."""
     assert advice(tmp_path, "2.4.0", ("x/_C.so", "autograd-node-subclass.so")) == {'"torch==2.13.0"'}
 
 
@@ -579,13 +580,14 @@ def test_a_torch_is_advised_on_which_every_file_has_its_layouts(tmp_path: Path) 
 
 
 def test_no_torch_is_advised_where_a_file_of_the_package_loads_on_none(tmp_path: Path) -> None:
-    """extension-source-not-built.so takes a function of its own package that no file defines (nm over all of them)."""
+    """extension-source-not-built.so imports a function of its own package that no file defines (nm over all of
+    them)."""
     first, second = ("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "extension-source-not-built.so")
     assert advice(tmp_path, "2.13.0", first, second) == set()
 
 
 def test_a_wheel_that_declares_no_torch_and_whose_layouts_changed_says_so_first(tmp_path: Path) -> None:
-    """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where the process ends."""
+    """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where it crashes."""
     name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "autograd-node-subclass.so"))
     shown = text.render(judged(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
     assert "the wheel declares no torch requirement, and has `layout-drift` on torch " in shown.splitlines()[1]
@@ -603,14 +605,14 @@ def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) 
         f"{newest} (the newest known); all members load on torch 2.3.0-2.11.0",
         "    fix: Declare `torch>=2.3,<2.12`",
     ]
-    # One that loads is not worth a line.
+    # A loading one needs no line.
     fine = judged(tmp_path, [wheel(tmp_path, "y", tag, ("y/_C.so", "stable-abi.so"))], None)
     assert "torch-requirement-missing" not in text.render(fine, text.Style(width=None))
 
 
 def test_no_torch_is_advised_that_ships_another_cuda(tmp_path: Path) -> None:
-    """torch-tensorrt 2.9.0 needs libcudart.so.13; the builds of 2.9 that pip installs have CUDA 12 (their wheels'
-    Requires-Dist), and those of 2.11 have CUDA 13."""
+    """torch-tensorrt 2.9.0 needs libcudart.so.13; pip installs 2.9 with CUDA 12 (Requires-Dist of its wheels) and 2.11
+    with CUDA 13."""
     file = tmp_path / "x.so"
     file.write_bytes(build(Library(needed=("libc10.so", "libcudart.so.13"))))
     for requires, advised in (("torch>=2.9,<2.10", set()), ("torch>=2.9", {'"torch>=2.11.0"'})):

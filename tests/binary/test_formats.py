@@ -1,4 +1,4 @@
-"""The seam between formats: a file goes to the row of the registry whose magic it starts with, and to none else."""
+"""The interface between formats: a file is read by the row of the table with its magic, and by no other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAGIC = b"\xfe\0a made-up format"
 
 @pytest.fixture
 def second_format(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, str]]:
-    """A second row, whose reader notes what it was given."""
+    """A second row, whose reader records its arguments."""
     given: list[tuple[bytes, str]] = []
 
     def read(buffer: bytes | mmap.mmap, display: str) -> Any:

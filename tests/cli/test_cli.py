@@ -1,7 +1,6 @@
-"""The command as a user runs it: exit status, what comes first, what a hostile file can do to a terminal.
+"""The command as a user runs it: exit status, first lines, hostile names on a terminal.
 
-What loads and what does not is the real loader's word (`truth`), asked in a subprocess that has imported torch.
-"""
+Oracle for loading: the real loader (`truth`), in a subprocess that imported torch."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def document(*args: str | Path) -> dict[str, object]:
 
 
 def truth(path: Path) -> str | None:
-    """The real loader's message after `import torch`; None where it loads."""
+    """The real loader's message after `import torch`; None if it loads."""
     done = subprocess.run(
         [
             sys.executable,
@@ -111,7 +110,7 @@ def test_exit_status(name: str, status: int) -> None:
 
 @pytest.mark.torch
 def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
-    """Oracle: `ldd -r` in spirit: each name is asked of the real loader by dlsym in a process with torch loaded."""
+    """Oracle: dlsym of the real loader for each name, in a process with torch."""
     (artifact,) = document(FIXTURES / "old-string-extension.so")["artifacts"]  # type: ignore[misc]
     missing = {i["mangled"] for i in artifact["imports"] if i["status"] == "missing"}  # type: ignore[index]
     names = sorted(
@@ -142,7 +141,7 @@ def test_clang_name_is_told_in_full() -> None:
     assert "at::TensorBase::const_data_ptr<long, 0>() const" in text or "const_data_ptr<float, 0>() const" in text
     assert "exported by no torch release" in text
     assert "data_ptr<float>()" in text
-    # What the flag gives, `const_data_ptr<float, 0>`, is exported up to torch 2.11 (nm -D of the builds).
+    # Torch until 2.11 exports the name with the flag, `const_data_ptr<float, 0>` (nm -D of the builds).
     assert "-fclang-abi-compat=17" not in text
 
 
@@ -151,14 +150,14 @@ def test_a_good_file_takes_five_lines_and_a_bad_one_25() -> None:
     for name in ("old-string-extension.so", "clang-const-data-ptr.so", "cuda-build-required.so"):
         for option, most in ((), 25), (("-v",), 100):
             assert len(run(FIXTURES / name, *option).stdout.splitlines()) <= most
-    # With -vv each of its imports is listed, as the JSON report has them.
+    # With -vv, each import is listed as in the JSON report.
     (artifact,) = document(FIXTURES / "old-string-extension.so")["artifacts"]  # type: ignore[misc]
     listed = run(FIXTURES / "old-string-extension.so", "-vv").stdout
     assert [each["mangled"] for each in artifact["imports"] if each["mangled"] not in listed] == []  # type: ignore[index]
 
 
 def test_quiet_prints_what_fails_alone() -> None:
-    """Of every command that has it: nothing of what is in order."""
+    """For every command with the option: nothing about good files."""
     for command in ([], ["diff", FIXTURES / "stable-abi.so"], ["compat"]):
         done = run(*command, FIXTURES / "stable-abi.so", "-q")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -240,7 +239,7 @@ def test_usage_errors_name_what_is_known() -> None:
     assert done.returncode == 2
     assert "did you mean json" in done.stderr
     assert run().returncode == 2
-    # Whatever a report may name can be asked for: the gate's own rules too.
+    # Every rule that a report may contain can be selected, also those of the gate.
     for name in ("require-torch", "does-not-load"):
         assert run("rules", name).stdout.startswith(f"{name} (error, high confidence")
         assert run("explain", name).stdout == run("rules", name).stdout
@@ -263,7 +262,7 @@ def test_colour_only_where_it_is_wanted() -> None:
     ],
 )
 def test_colour_where_the_environment_wants_it(environment: dict[str, str], colored: bool) -> None:
-    """As CPython's own tracebacks decide (Python 3.13, "Controlling color")."""
+    """As for CPython's tracebacks (Python 3.13, "Controlling color")."""
     assert ("\x1b[" in run(FIXTURES / "stable-abi.so", **{"NO_COLOR": "", **environment}).stdout) == colored
 
 
@@ -279,7 +278,7 @@ def test_help_fits_a_terminal_of_80_columns(command: list[str]) -> None:
 
 
 def test_a_baseline_survives_another_choice_of_checks(tmp_path: Path) -> None:
-    """A demanded range, the matrix and the page add checks: all else has the same findings with and without."""
+    """A required range, the matrix and the HTML page add checks; other findings stay the same."""
     baseline = tmp_path / "baseline.json"
     files = [FIXTURES / name for name in ("gcc-const-data-ptr.so", "old-string-extension.so", "good-extension.so")]
     options = ("--require-torch", ">=2.4,<2.9", "--matrix", "-f", f"html:{tmp_path / 'page.html'}")
@@ -333,7 +332,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     calls torch_call_dispatcher, of 2.10.0 on."""
     wheel = _wheel(tmp_path, "gcc-const-data-ptr.so", "stable-abi.so", requires="torch>=2.3")
     with zipfile.ZipFile(wheel, "a") as archive:
-        archive.writestr("pkg/weights", bytes(8 << 20))  # large enough to be divided
+        archive.writestr("pkg/weights", bytes(8 << 20))  # large enough for several batches
     one, two = document(wheel), document(wheel, "-j", "2")
     schema = json.loads((Path(abiscan.__file__).parent / "data/report.schema.json").read_text())
     jsonschema.validate(one, schema)
@@ -346,7 +345,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     assert "1 of 2 files does not load" in said
     fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
     assert fixes == ["Declare `torch>=2.10,<2.12`"]
-    # Which torch that is depends on whether the wheel could be installed where the tests run.
+    # The torch depends on whether the wheel could be installed where the tests run.
     (torch,) = {a["target"]["torch"]["value"] for a in one["artifacts"] if a["verdict"] == "fails"}  # type: ignore[attr-defined]
     assert f"a release of pkg that is made for torch {'.'.join(torch.split('.')[:2])}" in said
 
@@ -384,7 +383,7 @@ def test_a_log_that_is_not_there_is_said_to_be_missing(name: str) -> None:
 
 
 def test_the_release_of_a_required_stable_abi_may_be_left_out() -> None:
-    """Wherever the option stands: what is behind it may be a target (README: `--require-stable-abi [VERSION]`)."""
+    """In any position: the next word may be a target (README: `--require-stable-abi [VERSION]`)."""
     stable, other = FIXTURES / "stable-abi.so", FIXTURES / "good-extension.so"
     for words in (("--require-stable-abi", stable, other), (stable, other, "--require-stable-abi")):
         found = document(*words)
@@ -408,7 +407,7 @@ def test_what_a_cpu_build_lacks_fails_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_a_required_range_changes_no_target() -> None:
-    """A baseline that was written with it holds without it."""
+    """A baseline that was written with it applies without it."""
     kinds = [
         document(*options, FIXTURES / "good-extension.so")["torch_build"]["kind"]  # type: ignore[index]
         for options in ((), ("--require-torch", ">=2.12,<2.14"))
@@ -418,7 +417,7 @@ def test_a_required_range_changes_no_target() -> None:
 
 @pytest.mark.torch
 def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() -> None:
-    """The file itself imports nothing of torch; its sibling does, in vain. Oracle: the real loader."""
+    """The file itself imports nothing of torch; its sibling does, without success. Oracle: the real loader."""
     path = FIXTURES / "needs-broken-sibling.so"
     said = truth(path)
     assert said is not None
@@ -460,7 +459,7 @@ def test_an_explanation_is_a_cause_a_near_miss_or_not_known(args: list[str], sta
 
 
 def test_an_id_as_json_is_valid() -> None:
-    """A cause, a rule and what is nearly one are documents of one shape, by the schema that is printed."""
+    """A cause, a rule and a similar id are documents of one form, valid in the printed schema."""
     schema = json.loads(run("schema").stdout)
     shape = {"$ref": "#/$defs/explain", "$defs": schema["$defs"]}
     cause, rule, near = (
@@ -494,7 +493,7 @@ def test_a_binary_is_no_text(tmp_path: Path) -> None:
 
 
 def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:
-    """The counts are of the whole, and what is listed is what the whole report lists as not resolved."""
+    """Counts are for all imports; the list has those that the full report lists as unresolved."""
     file = FIXTURES / "old-string-extension.so"
     whole, short = document(file), document(file, "--imports", "unresolved")
     (all_of,), (few,) = (report["artifacts"] for report in (whole, short))  # type: ignore[misc]
@@ -506,7 +505,7 @@ def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:
 
 
 def test_paths_without_options_are_scanned_as_with_the_command(tmp_path: Path) -> None:
-    """Paths alone go by the parser of options: click's own defaults, by way of `scan`, are the oracle."""
+    """Paths alone are parsed by the options parser; oracle: click's defaults for `scan`."""
     files = [FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"]
     alone, parsed = run(*files), run("scan", *files)
     assert (alone.returncode, alone.stdout, alone.stderr) == (parsed.returncode, parsed.stdout, parsed.stderr)
@@ -528,7 +527,7 @@ def test_a_file_with_the_name_of_a_command_or_an_option_is_none_without_a_direct
 
 
 def test_timings_name_each_pass_that_ran() -> None:
-    """Hidden: for those who work on abiscan. The passes without a condition run for every file."""
+    """Hidden option for developers. Passes without a condition run for every file."""
     from abiscan.analysis.passes import PASSES
 
     done = run(FIXTURES / "good-extension.so", FIXTURES / "stable-abi.so", "--timings")

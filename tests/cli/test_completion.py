@@ -1,4 +1,4 @@
-"""Completion, as a shell asks for it (click's protocol: COMP_WORDS, COMP_CWORD; `type,value` a line)."""
+"""Completion in click's protocol for shells: COMP_WORDS, COMP_CWORD; one `type,value` per line."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ TYPED = [("abiscan expl", "explain"), ("abiscan -f sar", "sarif"), ("abiscan --i
 
 
 def documented(shell: str) -> str:
-    """The line of the reference page, without where to put it."""
+    """The line of the reference page, without its destination."""
     (line,) = [line for line in REFERENCE.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
     return re.split(r" {4,}", line)[0]
 
@@ -98,7 +98,7 @@ def test_fish_completes(environment: dict[str, str], typed: str, offered: str) -
 @pytest.mark.shells
 @pytest.mark.parametrize(("typed", "offered"), TYPED)
 def test_zsh_completes(environment: dict[str, str], typed: str, offered: str) -> None:
-    """At a prompt, by the Tab key."""
+    """At a prompt, with the Tab key."""
     master, slave = pty.openpty()
     shell = subprocess.Popen(
         ["zsh", "-f", "-i"],
@@ -121,7 +121,7 @@ def test_zsh_completes(environment: dict[str, str], typed: str, offered: str) ->
 
 
 def read_until(descriptor: int, text: str) -> str:
-    """What a terminal shows until `text`, for a minute at most, without what moves the cursor or colours."""
+    """Output of a terminal until `text`, for at most a minute, without cursor movements and colours."""
     found, end = "", time.monotonic() + 60
     while text not in found and time.monotonic() < end:
         if select.select([descriptor], [], [], 1)[0]:

@@ -1,4 +1,4 @@
-"""NAME==VERSION and URLs as targets. pip is the real one; the index is a directory (PIP_FIND_LINKS) or a server."""
+"""NAME==VERSION and URLs as targets, with the real pip; the index is a directory (PIP_FIND_LINKS) or a server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def wheel(directory: Path, tag: str, name: str = "demo", version: str = "1.0") -
 
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
-    """A wheel for Linux, one for Windows alone, and an sdist that leaves a mark where its code runs."""
+    """A wheel for Linux, one for Windows only, and an sdist that leaves a mark if its code runs."""
     directory = tmp_path / "index"
     directory.mkdir()
     wheel(directory, "cp39-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64")
@@ -89,7 +89,7 @@ def test_a_version_is_fetched_once_and_kept(tmp_path: Path, index: Path) -> None
     second = run(tmp_path, "demo==1.0", "--torch", "2.10.0", PIP_FIND_LINKS=str(tmp_path / "nowhere"))
     assert (second.returncode, second.stdout) == (0, first.stdout)
     assert "fetched" not in second.stderr.splitlines()[0]
-    # What names no one version is asked for anew.
+    # A requirement without an exact version is resolved again.
     assert run(tmp_path, "demo>=1.0", PIP_FIND_LINKS=str(tmp_path / "nowhere")).returncode == 2
     assert run(tmp_path, "demo>=1.0", "--torch", "2.10.0").returncode == 0
 
@@ -131,7 +131,7 @@ def test_the_wheel_is_for_the_python_that_is_named(tmp_path: Path, index: Path) 
 
 
 def test_a_url_of_a_wheel(tmp_path: Path, index: Path, server: str) -> None:
-    """Of any platform, and always the one that lies there now."""
+    """For any platform, and always the present file."""
     path = wheel(index, "cp39-abi3-manylinux_2_28_aarch64", "arm")
     done = run(tmp_path, f"{server}/{path.name}")
     assert done.stderr.splitlines()[0] == f"abiscan: fetched {path.name}"

@@ -1,4 +1,4 @@
-"""Which configuration counts, and which does not because another user may have put it there."""
+"""The configuration that is used, and those that are ignored because another user may have written them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = {"abiscan.toml": LENIENT, "pyproject.toml": PROJECT}
 
 @pytest.fixture
 def give_away(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Give a file or link to another user; whoever is not root becomes another user instead."""
+    """Give a file or link to another user; without root, become another user instead."""
 
     def give(path: Path) -> None:
         if os.geteuid() == 0:
@@ -53,7 +53,7 @@ def ignored(start: Path) -> list[tuple[str, str]]:
 def test_the_nearest_configuration_counts(tmp_path: Path, below: Path) -> None:
     (tmp_path / "abiscan.toml").write_text("")
     assert used(below) == str(tmp_path / "abiscan.toml")
-    # A project without our table is not the end of the search, nor is one that cannot be read.
+    # A project without our table does not end the search, nor does an unreadable one.
     (below / "pyproject.toml").write_text("[project]\nname = 'abiscan-user'\n")
     (tmp_path / "a" / "pyproject.toml").write_bytes(b"\xff\xfe")
     assert used(below) == str(tmp_path / "abiscan.toml")
@@ -104,7 +104,7 @@ def test_that_above_a_directory_of_everybody_is_not_used(tmp_path: Path, below: 
 @pytest.mark.parametrize("name", NAMES)
 def test_that_above_the_repository_is_not_used(tmp_path: Path, below: Path, name: str) -> None:
     (tmp_path / name).write_text(NAMES[name])
-    (tmp_path / "a" / ".git").write_text("gitdir: elsewhere\n")  # as of a worktree or submodule
+    (tmp_path / "a" / ".git").write_text("gitdir: elsewhere\n")  # a worktree or submodule
     reason = f"above {tmp_path / 'a'}, the root of the repository"
     assert ignored(below) == [(str(tmp_path / name), reason)]
     (tmp_path / "a" / name).write_text(NAMES[name])
@@ -123,7 +123,7 @@ def test_a_link_counts_where_nobody_else_can_have_made_it(tmp_path: Path, below:
 def test_the_owner_is_that_of_the_file_that_is_read(
     tmp_path: Path, below: Path, monkeypatch: pytest.MonkeyPatch, give_away: Callable[[Path], None]
 ) -> None:
-    """Another file is put in its place between looking and opening."""
+    """The file is replaced between stat and open."""
     mine, theirs = below / "abiscan.toml", tmp_path / "theirs"
     for path in (mine, theirs):
         path.write_text(LENIENT)
@@ -174,7 +174,7 @@ def test_the_run_names_what_it_used_and_what_not(
     (note,) = (note for note in json.loads(out)["notes"] if "configuration" in note)
     assert note.startswith(f"configuration not used: {path}: owned by user id ")
     assert note in err
-    # Who names it on the command line wants it.
+    # A file on the command line is trusted.
     assert run(FAILS, "--config", path, capsys=capsys)[0] == 0
 
 

@@ -1,4 +1,4 @@
-"""`abiscan fix` as a user runs it. The oracle for diffs is git's own `apply`, for what is committed `git status`."""
+"""`abiscan fix` as a user runs it. Oracles: `git apply` for diffs, `git status` for committed files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_diff_of_files_elsewhere_says_where_it_is_applied(
     assert b"../" not in done.stdout
     told = f"git -C {folder} apply" in done.stderr.decode()
     assert told == (folder != ".")
-    # GNU patch, as it is told; git itself beside it.
+    # GNU patch with the printed command, and git.
     at = (repository / cwd / folder).resolve()
     git("apply", "--check", cwd=at, stdin=done.stdout)
     subprocess.run(["patch", "-s", "-d", str(at), "-p1"], input=done.stdout, check=True)
@@ -113,7 +113,7 @@ def test_outside_of_git(tmp_path: Path) -> None:
 
 
 def test_repository_runs_nothing(repository: Path) -> None:
-    """A repository of somebody else names programs that git would run: a monitor of files, a filter."""
+    """The repository of another user names programs that git would run: a file monitor, a filter."""
     trap = repository / "trap.sh"
     trap.write_text("#!/bin/sh\ntouch sprung\ncat\n")
     trap.chmod(0o755)

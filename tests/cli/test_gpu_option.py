@@ -1,4 +1,4 @@
-"""`--gpu`: what is foretold of the fixtures, whose images are those that cuobjdump and clang-offload-bundler list."""
+"""`--gpu`: predictions for fixtures whose images are listed by cuobjdump and clang-offload-bundler."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def abiscan(*args: str, path: str | None = None) -> subprocess.CompletedProcess[
         ("gfx1151", "gpu-hip-compressed.so", 0),
         ("gfx908", "gpu-hip-compressed.so", 1),
         ("gfx90a:xnack+", "gpu-hip.so", 0),
-        # Without the feature that an image of it is for, nobody knows.
+        # Unknown without the feature that one of its images is for.
         ("gfx90a:sramecc-", "gpu-hip.so", 3),
         ("sm_90", "gpu-hip.so", 1),
-        # One of several that nothing serves suffices.
+        # One of several GPUs without a matching image is sufficient.
         ("sm_80,sm_75", "gpu-cuda.so", 1),
-        # No device code at all.
+        # No device code.
         ("sm_90", "empty-library.so", 0),
     ],
 )
@@ -62,8 +62,8 @@ def test_exit_status(gpu: str, name: str, status: int, fixtures_dir: Path) -> No
 @pytest.mark.parametrize(
     ("gpu", "driver", "name", "status", "text"),
     [
-        # nvcc 13.0 wrote the fixture: PTX ISA 9.0, of CUDA 13.0 and driver 580 ("PTX Release History"). On 11.0 nothing
-        # but PTX runs, on 8.0 there is machine code.
+        # nvcc 13.0 wrote the fixture: PTX ISA 9.0, of CUDA 13.0 and driver 580 ("PTX Release History"). 11.0 can only
+        # use the PTX, 8.0 has machine code.
         (
             "sm_110",
             "575.57.08",
@@ -73,7 +73,7 @@ def test_exit_status(gpu: str, name: str, status: int, fixtures_dir: Path) -> No
         ),
         ("sm_110", "580", "gpu-cuda.so", 0, "as PTX, which driver 580 compiles at the first use"),
         ("sm_80", "575", "gpu-cuda.so", 0, "needs driver 580 or newer"),
-        # A driver never decides of AMD's GPUs, nor what has no image at all.
+        # The driver is irrelevant for AMD GPUs, and for files without images.
         ("gfx942", "470", "gpu-hip.so", 0, ""),
         ("sm_75", "575", "gpu-cuda.so", 1, "no kernel image is available on sm_75"),
     ],
@@ -143,7 +143,7 @@ def test_the_gpu_that_is_here(fixtures_dir: Path, tmp_path: Path) -> None:
 
 
 def test_amds_are_those_of_the_kernel(tmp_path: Path) -> None:
-    # Nodes as the kernel has them: a CPU, an MI210, an MI300X (values of rocminfo on such machines).
+    # Nodes of the kernel: a CPU, an MI210, an MI300X (values of rocminfo on such machines).
     for number, version in enumerate((0, 90010, 90402)):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "properties").write_text(
@@ -154,7 +154,7 @@ def test_amds_are_those_of_the_kernel(tmp_path: Path) -> None:
 
 
 def test_the_torch_that_a_file_is_judged_against_is_asked_too(fixtures_dir: Path) -> None:
-    """Once a run, and for files of torch alone; `torch.cuda.get_arch_list()` of 2.13.0+cu130 begins with sm_75."""
+    """Once per run, and only for files of torch; `torch.cuda.get_arch_list()` of 2.13.0+cu130 begins with sm_75."""
     files = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "empty-library.so")]
     for named, told in ((files, 1), (files[2:], 0)):
         notes = json.loads(abiscan("--gpu", "sm_70", "-f", "json", *named).stdout)["notes"]

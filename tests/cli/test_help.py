@@ -1,4 +1,4 @@
-"""What `--help` shows, what a slip gets, and what commands and options were called before."""
+"""The output of `--help`, suggestions for typing errors, and former names of commands and options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = [name for name in COMMANDS if name != "schema"]
 
 
 def test_the_help_is_one_screen_with_each_summary_whole() -> None:
-    """80 columns and 24 lines, as a VT100 has them; the last line is left to the prompt."""
+    """80 columns and 24 lines, as on a VT100; the last line is for the prompt."""
     shown = run("--help", COLUMNS="80").stdout
     assert len(shown.splitlines()) < 24
     rows = re.findall(r"^  (\S+) +(\S.*)$", shown[: shown.index("Examples:")], re.MULTILINE)

@@ -1,5 +1,5 @@
-"""What strangers upload, and what goes wrong around a run: one line or a whole report, an exit status that is not 0,
-and never a traceback."""
+"""Hostile files and failures around a run: one line or a complete report, an exit status other than 0, and never a
+traceback."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_wheel_member_that_is_marked_as_a_link_is_installed_as_a_file(tmp_path
 
 @pytest.mark.parametrize("torch", ["2.9.0", "2.13.0"])
 def test_what_no_loader_loads_fails_against_a_release_too(tmp_path: Path, torch: str) -> None:
-    """Nothing of the machine counts there: the file alone tells it. That the loader refuses it: tests/truth."""
+    """The machine is irrelevant: the file alone is sufficient. tests/truth shows that the loader rejects it."""
     edited(tmp_path / "x.so", FIXTURES / "unreferenced-import.so", crafted.first_relocation_type(0x1340))
     done = run("--torch", torch, "x.so", cwd=tmp_path, status=1)
     assert "glibc refuses this file" in done.stdout
@@ -111,7 +111,7 @@ def test_a_file_beside_the_targets_that_never_ends(tmp_path: Path, option: str, 
     name = {"pipe": str(tmp_path / "pipe"), "zero": "/dev/zero", "directory": str(tmp_path)}[kind]
     os.mkfifo(tmp_path / "pipe")
     with contextlib.ExitStack() as stack:
-        if option == "-r" and kind == "pipe":  # a list waits for a writer; this one closes the pipe without a word
+        if option == "-r" and kind == "pipe":  # a list waits for a writer; this one closes the pipe without writing
             stack.enter_context(subprocess.Popen(["sh", "-c", "sleep 0.3; : > pipe"], cwd=tmp_path))
         done = run(option, name, SMALL, cwd=tmp_path, status=2)
     assert len(done.stderr.splitlines()) == 1
@@ -183,7 +183,7 @@ def test_an_output_that_is_a_descriptor_or_a_device(tmp_path: Path, output: str)
 
 
 def test_an_output_is_whole_or_absent_where_the_disk_is_full(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the full disk: writing fails in the middle."""
+    """A limit on file sizes simulates a full disk: writing fails in the middle."""
     (tmp_path / "x.json").write_text("old")
 
     def limit() -> None:
@@ -216,8 +216,8 @@ def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "junit", "html", "markdown", "json", "sarif"])
 def test_no_line_is_a_command_and_no_mark_is_hidden(tmp_path: Path, form: str) -> None:
-    """A runner takes `::name` at the start of a line, white space before it or not, and `##[name]` anywhere
-    (actions/runner, ActionCommand.cs)."""
+    """A runner interprets `::name` at the start of a line, with or without white space before it, and `##[name]`
+    anywhere (actions/runner, ActionCommand.cs)."""
     names = (b"::error title=x::y", b"##[add-mask]x")
     path = edited(tmp_path / "x.so", FIXTURES / "hostile-names.so")
     content = bytearray(path.read_bytes())

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-# In seconds, between Ctrl-C and the end.
+# Seconds between Ctrl-C and the end.
 _AT_ONCE = 0.5
 
 
@@ -27,7 +27,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(48):
         with zipfile.ZipFile(folder / f"w{number}-1.0-cp311-cp311-linux_x86_64.whl", "w") as archive:
             for place in range(10):
-                # Another file each time: what is known of one is not known of the next.
+                # A different file each time, so that no cached result applies.
                 archive.writestr(f"w{number}/m{place}.so", contents[place % 2] + bytes((number, place)))
             archive.writestr(
                 f"w{number}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: w{number}\nVersion: 1.0\n"
@@ -37,7 +37,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _running(group: int) -> list[str]:
-    """The processes of a group that do not merely wait for their status to be read (proc(5))."""
+    """The processes of a group, without zombies (proc(5))."""
     found = []
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ def test_it_ends_at_once_with_what_was_found(wheels: Path, tmp_path: Path, jobs:
         assert _running(process.pid) == []
         if took[-1] < _AT_ONCE:
             return
-    # A machine with much else to do may be late; not three times.
+    # A busy machine may be late; not three times.
     assert min(took) < _AT_ONCE, took
 
 

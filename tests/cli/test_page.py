@@ -1,4 +1,4 @@
-"""`-f html` and `--history`, as they are given on the command line."""
+"""`-f html` and `--history` on the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_page_has_every_release_without_matrix(tmp_path: Path) -> None:
     assert run(GOOD, "-f", f"html:{page}", "-f", f"json:{report}")[0] == 0
     judged = json.loads(report.read_text())["artifacts"][0]["releases"]
     cells = re.findall(r'<td class="cell c-([a-z-]+)', page.read_text())
-    # The JSON of the same run is what the cells are held against.
+    # Oracle for the cells: the JSON of the same run.
     assert cells == ["drift" if r["state"] == "loads" and r["drift"] else r["state"] for r in judged]
     assert {"loads", "fails"} <= set(cells)
 
@@ -46,7 +46,7 @@ def test_earlier_runs_are_shown_beside_this_one(tmp_path: Path) -> None:
 
 
 def test_before_the_first_run_there_is_no_earlier_one(tmp_path: Path) -> None:
-    """The command of docs/how-to/html-page.md, as it is run the first time."""
+    """The command of docs/how-to/html-page.md in its first run."""
     history = tmp_path / "history"
     history.mkdir()
     page = tmp_path / "a.html"

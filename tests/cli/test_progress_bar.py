@@ -1,4 +1,4 @@
-"""The bar on a terminal (a pseudo-terminal here), and the silence elsewhere."""
+"""The progress bar on a (pseudo-)terminal, and no output elsewhere."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def wheel(tmp_path: Path) -> Path:
     path = tmp_path / "demo-1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
     data = (FIXTURES / "stable-abi.so").read_bytes()
     with zipfile.ZipFile(path, "w") as archive:
-        # So many that two processes need longer than the bar waits.
+        # Enough for two processes to take longer than the delay of the bar.
         for number in range(FILES):
             archive.writestr(f"demo/m{number}.abi3.so", data + bytes(BLOCK // 16))
     return path
 
 
 def on_terminal(folder: Path, *words: str, **variables: str) -> str:
-    """What the command writes to a terminal of 80 columns."""
+    """The output of the command on a terminal of 80 columns."""
     environment = {name: value for name, value in os.environ.items() if name not in ("CI", "NO_COLOR")}
     environment |= {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80", **variables}
     master, slave = pty.openpty()
@@ -62,7 +62,7 @@ def test_bytes_and_total(tmp_path: Path, wheel: Path, jobs: str) -> None:
     assert frames, written
     assert {float(total) for _, total in frames} == {round(wheel.stat().st_size / 1e6, 1)}
     assert all(0 <= int(percent) <= 100 for percent, _ in frames)
-    # The bar is wiped before the last line.
+    # The bar is erased before the last line.
     last = written.rstrip("\r\n").rpartition("\r")[2]
     assert last.startswith("abiscan: ")
     assert last.endswith(f": {FILES} files checked: {FILES} load (1 warning, 1 note)")

@@ -1,4 +1,4 @@
-"""`--root`: a file system in a directory, with links that lead out of it; nothing outside is opened, nothing is run."""
+"""`--root`: a file system in a directory, with links that lead out of it. Nothing outside is opened, nothing is run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PACKAGE = Path(abiscan.__file__).parent
-# Writes every path that Python opens or lists, and every program that it starts (sys.audit, "Audit events table").
+# Prints every path that Python opens or lists, and every program that it starts (sys.audit, "Audit events table").
 TRACED = """
 import os, sys
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -49,7 +49,7 @@ def copy_into(root: Path, path: str) -> None:
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    """An image with this interpreter and what the real loader says that it needs (ldd), and links out of it."""
+    """An image with this interpreter and its needed libraries (ldd), and links out of it."""
     root = tmp_path / "image"
     python = os.path.realpath(sys.executable)
     version = f"python{sysconfig.get_python_version()}"
@@ -101,7 +101,7 @@ def image(tmp_path: Path) -> Path:
 def run(
     image: Path, *args: str, command: str = "scan"
 ) -> tuple[subprocess.CompletedProcess[str], list[tuple[str, str]]]:
-    """abiscan below the image, and what it opened."""
+    """Run abiscan with the image. Return the paths that it opened."""
     log = image.parent / "log"
     log.unlink(missing_ok=True)
     done = subprocess.run(
@@ -123,7 +123,7 @@ def run(
 
 
 def assert_confined(image: Path, events: list[tuple[str, str]]) -> None:
-    # The user's own release index is abiscan's.
+    # The user's own release index belongs to abiscan.
     own = [
         str(PACKAGE),
         str(image.parent / "data/abiscan/releases"),
@@ -135,14 +135,14 @@ def assert_confined(image: Path, events: list[tuple[str, str]]) -> None:
     own = [path for path in own if not str(image).startswith(path.rstrip("/") + "/")]
     for event, path in events:
         if event in ("os.exec", "os.posix_spawn", "subprocess.Popen"):
-            # ctypes.util.find_library asks these of this machine's C++ runtime, for the demangler.
+            # ctypes.util.find_library runs these to find this machine's C++ runtime, for the demangler.
             assert os.path.basename(path) in ("ldconfig", "sh", "gcc", "ld"), (event, path)
             assert not path.startswith(str(image.parent)), (event, path)
             continue
         full = os.path.normpath(os.path.join(image.parent, path))
         if full == os.devnull or any(full == each or full.startswith(each.rstrip("/") + "/") for each in own):
             continue
-        # What is opened has no link left in it that the kernel would follow.
+        # Opened paths contain no links for the kernel to follow.
         assert full.startswith(f"{image}/") or full == str(image), (event, path)
         assert os.path.realpath(full) == full, (event, path)
 
@@ -177,7 +177,7 @@ ENVIRONMENTS: list[tuple[str, ...]] = [(), ("/usr/bin/python3",), ("image/usr/bi
 
 @pytest.mark.parametrize("arguments", ENVIRONMENTS, ids=" ".join)
 def test_nothing_outside_of_an_environment_is_opened(image: Path, arguments: tuple[str, ...]) -> None:
-    """One package lies in the image; of another the record names files outside, and a link leads there."""
+    """One package is in the image; the RECORD of another names files outside, and a link leads there."""
     (site,) = image.glob("**/site-packages")
     outside = image.parent / "outside"
     (site / "user").mkdir()
@@ -199,7 +199,7 @@ def test_nothing_outside_of_an_environment_is_opened(image: Path, arguments: tup
 
 
 def test_a_library_outside_does_not_serve_and_one_inside_does(image: Path) -> None:
-    """As the loader of the image said below chroot: no libanswer.so, then the one where the last RPATH leads."""
+    """As the loader of the image in a chroot: no libanswer.so, then the one at the end of the last RPATH."""
     files = FileSystem(str(image), "image")
 
     def predict() -> LoaderPrediction:
@@ -221,7 +221,7 @@ def test_the_report_has_the_root_and_paths_of_the_image(image: Path) -> None:
         report = json.loads(done.stdout)
         assert (report["root"], report["artifacts"][0]["path"]) == ("image", "/opt/_user.so")
     done, _ = run(image, "--torch", "installed", "/opt/_user.so")
-    assert (done.returncode, "no torch in Python" in done.stderr) == (2, True)  # it is a link that leads out
+    assert (done.returncode, "no torch in Python" in done.stderr) == (2, True)  # a link that leads out
 
 
 def test_a_script_in_the_place_of_the_interpreter_is_not_run(image: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_script_in_the_place_of_the_interpreter_is_not_run(image: Path) -> Non
 @pytest.mark.parametrize("target", ["local://{}", "file://{}", "http://localhost:1/x.whl", "einops==0.7.0"])
 @pytest.mark.parametrize("listed", [False, True])
 def test_nothing_is_fetched_into_a_root(tmp_path: Path, target: str, listed: bool) -> None:
-    """`local` is fsspec's scheme of files here (`fsspec.implementations.local`)."""
+    """`local` is fsspec's scheme for local files (`fsspec.implementations.local`)."""
     (tmp_path / "image").mkdir()
     outside = tmp_path / "outside-1.0-py3-none-any.whl"
     with zipfile.ZipFile(outside, "w") as wheel:
@@ -270,7 +270,7 @@ def test_a_root_that_is_none(tmp_path: Path) -> None:
 
 
 def test_one_that_is_not_a_usual_link_is_followed_as_python_does(tmp_path: Path) -> None:
-    """/bin/python3 where /bin is a link to usr/bin, as in every merged /usr: its packages are below /usr (getpath of
+    """/bin/python3 with /bin as a link to usr/bin, as in every merged /usr: its packages are below /usr (getpath of
     CPython resolves the links of its own path first)."""
     root = tmp_path / "image"
     (root / "usr/bin").mkdir(parents=True)

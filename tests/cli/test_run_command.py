@@ -1,4 +1,4 @@
-"""`abiscan run`: what a command does under it is what it does alone."""
+"""`abiscan run`: a command behaves as without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 RUN = [sys.executable, "-m", "abiscan", "run", "--"]
-# Built with the old std::string: no torch of today exports it, as tests/cli/test_cli.py shows by the loader.
+# Built with the old string ABI: no torch of today exports it, as tests/cli/test_cli.py shows with the loader.
 MESSAGE = "ImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
 
 
@@ -91,7 +91,7 @@ def test_a_colored_error_is_read_too() -> None:
 
 @pytest.mark.parametrize(("command", "status"), [("no-such-command-here", 127), ("/etc/passwd", 126)])
 def test_a_command_that_cannot_be_started(command: str, status: int) -> None:
-    """The statuses of a shell, whose word the expectation is."""
+    """Oracle: the exit statuses of a shell."""
     done = subprocess.run([*RUN, command], capture_output=True, text=True, env=ENVIRONMENT, check=False)
     shell = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert done.returncode == shell.returncode == status
@@ -105,7 +105,7 @@ def test_output_comes_as_it_is_written() -> None:
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        # The command waits for its input until this has been read: nothing holds it back.
+        # The command waits for its input until this is read: the output is not buffered.
         assert os.read(running.stdout.fileno(), 100) == b"first"
         running.stdin.write(b"\n")
         running.stdin.close()
@@ -115,7 +115,7 @@ def test_output_comes_as_it_is_written() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT])
 @pytest.mark.parametrize("handled", [True, False])
 def test_signals_reach_the_command(number: signal.Signals, handled: bool) -> None:
-    """In a session without a terminal, as under a CI runner; 128 + N is what a shell says of a killed command."""
+    """In a session without a terminal, as with a CI runner; a shell returns 128 + N for a killed command."""
     handler = f"signal.signal({int(number)}, lambda *_: sys.exit(40))" if handled else "pass"
     default = f"signal.signal({int(number)}, signal.SIG_DFL)"
     script = f"import signal, sys, time; {default}; {handler}; print('ready', flush=True); time.sleep(60)"
@@ -124,7 +124,7 @@ def test_signals_reach_the_command(number: signal.Signals, handled: bool) -> Non
         stdout=subprocess.PIPE,
         env=ENVIRONMENT,
         start_new_session=True,
-        # Whatever started pytest may ignore it, which would be inherited.
+        # The process that started pytest may ignore it, which children inherit.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     ) as running:
         assert running.stdout is not None
@@ -134,7 +134,7 @@ def test_signals_reach_the_command(number: signal.Signals, handled: bool) -> Non
 
 
 def test_a_reader_that_goes_away_is_heard_of() -> None:
-    """As `yes | head -1`: the command is ended by SIGPIPE, and nothing hangs."""
+    """As in `yes | head -1`: the command ends with SIGPIPE, and nothing hangs."""
     done = subprocess.run(
         ["bash", "-c", '"$@" yes | head -1; echo "${PIPESTATUS[0]}"', "-", *RUN],
         capture_output=True,
@@ -159,7 +159,7 @@ def test_a_process_that_is_left_behind_does_not_hold_it() -> None:
 
 
 def test_a_terminal_stays_one() -> None:
-    """The command sees a terminal of the same size, and line ends come out once."""
+    """The command has a terminal of the same size, and line ends are converted once."""
     script = "import os, sys; print(sys.stdout.isatty(), sys.stderr.isatty(), *os.get_terminal_size()); print('end')"
     shown = []
     for before in ([], RUN):
@@ -198,7 +198,7 @@ def test_of_a_long_output_the_end_is_kept() -> None:
 
 @pytest.mark.torch
 def test_a_real_import(tmp_path: Path) -> None:
-    """The interpreter's own message, of a module that the loader refuses beside the installed torch."""
+    """The interpreter's own message about a module that the loader rejects with the installed torch."""
     (tmp_path / "oldstr.so").write_bytes((FIXTURES / "old-string-extension.so").read_bytes())
     done = subprocess.run(
         [*RUN, sys.executable, "-c", "import torch, oldstr"],
@@ -216,7 +216,7 @@ def test_a_real_import(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)])
 def test_keys_of_a_terminal_reach_the_command_once(key: bytes, number: signal.Signals) -> None:
-    """Ctrl-C and Ctrl-\\ as the terminal sends them (termios(3), ISIG): to the whole foreground group."""
+    r"""Ctrl-C and Ctrl-\ as sent by the terminal (termios(3), ISIG): to the whole foreground group."""
     script = (
         "import signal, time\ngot = []\n"
         f"signal.signal({int(number)}, lambda n, _: got.append(n))\n"

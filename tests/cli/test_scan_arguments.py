@@ -1,4 +1,5 @@
-"""What is read without click means what click says; what is left to click is read or refused by it."""
+"""Command lines that are parsed without click have the same meaning as with click; click parses or rejects the
+others."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ VALUES = [
     "Never",
     "a=b",
 ]
-# Values that stand alone are packages, slips of commands, or what an option was meant to have.
+# Single words that are packages, typing errors of commands, or values of options.
 WORDS = [TARGET, "scan", "torch", "rule", "-", "--", "--help", "-qv", "-j2", "--no-matrix", "--form", *VALUES, *NAMES]
 
 
 def by_click(words: list[str]) -> dict[str, object] | None:
-    """The parameters of `scan`, without those that have their default; None where click reads no scan."""
+    """The parameters of `scan` without defaults; None if click rejects the command line."""
     try:
         group = cli.make_context("abiscan", list(words))
         if group._protected_args[:1] != ["scan"]:
@@ -126,7 +127,7 @@ def test_what_may_mean_something_else_is_left_to_click(words: list[str]) -> None
 
 
 def test_the_table_of_options_and_the_value_have_the_same_fields() -> None:
-    """What click gives `CommandLine` by keyword fits, and each default of the table is that of the value."""
+    """The keywords that click passes fit `CommandLine`, and the defaults in table and class are equal."""
     assert {option.key for option in OPTIONS} | {"targets"} == set(CommandLine.__struct_fields__)
     for option in OPTIONS:
         default = option.default if option.default is not None else () if option.repeats else None
@@ -136,7 +137,7 @@ def test_the_table_of_options_and_the_value_have_the_same_fields() -> None:
 
 
 def test_a_file_that_is_called_as_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first word is the command, as for click; another is no path, by its looks."""
+    """The first word is the command, as in click; another word without a dot is not a path."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scan").touch()
     assert read_plain(["scan", "./scan"]) == CommandLine(targets=("./scan",))

@@ -1,5 +1,5 @@
-"""Whether a file can be brought back, without running git. The oracle is git: what it wrote, and that `git restore`
-brings it back."""
+"""Whether a file can be restored, without running git. Oracle: git writes the repositories, and `git restore` restores
+the file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def repository(folder: Path, *options: str) -> Path:
-    """With files of names that share beginnings, as index version 4 packs them, and that need every padding."""
+    """File names with common prefixes, as packed by index version 4, and with every length of padding."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", *options)
     for number in range(20):
@@ -63,7 +63,7 @@ def test_every_version_of_the_index(version: str, hashed: str, tmp_path: Path) -
 
 
 def test_extended_flags(tmp_path: Path) -> None:
-    """Version 3: a file that is skipped in the work tree, and one that is only announced."""
+    """Version 3: a skip-worktree file, and an intent-to-add file."""
     folder = repository(tmp_path / "r")
     git(folder, "update-index", "--skip-worktree", "csrc/aaa.cpp")
     announced = folder / "csrc" / "new.cpp"
@@ -134,8 +134,8 @@ def test_a_damaged_index_is_an_answer(tmp_path: Path) -> None:
 
 
 def test_no_command_of_the_repository_runs(tmp_path: Path) -> None:
-    """Each of these is a command that git starts by the repository's own configuration or attributes; the last asks a
-    remote for an object that a partial clone lacks."""
+    """Commands that git starts because of the repository's configuration or attributes; the last one requests an
+    object, missing in a partial clone, from a remote."""
     sprung = tmp_path / "SPRUNG"
     command = f"touch {sprung}; false"
     folder = repository(tmp_path / "r")

@@ -1,4 +1,4 @@
-"""`diff`, `compat`, `env` and `migrate` as a user runs them, held against nm, readelf and the real loader."""
+"""`diff`, `compat`, `env` and `migrate` as a user runs them, compared with nm, readelf and the real loader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STABLE = FIXTURES / "stable-abi.so"
 
 
 def answer(kind: str, *args: str | Path, status: int, **env: str) -> dict[str, Any]:
-    """The JSON of a command, valid by its part of the schema."""
+    """The JSON of a command, validated with its part of the schema."""
     done = run(*args, "-f", "json", **env)
     assert done.returncode == status, done.stdout + done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
@@ -45,13 +45,13 @@ def strong_imports(path: Path) -> set[str]:
 
 
 def of_torch(names: set[str]) -> set[str]:
-    """Those that stand in torch's namespaces as their mangled names begin (Itanium C++ ABI, 5.1), or are C shims."""
+    """Names in torch namespaces by their mangled prefixes (Itanium C++ ABI, 5.1), and C shims."""
     return {name for name in names if re.match(r"_ZT?[NIVS]?[KNR]*(2at|3c10|5torch|6caffe2)|aoti_torch_|torch_", name)}
 
 
 @pytest.fixture
 def two_wheels(tmp_path: Path) -> tuple[Path, Path]:
-    """The newer one has a file more that no CPU or CUDA build of 2.13.0 loads, and requires twice what it required."""
+    """The newer one has one more file, which loads on no CPU or CUDA build of 2.13.0, and one more requirement."""
     marker = 'os_name == "nt" and python_version > "3.9"'
     wheels = []
     for version, files, requires in (
@@ -91,7 +91,7 @@ def test_diff_has_the_names_of_torch_that_nm_has() -> None:
 
 
 def test_diff_loses_and_gains_the_releases_that_one_alone_loads_on() -> None:
-    """The releases on which each loads are those of its own scan."""
+    """The releases of each are those of its own scan."""
 
     fits = [state for state in ReleaseState if state.fits]
 
@@ -158,7 +158,7 @@ def test_another_python_and_an_older_system_are_told(tmp_path: Path) -> None:
     found = answer("diff", "diff", old, new, status=1)
     assert [(c["aspect"], c["removed"], c["added"]) for c in found["changes"] if c["regresses"]] == [
         ("python", ["3.11"], []),
-        # The file asks for more than the tag of the old wheel says (readelf -V: GLIBC_2.32).
+        # The file requires more than the tag of the old wheel (readelf -V: GLIBC_2.32).
         ("system", ["glibc 2.32"], ["glibc 2.34"]),
     ]
 
@@ -174,16 +174,16 @@ def test_a_file_that_cannot_be_read_leaves_it_undecided(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_hostile_names_do_nothing(tmp_path: Path, form: str) -> None:
-    """tests/fixtures/hostile-names.so imports names with escapes and markup in them."""
+    """tests/fixtures/hostile-names.so imports names with escapes and markup."""
     done = run("diff", "-v", GOOD, FIXTURES / "hostile-names.so", "-f", form)
     assert done.returncode in (0, 1, 3)
     assert not done.stderr
     assert "\x1b" not in done.stdout
-    # The page's own two: its data and its script.
+    # The two of the page: data and script.
     assert done.stdout.count("<script") == (2 if form == "html" else 0)
 
 
-# --- together ---------------------------------------------------------------------------------------------------
+# --- compat -----------------------------------------------------------------------------------------------------
 
 
 def test_two_std_strings_load_together_nowhere() -> None:
@@ -240,7 +240,7 @@ def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path)
 
 
 def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None:
-    """Its interpreter says so too: the libraries that both files need are not there."""
+    """Its interpreter agrees: the needed libraries of both files are missing."""
     _install(environment, "plain", GOOD.with_name("empty-library.so"), "")
     found = {p["name"]: p["now"] for p in answer("environment", "env", "--python", environment, status=1)["packages"]}
     assert {name: now["state"] for name, now in found.items()} == {
@@ -257,7 +257,7 @@ def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None
 
 
 def test_what_others_need_is_replaced_first(environment: Path) -> None:
-    """`good` requires `old`; a release that neither is allowed beside makes both go."""
+    """`good` requires `old`; both must be replaced for a release that neither allows."""
     for name in ("good", "old"):
         metadata = _site(environment) / f"{name}-1.0.dist-info" / "METADATA"
         metadata.write_text(metadata.read_text() + "Requires-Dist: torch==2.5.0\n")
@@ -309,7 +309,7 @@ def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:
 
 @pytest.mark.torch
 def test_two_torches_are_told_with_the_one_that_is_imported(environment: Path, tmp_path: Path) -> None:
-    """The interpreter itself says which one `import` finds."""
+    """Oracle: the torch that `import` finds in the interpreter."""
     (_site(environment) / "torch").symlink_to(torch_here.directory())
     other = tmp_path / "other" / "torch"
     other.mkdir(parents=True)
@@ -330,7 +330,7 @@ def test_two_torches_are_told_with_the_one_that_is_imported(environment: Path, t
 
 
 def _link_torch(environment: Path, *, without: str) -> None:
-    """The torch of the tests and all that it requires, without one of its libraries."""
+    """The torch of the tests and its requirements, without one library."""
     source, site = torch_here.directory(), _site(environment)
     for each in source.parent.iterdir():
         if each.name != "torch" and not (site / each.name).exists():
@@ -349,7 +349,7 @@ def _python(environment: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.torch
 def test_a_torch_that_cannot_be_imported_is_said_first(environment: Path) -> None:
-    """The oracle is `import torch` itself, which stops at the same library."""
+    """Oracle: `import torch`, which fails at the same library."""
     _link_torch(environment, without="libshm.so")
     real = _python(environment, "import torch")
     assert "libshm.so: cannot open shared object file" in real.stderr
@@ -363,7 +363,7 @@ def test_a_torch_that_cannot_be_imported_is_said_first(environment: Path) -> Non
     shown = run("env", environment).stdout
     assert shown.startswith("FAILS ")
     assert shown.index("libshm.so") < shown.index("good 1.0")
-    # A scan says the same of the package, and does not take torch's symbols for missing.
+    # A scan agrees, and does not report torch symbols as missing.
     done = run("--python", environment, "good", "-f", "json")
     (scanned,) = json.loads(done.stdout)["artifacts"]
     assert (done.returncode, scanned["verdict"], scanned["import_counts"]["missing"]) == (1, "loads", 0)
@@ -373,7 +373,7 @@ def test_a_torch_that_cannot_be_imported_is_said_first(environment: Path) -> Non
 
 
 def test_what_torch_requires_and_is_not_installed_is_named(environment: Path) -> None:
-    """A requirement with a marker (the libraries of CUDA) is the loader's question."""
+    """A requirement with a marker (CUDA libraries) is left to the loader prediction."""
     site = _site(environment)
     (site / "torch").mkdir()
     info = site / "torch-2.13.0.dist-info"
@@ -394,7 +394,8 @@ def test_what_torch_requires_and_is_not_installed_is_named(environment: Path) ->
 
 @pytest.mark.torch
 def test_a_library_of_its_own_package_is_not_missing(environment: Path) -> None:
-    """Neither `target.so` has a run path. The interpreter opens it behind the library of its package, and not alone."""
+    """Neither `target.so` has a run path. The interpreter can open it after the library of its package, but not
+    alone."""
     folder, site = FIXTURES / "loader" / "library-path-origin", _site(environment)
     _link_torch(environment, without="")
     _install(environment, "whole", folder / "target.so", "")
@@ -431,7 +432,7 @@ def test_damaged_records_are_no_traceback(environment: Path) -> None:
 
 @pytest.mark.torch
 def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(environment: Path, tmp_path: Path) -> None:
-    """The real loader, with and without LD_LIBRARY_PATH, says which copy a package's file gets."""
+    """Oracle: the copy that the real loader opens with and without LD_LIBRARY_PATH."""
     source = tmp_path / "dep.c"
     source.write_text("int dep(void) { return 1; }\n")
     user = tmp_path / "user.c"
@@ -466,7 +467,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
         assert all(str(other / "libdep.so.1") in text for text in told)
 
 
-# --- stable -----------------------------------------------------------------------------------------------------
+# --- migrate ----------------------------------------------------------------------------------------------------
 
 
 def test_every_import_of_torch_is_in_the_plan_once() -> None:
@@ -505,7 +506,7 @@ def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
 
 
 def test_a_new_file_that_fails_is_for_no_torch_that_it_does_not_declare(tmp_path: Path) -> None:
-    """old-string-extension.so has the std::string of before torch 2.7; neither folder declares a torch."""
+    """old-string-extension.so has the std::string of torch before 2.7; neither folder declares a torch."""
     for folder, *files in (("old", GOOD), ("new", GOOD, OLD_STRING)):
         (tmp_path / folder).mkdir()
         for file in files:

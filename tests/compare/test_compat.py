@@ -1,4 +1,4 @@
-"""What several things all work on, and which of them alone excludes something."""
+"""Common compatibility, and inputs that alone exclude something."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_two_cudas_of_torch_are_of_two_builds() -> None:
 
 
 def test_without_torch_one_process_can_have_two_cudas() -> None:
-    """The oracle: ctypes.CDLL of libcudart.so.12 and libcudart.so.13 of NVIDIA's wheels in one process, and
+    """Oracle: ctypes.CDLL of libcudart.so.12 and libcudart.so.13 from NVIDIA's wheels in one process, and
     cudaRuntimeGetVersion of each (12080, 13000)."""
     (alone,) = notes(PLAIN12, PLAIN13)
     assert "torch" not in alone

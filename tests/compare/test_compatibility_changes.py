@@ -1,4 +1,4 @@
-"""What of two reaches is a loss: everything that the old one works on and the new one does not, and nothing else."""
+"""A regression is everything that only the old compatibility contains."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ CASES: dict[str, tuple[Compatibility, Compatibility, list[tuple[Aspect, Effect, 
         reach(None, None, None, floor("glibc", 2, 9)),
         [(Aspect.SYSTEM, Effect.GAINED, False)],
     ),
-    # libstdc++ numbers both: one line for one library.
+    # libstdc++ numbers both: one line per library.
     "a newer libstdc++": (
         reach(None, None, None, floor("CXXABI", 1, 3), floor("GLIBCXX", 3, 4, 18)),
         reach(None, None, None, floor("CXXABI", 1, 3, 9), floor("GLIBCXX", 3, 4, 29)),

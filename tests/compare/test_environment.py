@@ -1,4 +1,4 @@
-"""What to do with the packages of an environment, typed in."""
+"""Actions for the packages of an environment, from literal values."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def inspected(
         (inspected(LOADS), PackageState.LOADS, Action.KEEP),
         (inspected(FAILS), PackageState.FAILS, Action.REPLACE),
         (inspected(LOADS, REFUSED), PackageState.PARTLY, Action.INSTALL),
-        # It is no better and no worse for the upgrade, and still wants its library.
+        # The upgrade changes nothing, and its library is still missing.
         (inspected(LOADS, REFUSED, later=(LOADS, REFUSED)), PackageState.PARTLY, Action.INSTALL),
         (inspected(FAILS, later=(FAILS,)), PackageState.FAILS, Action.REPLACE),
-        # No other torch helps a package all of whose files want what is not there.
+        # No torch helps a package if all its files need a missing library.
         (inspected(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
         (inspected(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
         (inspected(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
-        # A torch that cannot be imported serves nobody; what fails for another reason keeps that.
+        # A torch that cannot be imported fails all packages; other reasons of failure stay.
         (inspected(LOADS, problems=TORCH_FAILS), PackageState.FAILS, Action.INSTALL),
         (inspected(FAILS, problems=TORCH_FAILS), PackageState.FAILS, Action.REPLACE),
         (inspected(PLAIN, problems=TORCH_FAILS), PackageState.NOT_TORCH, Action.KEEP),
@@ -99,7 +99,7 @@ def test_a_torch_that_cannot_be_imported_is_said_first_with_the_command() -> Non
 
 
 def test_what_is_to_be_installed_is_named() -> None:
-    """The newest release that has wheels for the interpreter and loads the package; the library's own distribution."""
+    """The newest release with wheels for the interpreter that loads the package; the distribution of the library."""
     old = replace(
         LOADS,
         releases=(

@@ -1,4 +1,4 @@
-"""What `diff` says of one file, typed in."""
+"""Changes that `diff` reports for one file, from literal values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.report.samples import an_import
 
 
 def on(**drift: tuple[str, ...]) -> ArtifactReport:
-    """`on(v2_4=("c10::X",))`: a file that binds on 2.4 with another c10::X."""
+    """`on(v2_4=("c10::X",))`: a file that resolves on 2.4, with another layout of c10::X."""
     releases = tuple(
         ReleaseVerdict(
             f"{name}-x86_64",
@@ -49,7 +49,7 @@ def test_a_line_for_each_record_that_lies_otherwise() -> None:
         "layout of c10::D matches again; differed on torch 2.4.0",
     ]
     assert told(old, old) == []
-    # On a release on which the new file does not bind, nothing fits.
+    # On a release with unresolved symbols, nothing fits.
     assert told(old, on(v2_5=())) == []
 
 
@@ -58,7 +58,7 @@ def needing(*sonames: str) -> ArtifactReport:
 
 
 def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
-    """As torchdata 0.8.0, which needs OpenSSL 3. libz is on every system of a tag, CUDA has a line of its own."""
+    """Like torchdata 0.8.0, which needs OpenSSL 3. libz is on every system of a tag, CUDA has a line of its own."""
     old = needing("libdl.so.2")
     new = needing("libssl.so.3", "libz.so.1", "libcudart.so.12", "libjpeg-944920e9.so.8", "libc10.so", "libm.so.6")
     told = list(compare_files("x.so", old, new, str, {"libjpeg-944920e9.so.8"}))
@@ -66,7 +66,7 @@ def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
         (Aspect.SYSTEM, True, ("libssl.so.3",)),
         (Aspect.LIBRARY, False, ("libc10.so", "libcudart.so.12", "libjpeg.so.8", "libm.so.6", "libz.so.1")),
     ]
-    # Of single files nobody knows what lies beside them.
+    # For single files, libraries in their directory are unknown.
     assert not any(c.regresses for c in compare_files("x.so", old, new, str))
 
 
@@ -79,7 +79,7 @@ def registering(**confidences: Confidence) -> ArtifactReport:
 
 
 def test_an_operator_whose_text_was_taken_apart_is_neither_lost_nor_gained() -> None:
-    """As in torchaudio 2.8.0 and 2.9.1, which both register _lfilter_core_loop."""
+    """Like torchaudio 2.8.0 and 2.9.1, which both register _lfilter_core_loop."""
     whole, part = Confidence.HIGH, Confidence.MEDIUM
     old = registering(lfilter=whole, gone=whole, kept=part, torn_in_two_parts_here=Confidence.LOW)
     new = registering(lfilter=part, kept=whole, torn_in_two_parts=whole, come=whole, perhaps=part)
@@ -123,7 +123,7 @@ def test_many_vtables_have_one_line() -> None:
 
 
 def test_names_are_counted_among_those_before() -> None:
-    """Three of four are gone, one stayed, two came."""
+    """Three of four are removed, one stays, two are added."""
 
     def importing(*names: str) -> ArtifactReport:
         return replace(report("x.so"), imports=tuple(an_import(name) for name in names))
@@ -133,7 +133,7 @@ def test_names_are_counted_among_those_before() -> None:
 
 
 def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
-    """As torchaudio 2.9.1's `_lfilter_core_loop` and 2.10.0's, which stands without its namespace."""
+    """Like `_lfilter_core_loop` in torchaudio 2.9.1 and 2.10.0, where it has no namespace."""
     was, now = "torchaudio::f(Tensor a, Tensor(a!) b) -> ()", "f(Tensor a,Tensor(a!) b) -> Tensor(a!)"
     for new, expected in ((now, [((was,), (now,))]), ("f(Tensor a,Tensor(a!)  b) ->()", [])):
         files = [

@@ -1,4 +1,4 @@
-"""What becomes of a package with builds for several releases, of which torch_c_dlpack_ext 0.1.5 has one each."""
+"""The outcome of a package with one build per release, like torch_c_dlpack_ext 0.1.5."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
 
 
 def built_for(release: str, verdict: ArtifactVerdict, *, for_another: bool) -> FileOutcome:
-    """The build for one release; only what is installed is asked for every release."""
+    """The build for one release; only installed files have outcomes for every release."""
     states = {True: ReleaseState.LOADS, False: ReleaseState.FAILS}
     releases = tuple((each, states[each == release]) for each in ("2.8.0", "2.9.0")) if for_another else ()
     why = "" if verdict is LOADS else "symbols added later"

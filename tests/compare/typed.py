@@ -1,4 +1,4 @@
-"""What comparisons work on, typed in."""
+"""Literal inputs of comparisons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 
 
 def builds(**works: str) -> tuple[BuildOfTorch, ...]:
-    """`builds(v2_4="", v2_5="symbols added later")`: releases with why they don't work; empty for one that does."""
+    """`builds(v2_4="", v2_5="symbols added later")`: releases with the reason why they fail; empty if they load."""
     return tuple(
         BuildOfTorch(f"{name[1:].replace('_', '.')}.0", "cu121", not reason, reason) for name, reason in works.items()
     )

@@ -25,7 +25,7 @@ _ELF = b"\x7fELF"
 
 
 def corpus_dir() -> Path:
-    """Where the corpus is, or will be."""
+    """The directory of the corpus; may not exist yet."""
     if named := os.environ.get("ABISCAN_CORPUS"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "corpus"
@@ -37,19 +37,19 @@ def _digest(path: Path) -> str:
 
 
 def download(wheel: Wheel, directory: Path) -> Path:
-    """The wheel in `directory`, fetched if it is not there.
+    """The wheel in `directory`, downloaded if missing.
 
     Raises:
-        RuntimeError: pip did not bring it, or brought another file.
+        RuntimeError: pip failed, or downloaded another file.
     """
     path = directory / wheel.file
     if path.exists():
         return path
     directory.mkdir(parents=True, exist_ok=True)
-    # A pip that is set up to prefer local wheels would bring another build of the same version.
+    # A pip that prefers local wheels would find another build of the same version.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_FIND_LINKS")}
     environment["PIP_CONFIG_FILE"] = os.devnull
-    # For CPython 3.11, whatever interpreter runs this, and of several builds of a version that for this very platform.
+    # For CPython 3.11, whatever interpreter runs this, and of several builds the one for this platform.
     platforms = [argument for platform in wheel.platforms for argument in ("--platform", platform)]
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
@@ -65,7 +65,7 @@ def download(wheel: Wheel, directory: Path) -> Path:
 
 
 def installed_name(member: str) -> PurePosixPath | None:
-    """Where pip would put a member, relative to site-packages; None for what goes elsewhere."""
+    """The path of an installed member, relative to site-packages; None if it is installed elsewhere."""
     path = PurePosixPath(member)
     if path.is_absolute() or ".." in path.parts:
         return None
@@ -75,7 +75,7 @@ def installed_name(member: str) -> PurePosixPath | None:
 
 
 def unpack(wheel: Path, directory: Path) -> Path:
-    """Unpack into `directory/<wheel's name>/`, if that is not there yet, and return that directory."""
+    """Unpack into `directory/<wheel's name>/` if that does not exist. Return that directory."""
     target = directory / wheel.stem
     if target.exists():
         return target
@@ -108,7 +108,7 @@ def shared_objects(directory: Path) -> Iterator[Path]:
             continue
         with path.open("rb") as file:
             header = file.read(18)
-        # e_type, two bytes in the file's own byte order (gABI, "ELF Header").
+        # e_type, two bytes in the file's byte order (gABI, "ELF Header").
         kind = header[16:18] if header[5:6] == b"\x02" else header[17:15:-1]
         if header[:4] == _ELF and kind == b"\0\x03":
             yield path

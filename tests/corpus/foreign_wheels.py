@@ -1,4 +1,4 @@
-"""Wheels for Windows and macOS, whose files the readers are compared with other programs on."""
+"""Wheels for Windows and macOS, to compare the readers with other programs."""
 
 from __future__ import annotations
 

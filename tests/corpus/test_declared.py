@@ -1,5 +1,5 @@
-"""Published wheels: what they declare against what they need. What a row says was read with `unzip -l`, `readelf -V`
-and from the METADATA files; the ones that keep their word have nothing at warning or above."""
+"""Published wheels: declarations compared with needs. Expected values are from `unzip -l`, `readelf -V` and METADATA;
+correct wheels have no finding at warning or above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fetcher: where a wheel's members come to lie, and what is left out."""
+"""The downloader: places of a wheel's members, and omitted members."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_wheel_with_another_digest_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_of_several_builds_of_a_version_pip_is_asked_for_that_of_the_list() -> None:
-    """pip takes what fits the platform that is named first."""
+    """pip prefers the platform that is named first."""
     assert Wheel("regex-2-cp311-cp311-manylinux2014_x86_64.manylinux_2_28_x86_64.whl", "", 1).platforms == (
         "manylinux_2_28_x86_64",
         "manylinux2014_x86_64",

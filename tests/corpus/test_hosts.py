@@ -1,6 +1,5 @@
-"""Over every wheel of the corpus: against a release the report is the same wherever abiscan runs, but for what the
-loader of the place would do. The places: no interpreter, two bare ones, a machine that has no library at all, and an
-environment in which torch is installed."""
+"""Every wheel of the corpus: the report against a release is the same on every machine, except for the loader
+prediction. Machines: no interpreter, two bare ones, one without any library, and an environment with torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over every wheel of the corpus: the verdict on a release is the matrix's cell of it, and what loads has no causes."""
+"""Every wheel of the corpus: the verdict on a release agrees with the matrix, and loading files have no causes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ RECIPES = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
 def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     block = RECIPES.partition("<!-- neml2 -->\n```text\n$ abiscan ")[2].partition("```")[0]
     command, *shown = block.splitlines()
-    # With an environment of its own: the wheel that is taken is the one for the page's Python.
+    # With an environment of its own: the wheel is that for the page's Python.
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The public wheels that the marked tests run over; `fetch.py` brings them."""
+"""The public wheels of the marked tests; `fetch.py` downloads them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel by file name and digest (SHA-256, hexadecimal); `megabytes` is what is downloaded."""
+    """One wheel by file name and digest (SHA-256, hexadecimal); `megabytes` is its download size."""
 
     file: str
     sha256: str
@@ -15,13 +15,13 @@ class Wheel:
 
     @property
     def requirement(self) -> str:
-        """What pip is asked for."""
+        """The requirement for pip."""
         name, version = self.file.split("-")[:2]
         return f"{name}=={version}"
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        """The platform tags of its name (PEP 425), the last one first: names go from old to new."""
+        """The platform tags of its name (PEP 425), last one first: names go from old to new."""
         return tuple(reversed(self.file.removesuffix(".whl").rpartition("-")[2].split(".")))
 
 

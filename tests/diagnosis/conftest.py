@@ -1,4 +1,4 @@
-"""The shipped release index, and knowledge of a released build made from it."""
+"""The shipped release index, and `Knowledge` of a released build from it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from abiscan.releases.exports import ReleasedExports
 
 @pytest.fixture(scope="session")
 def index() -> ReleaseIndex:
-    """The index that ships with the package."""
+    """The index of the package."""
     return open_index(earlier=True)
 
 
 @pytest.fixture(scope="session")
 def nothing(index: ReleaseIndex) -> Knowledge:
-    """The index alone: no torch is known."""
+    """The index without a torch."""
     return Knowledge(releases=index)
 
 
 @pytest.fixture(scope="session")
 def released(index: ReleaseIndex) -> Callable[[str], Knowledge]:
-    """Knowledge of a released build, by its version."""
+    """Knowledge of a released build, by version."""
 
     def make(version: str) -> Knowledge:
         build = index.resolve(version)

@@ -1,8 +1,7 @@
-"""Every sentence that a diagnosis prints of a file, and what must hold where it is printed.
+"""Every sentence that a diagnosis prints about a file, and its condition.
 
-A row is a sentence with its named fields. The value of a field is compared with what the oracles say (`FIELDS`), and
-the row adds what the sentence claims beside (`holds`).
-"""
+A row is a sentence with named fields. The value of a field is compared with oracles (`FIELDS`); the row adds the
+condition of the sentence (`holds`)."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from tests.releases.test_pythons import WHEELS
 _TORCH = r"torch \S+?(?: \([^)]*\))?|the installed torch(?: \([^)]*\))?"
 _SPANS = r"\d[\w.]*(?:-\d[\w.]*)?(?:(?:, | and )\d[\w.]*(?:-\d[\w.]*)?)*"
 _VERSION = r"\d(?:[\w.]*\w)?"
-# How a field looks, where it is not just any text.
+# The form of fields that are not any text.
 SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("label",), _TORCH),
     **dict.fromkeys(("ranges", "other"), _SPANS),
@@ -50,7 +49,7 @@ SHAPES: Mapping[str, str] = {
 
 
 def _is_shown(case: Case, text: str) -> bool:
-    """Whether a text is the name as a person reads it: the last word of its qualified name stands in GNU's text."""
+    """Whether a text is the readable name: the last word of its qualified name is in GNU's text."""
     if text in (case.name, case.bound.demangled if case.bound is not None else None):
         return True
     head = re.split(r"[(<\[]", text.replace("(anonymous namespace)", ""))[0]
@@ -76,14 +75,14 @@ Fields = Mapping[str, str]
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence and what it claims beside the values of its fields."""
+    """A sentence and its condition, besides the values of its fields."""
 
     says: str
     holds: Callable[[Case, Fields], bool] = lambda _case, _fields: True
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What matches the sentence in full."""
+        """A pattern for the whole sentence."""
         return _pattern(self.says)
 
 
@@ -96,7 +95,7 @@ def _pattern(says: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
-# --- what sentences claim -------------------------------------------------------------------------------------------
+# --- conditions -----------------------------------------------------------------------------------------------------
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -144,7 +143,7 @@ def _in_gap(case: Case, fields: Fields) -> bool:
 
 
 def _other_forms(case: Case, fields: Fields) -> bool:
-    """Each release that is named exports some name of this qualified name, and not the missing one."""
+    """Each release in the sentence exports some name of this qualified name, and not the missing one."""
     text = fields["other"]
     named = spans(text, case.known)
     forms = case.forms(fields["qualified"]) - {case.name}
@@ -163,7 +162,7 @@ def _nothing_alike(case: Case, _fields: Fields) -> bool:
 
 
 def _twin_exported(case: Case, fields: Fields) -> bool:
-    """Where the sentence says that another form is exported, some form of it is."""
+    """If the sentence states that another form is exported, some form is."""
     where = fields["where"]
     names = case.alike
     if where == case.label:
@@ -173,7 +172,7 @@ def _twin_exported(case: Case, fields: Fields) -> bool:
 
 
 def _string_of(name: str) -> str:
-    """Which std::string a name is made with, by libstdc++'s own mark (`__cxx11`, `[abi:cxx11]`)."""
+    """The std::string of a name, by libstdc++'s own mark (`__cxx11`, `[abi:cxx11]`)."""
     return "new" if "__cxx11" in name or "B5cxx11" in name else "old"
 
 
@@ -192,7 +191,7 @@ def _target_string(case: Case, words: str) -> bool:
 
 
 def _lives_in(case: Case, fields: Fields) -> bool:
-    """Every build that exports it has it in libraries for that GPU, and every build that has the library is for it."""
+    """Every build that exports it has it in libraries for that GPU, and every build with the library is for it."""
     history = case.history(case.name)
     assert history is not None
     libraries = {library for export in history.exports if export is not None for library in export.libraries}
@@ -206,7 +205,7 @@ def _lives_in(case: Case, fields: Fields) -> bool:
 
 
 def _nobodys(case: Case, _fields: Fields) -> bool:
-    """No release exports it, no CPython does, and it is not spelt as one of a known library's."""
+    """No release and no CPython exports it, and it does not have the form of a known library."""
     name = case.name
     return not (case.exported_in(name) or exported_by(name) or vendor_of(name) or is_python_name(name))
 
@@ -236,7 +235,7 @@ def _in_target(case: Case, fields: Fields) -> bool:
 
 
 def _shipped(case: Case, fields: Fields) -> bool:
-    """The releases of the sentence are those that ship one of the libraries of torch that the file lacks."""
+    """The releases in the sentence are those that ship one of the missing torch libraries."""
     named = spans(fields["other"], case.known)
     return any(named == {build.torch for build in case.builds if build.ships(need)} for need in _torch_libraries(case))
 
@@ -253,7 +252,7 @@ def _no_such_build(case: Case, fields: Fields) -> bool:
 
 
 def _not_found(case: Case, fields: Fields) -> bool:
-    """It is among the needed ones that no search found, here or in what the release and the package bring."""
+    """It is a needed library that no search found, neither here nor in the release and the package."""
     return case.lacks(fields["soname"])
 
 
@@ -302,7 +301,7 @@ def _library_of(name: str) -> str:
 
 
 def _in_cuda_table(name: str, fields: Fields) -> set[str] | None:
-    """The releases that have a name; None where the sentence names others than those that were read."""
+    """The releases with a name; None if the sentence names others than those that were read."""
     releases, names = _cuda_table()[_library_of(name)]
     if (fields["first_of"], fields["last_of"]) != (releases[0], releases[-1]):
         return None
@@ -360,8 +359,8 @@ def _lacks_python_name(case: Case, fields: Fields) -> bool:
 
 
 def _setting_lacks(case: Case, fields: Fields) -> bool:
-    """The setting says that the file is for these CPythons, or none and torch has wheels for them, and some of them do
-    not export the name."""
+    """The target environment has these CPythons, or names none and torch has wheels for them, and some of them do not
+    export the name."""
     setting = case.report.target
     stated = None if setting is None else setting.python
     lacking = _pythons(fields["lacking"])
@@ -376,7 +375,7 @@ def _setting_lacks(case: Case, fields: Fields) -> bool:
 
 
 def _inlined(case: Case, fields: Fields) -> bool:
-    """A row of the table, which tests/diagnosis/test_inlined_calls.py holds against torch's headers, or an operator."""
+    """A row of the table, which tests/diagnosis/test_inlined_calls.py compares with torch's headers, or an operator."""
     entity = case.qualified
     if entity.startswith("at::_ops::"):
         return fields.get("header", "ATen/ops") == "ATen/ops"
@@ -410,7 +409,7 @@ SENTENCES = (
         "That signature is exported by torch {other}.",
         lambda c, f: any(spans(f["other"], c.known) == c.exported_in(name) for name in c.alike),
     ),
-    # Releases and the target's place among them.
+    # Releases and the target's position among them.
     Sentence("{shown} is exported by torch {ranges} in {library}.", _newest_exporter),
     Sentence("{shown} is exported by torch {places}.", _exporter_of_each_range),
     Sentence("No known torch build ({first}-{last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
@@ -711,7 +710,7 @@ SENTENCES = (
             c.installed and all(vendor_of_library(s) and s not in c.file.needed for s in f["sonames"].split(", "))
         ),
     ),
-    # Names of the file's own, and of nobody known.
+    # Names of the file's own project, and unknown names.
     Sentence("{shown} is not a symbol of torch, Python, CUDA or the C++ library.", _nobodys),
     Sentence("The file exports other symbols of the same namespace.", _own_namespace),
     Sentence("It has no namespace, like many functions that extensions define.", lambda c, _: not _namespace(c)),
@@ -787,7 +786,7 @@ SENTENCES = (
     Sentence("The loaded glibc is too old: the file needs {asked}.", _version_asked),
     Sentence("First distributions with it: {names}."),
 )
-"""The first row that matches a sentence is its row."""
+"""The first matching row applies to a sentence."""
 
 
 def _without_string(name: str) -> str:
@@ -803,11 +802,11 @@ GROUP_SENTENCES = (
         lambda c, f: all(c.lacks(name) or c.lacks_beside(name) for name in f["sonames"].split(", ")),
     ),
 )
-"""What a cause of the whole file says besides what it says of an import."""
+"""Additional sentences of a cause of the whole file."""
 
 
 def _target_ranges(case: Case, group: CauseGroup, place: Callable[[Case, str], bool]) -> bool:
-    """Of a high confidence: the releases of some name of the group, or that ship a needed library, lie on that side."""
+    """For high confidence: the releases of some name of the group, or with a needed library, are on that side."""
     if group.confidence is not Confidence.HIGH:
         return not any(case.has(name) for name in group.symbols)
     names = [case.exported_in(name) for name in group.symbols]
@@ -857,11 +856,11 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.PYTHON_ABI_MISMATCH: lambda c, g: all(is_python_name(name) for name in g.symbols),
     CauseId.EXTENSION_SOURCE_NOT_BUILT: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
 }
-"""What must hold where a file has a cause; a cause without a row is none that a file may have as its own."""
+"""The condition of each cause of a file; causes without a row must not occur."""
 
 
 def _on_this_machine(case: Case) -> set[str]:
-    """Files of CUDA's libraries here, for the installed torch."""
+    """Files of CUDA libraries here, for the installed torch."""
     if not case.installed:
         return set()
     folders = [Path("/usr/local/cuda/lib64"), *Path("/usr/local").glob("cuda-*/lib64")]

@@ -1,4 +1,4 @@
-"""Asks of a report whether every sentence, summary and command that it prints of a file is true (`evidence.py`)."""
+"""Checks that every sentence, summary and command in a report is true for its file (`evidence.py`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUILD_TOOLS = ("setuptools", "setuptools<70", "wheel", "ninja")
 
 
 def wrong_fix(case: Case, fix: str) -> Iterator[str]:
-    """What of the commands of a fix names something that does not exist, in a word each."""
+    """Names in the commands of a fix that do not exist."""
     if placeholder := re.search(r"\b(?:PACKAGE|VERSION)\b", fix):
         yield f"{placeholder[0]} is left in a command"
     for found in _PIP.finditer(fix):
@@ -75,7 +75,7 @@ def _wrong_requirement(case: Case, text: str) -> Iterator[str]:
 
 
 def _lacking_names(case: Case, release: str) -> list[str]:
-    """Names of torch that some release exports, that the file must bind, and that this release does not export."""
+    """Names of torch that some release exports, that the file needs, and that this release does not export."""
     return [
         bound.name
         for bound in case.report.imports
@@ -88,7 +88,7 @@ def _lacking_names(case: Case, release: str) -> list[str]:
 
 
 class Untrue(Struct, frozen=True):
-    """A sentence that has no row, or whose condition does not hold."""
+    """A sentence without a row, or with a false condition."""
 
     file: str
     torch: str
@@ -100,10 +100,10 @@ class Untrue(Struct, frozen=True):
 
 
 def check(report: ArtifactReport, folder: Path, sight: Sight, met: set[str]) -> Iterator[Untrue]:
-    """Every sentence, summary and fix of one file that is not true; adds to `met` the rows that were asked.
+    """Every sentence, summary and fix of one file that is not true; adds the checked rows to `met`.
 
     Args:
-        folder: where the user stood: what the report's path begins from.
+        folder: base of the report's path.
     """
     path = folder / report.path
     file = read_elf(path.read_bytes() if report.member is None else _member(path, report.member))
@@ -135,7 +135,7 @@ def _of_group(case: Case, group: CauseGroup, met: set[str]) -> Iterator[tuple[st
     if held is None or not held(case, group):
         yield f"its summary, with {group.confidence} confidence", group.summary
     imports = [bound for bound in case.report.imports if bound.name in group.symbols]
-    # What is said of an import was asked about as such.
+    # Sentences about an import were checked for the import.
     known = {
         sentence
         for bound in imports
@@ -150,7 +150,7 @@ def _of_group(case: Case, group: CauseGroup, met: set[str]) -> Iterator[tuple[st
 
 
 def _wrong(case: Case, sentence: str, rows: tuple[Sentence, ...], met: set[str]) -> str | None:
-    """Why a sentence is not to be printed; None where all that it says holds."""
+    """Why a sentence must not be printed; None if it is true."""
     row, found = next(((row, found) for row in rows if (found := row.pattern.fullmatch(sentence))), (None, None))
     if row is None or found is None:
         return "no row for the sentence"
@@ -169,7 +169,7 @@ def _member(path: Path, member: str) -> bytes:
 
 @cache
 def _needed_in(path: Path) -> frozenset[str]:
-    """What the shared objects of a wheel need that no member is called."""
+    """Needed libraries of the shared objects in a wheel that are no members."""
     with zipfile.ZipFile(path) as archive:
         members = [name for name in archive.namelist() if ".so" in name and archive.open(name).read(4) == b"\x7fELF"]
         needed = {need for name in members for need in read_elf(archive.read(name)).needed}

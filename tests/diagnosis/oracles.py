@@ -1,8 +1,7 @@
-"""What others than abiscan say of a file, of the releases and of the installed torch, for the table of evidence.
+"""Facts about a file, the releases and the installed torch from other programs, for the table of evidence.
 
-pyelftools reads the file and the installed torch's libraries, the release index is asked build by build, and GNU's
-demangler reads names.
-"""
+pyelftools reads the file and the installed torch's libraries, the release index is queried build by build, and GNU's
+demangler reads names."""
 
 from __future__ import annotations
 
@@ -29,10 +28,10 @@ from abiscan.releases.build import SymbolHistory
 
 
 class ElfFile(Struct, frozen=True):
-    """What pyelftools reads of a file.
+    """Data of a file from pyelftools.
 
     Attributes:
-        imports: undefined names of the dynamic symbol table -> (library, version) where the reference asks for one.
+        imports: undefined names of the dynamic symbol table -> (library, version) of versioned references.
         exports: its defined names.
     """
 
@@ -42,7 +41,7 @@ class ElfFile(Struct, frozen=True):
 
 
 def read_elf(data: bytes) -> ElfFile:
-    """What the dynamic segment says, which a loader reads too; versions by their sections."""
+    """Read the dynamic segment, as a loader does; versions from sections."""
     elf = ELFFile(io.BytesIO(data))
     dynamic = next(segment for segment in elf.iter_segments() if isinstance(segment, DynamicSegment))
     needs: dict[int, tuple[str, str]] = {}
@@ -65,12 +64,12 @@ def read_elf(data: bytes) -> ElfFile:
 
 
 def needed_of(dynamic: Dynamic) -> tuple[str, ...]:
-    """The needed libraries of a file; pyelftools sets the attribute that a tag is named for."""
+    """The needed libraries of a file; pyelftools names the attribute after the tag."""
     return tuple(str(vars(tag)["needed"]) for tag in dynamic.iter_tags("DT_NEEDED"))
 
 
 class Libraries:
-    """The libraries of an installed torch, asked by name through their hash tables as pyelftools reads them."""
+    """The libraries of an installed torch; names are looked up in their hash tables by pyelftools."""
 
     def __init__(self, folder: Path) -> None:
         self._tables: list[tuple[str, ELFHashSection | GNUHashSection]] = []
@@ -86,7 +85,7 @@ class Libraries:
         self._open.close()
 
     def exporting(self, name: str) -> frozenset[str]:
-        """Those that export a name."""
+        """The libraries that export a name."""
         found = set()
         for library, table in self._tables:
             symbol = table.get_symbol(name)
@@ -96,7 +95,7 @@ class Libraries:
 
 
 class Sight:
-    """What the oracles know besides the file, for all files of a session."""
+    """Data of the oracles besides the file, for all files of a session."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class Sight:
         libraries: Libraries | None = None,
         python: tuple[int, int] | None = None,
     ) -> None:
-        """Make it of the index and, where a torch is installed, of its directory, its libraries and its CPython."""
+        """From the index and, with an installed torch, its directory, libraries and CPython."""
         self.index = index
         self.torch = torch
         self.libraries = libraries
@@ -113,17 +112,17 @@ class Sight:
 
     @property
     def lib(self) -> Path:
-        """Where the installed torch has its libraries."""
+        """The library directory of the installed torch."""
         assert self.torch is not None
         return self.torch / "lib"
 
 
-# How a nested name begins (Itanium C++ ABI, 5.1.2): with the qualifiers of a member function, and of class data.
+# Prefixes of nested names (Itanium C++ ABI, 5.1.2): with qualifiers of a member function, and of class data.
 _NESTED = ("_ZN", "_ZNK", "_ZNR", "_ZNKR", "_ZNO", "_ZNKO", "_ZTVN", "_ZTIN", "_ZTSN")
 
 
 class Case:
-    """What a sentence is said of: the file, and one of its imports or a cause of the whole file."""
+    """The subject of a sentence: the file, and one of its imports or a cause of the whole file."""
 
     def __init__(
         self,
@@ -151,7 +150,7 @@ class Case:
 
     @property
     def demangled(self) -> str:
-        """What GNU's demangler makes of the name, or LLVM's where GNU's does not know the spelling (`Tn`)."""
+        """GNU's demangled text, or LLVM's if GNU does not know the encoding (`Tn`)."""
         text = demangled(self.name)
         return self.bound.demangled if text == self.name and self.bound and self.bound.demangled else text
 
@@ -183,10 +182,10 @@ class Case:
         return set() if history is None else {build.torch for build in history.exporting_builds}
 
     def forms(self, entity: str) -> set[str]:
-        """Every name of the index that demangles to a function, class or object of this qualified name."""
+        """Every name in the index that demangles to a function, class or object with this qualified name."""
         parts = entity.split("::")
         encoded = ["".join(f"{len(part.encode())}{part}" for part in parts[:end]) for end in range(1, len(parts) + 1)]
-        # Template arguments may stand behind each class; a constructor, destructor or operator is spelt by a code.
+        # Template arguments may follow each class; constructors, destructors and operators have codes.
         begins = [f"{each}I" for each in encoded[:-1]] + encoded[-1:]
         if len(parts) > 1 and (parts[-1].lstrip("~") == parts[-2] or parts[-1].startswith("operator")):
             begins.append(encoded[-2])
@@ -197,14 +196,14 @@ class Case:
 
     @property
     def alike(self) -> set[str]:
-        """Other names of the index with the same qualified name, be it in CUDA's spelling."""
+        """Other names in the index with the same qualified name, including its CUDA spelling."""
         return (self.forms(self.qualified) | self.forms(re.sub("hip", "cuda", self.qualified))) - {self.name}
 
     # --- the target -------------------------------------------------------------------------------------------------
 
     @property
     def torch(self) -> str:
-        """The target's version; empty where there is none."""
+        """The target's version; empty without a target."""
         return "" if self.report.torch_build is None else self.report.torch_build.version
 
     @property
@@ -217,7 +216,7 @@ class Case:
 
     @property
     def installed(self) -> bool:
-        """Whether the file is judged against the torch of this machine."""
+        """Whether the file is checked against the torch of this machine."""
         return self.report.torch_build is not None and self.report.torch_build.kind is TorchKind.INSTALLED
 
     @property
@@ -246,7 +245,7 @@ class Case:
 
     @property
     def brings(self) -> set[str]:
-        """What the target's libraries need besides."""
+        """Further libraries that the target's libraries need."""
         if self.installed:
             return {need for path in self.sight.lib.glob("*.so") for need in _needed(path)}
         return set() if self.build is None else set(self.build.brings)
@@ -258,22 +257,22 @@ class Case:
         return target is not None and target.cuda is None and target.hip is None
 
     def lacks(self, soname: str) -> bool:
-        """Whether the file needs a library that the search did not find."""
+        """Whether a needed library of the file was not found."""
         return soname in self.file.needed and any(n.soname == soname and not n.found for n in self.report.needed)
 
     def lacks_beside(self, soname: str) -> bool:
-        """Whether only another file of its package needs a library, which the target neither ships nor brings."""
+        """Whether only another file of its package needs a library, which the target does not provide."""
         return soname not in self.file.needed and soname in self._beside() - self.ships - self.brings
 
     @property
     def lacking(self) -> list[str]:
-        """The needed libraries that were not found, and those of its package that the target does not bring."""
+        """The needed libraries that were not found, and those of its package that the target does not provide."""
         own = [n.soname for n in self.report.needed if n.found is None]
         return own + sorted(self._beside() - self.ships - self.brings)
 
     @property
     def base(self) -> str:
-        """The file's own name."""
+        """The file name."""
         return (self.report.member or self.report.path).rsplit("/", 1)[-1].lower()
 
 
@@ -286,7 +285,7 @@ def _needed(path: Path) -> tuple[str, ...]:
 
 @cache
 def demangled(name: str) -> str:
-    """GNU's text of a name, the spellings of std::string made one; the name itself where it is none of C++."""
+    """GNU's text of a name, with one spelling of std::string; the name itself if it is not C++."""
     try:
         text: str = cxxfilt.demangle(name)
     except (cxxfilt.InvalidName, UnicodeError):

@@ -39,24 +39,24 @@ from abiscan.releases.exports import ReleasedExports
 DATA = Path(__file__).parent / "data"
 FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))
 _VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")
-# What --torch takes, at the beginning of what a report says; and words that say more of it than a version does.
+# A value of --torch at the start of a report's description; and words that contain more than a version.
 _SPEC = re.compile(r"\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:a0|\.dev\d{8})?(?:\+[\w.]+)?(?=$|[ ,(])")
 _KIND = re.compile(r"ABI=|cxx11-abi|\bcpu\b|rocm|CUDA| / |, \d|local|conda|self-built|nightly", re.IGNORECASE)
 _BOUND = re.compile(r"([<>]=?)\s*(\d+\.\d+(?:\.\d+)?)")
 _CUDA_LABEL = re.compile(r"cu(\d{1,2})(\d)")
-# Words by which a report says that its torch is no release of the package index.
+# Words for a torch that is not a release on the package index.
 _OTHER_BUILD = re.compile(r"self-built|conda|NGC|\bgit\b|local|nightly|dev|cxx11-abi|ABI=", re.IGNORECASE)
 MACHINE = "x86_64"
 _NOTHING_HERE = ScanOptions(torch=None, environment=None, settings=LoaderSettings(cwd="/"))
 
 
 class Case(Struct, frozen=True):
-    """One report: what its user had, and the causes of which one is what its readers found.
+    """One report, and the causes of which one was confirmed or inferred.
 
     Attributes:
-        id: the file of cases, where the thread is, and the symbol's beginning; unique.
-        torch_installed: as the report words it; empty where it does not say.
-        confirmed: the thread confirms the cause; it was inferred otherwise.
+        id: file of cases, place of the thread, and beginning of the symbol; unique.
+        torch_installed: in the words of the report; empty if unknown.
+        confirmed: the thread confirms the cause; otherwise it was inferred.
     """
 
     id: str
@@ -69,15 +69,15 @@ class Case(Struct, frozen=True):
     text: str | None = None
 
     def typed(self, index: ReleaseIndex) -> tuple[str, ...] | None:
-        """The causes that `explain SYMBOL` gives, best first, each with its confidence: `import-torch-first high`; None
-        where there is no symbol to type in."""
+        """The causes of `explain SYMBOL`, best first, each with its confidence: `import-torch-first high`; None without
+        a symbol."""
         if self.symbol is None:
             return None
         subjects = explain(self.symbol, knowledge_of(self.torch_installed, index), self.needed_by)
         return _causes(subjects[0]) if subjects else ()
 
     def pasted(self, index: ReleaseIndex) -> tuple[str, ...]:
-        """The causes that `explain TEXT` gives for the symbol, or for the first subject where none is named."""
+        """The causes of `explain TEXT` for the symbol, or for the first subject without one."""
         if self.text is not None:
             subjects = explain(self.text, knowledge_of_text(self.text, index))
         else:
@@ -88,7 +88,7 @@ class Case(Struct, frozen=True):
 
     @property
     def loaders_message(self) -> str:
-        """What a loader prints of this case."""
+        """The message of a loader for this case."""
         assert self.symbol is not None
         file = f"/opt/e/{self.needed_by or '_C.so'}"
         if is_symbol_version(self.symbol):
@@ -98,14 +98,14 @@ class Case(Struct, frozen=True):
         return f"Traceback (most recent call last):\nImportError: {file}: undefined symbol: {self.symbol}\n"
 
     def rank(self, answer: tuple[str, ...]) -> int | None:
-        """The place of the cause in an answer, from 0 on; None where it is not in it."""
+        """The index of the cause in an answer, from 0; None if it is missing."""
         given = [cause.split()[0] for cause in answer]
         return next((place for place, cause in enumerate(given) if cause in self.wanted), None)
 
 
 @cache
 def cases(path: Path) -> tuple[Case, ...]:
-    """Every case of a file, in its order."""
+    """Every case of a file, in order."""
     causes = tomllib.loads((DATA / "cause_map.toml").read_text(encoding="utf-8"))
     found: dict[str, Case] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -134,11 +134,9 @@ def _causes(subject: Subject) -> tuple[str, ...]:
 
 
 def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
-    """What abiscan would know of the torch that a report words so.
-
-    A bound (`<2.0`) is the nearest release within it. What only names a kind of build ("CPU-only torch", "ABI=0") gives
-    a target of unknown version: abiscan reads that much from any installed torch.
-    """
+    """Knowledge of the torch that a report describes. A bound (`<2.0`) is the nearest release within it. A kind of
+    build ("CPU-only torch", "ABI=0") gives a target with unknown version: abiscan reads that much from any installed
+    torch."""
     spec = _SPEC.match(installed)
     of_container = "NGC" in installed and "a0" not in installed
     if spec is not None and not of_container and not _KIND.search(installed):
@@ -169,7 +167,7 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
 
 
 def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
-    """What `abiscan explain` knows of a text from another machine: what the text says of its torch and Python."""
+    """Knowledge of `abiscan explain` about a text from another machine: only torch and Python in the text."""
     return replace(knowledge_for(_NOTHING_HERE, read_text(text), here=False), releases=index)
 
 
@@ -181,7 +179,7 @@ def _version(installed: str, index: ReleaseIndex) -> str | None:
             return _full(bound[2])
         known = [b.torch for b in index.builds(MACHINE)]
         below = [v for v in known if (order(v) or at) < at]
-        # Older than the index: any version below the bound does.
+        # Older than the index: any version below the bound works.
         return below[-1] if below else "1.9.1"
     if re.search(r"\bCUDA\b", installed) or " / " in installed:
         return None
@@ -203,7 +201,7 @@ def _target(version: str, variant: str, abi: bool | None) -> TorchBuild:
 
 
 def main() -> None:
-    """Print the answer to every case as JSON."""
+    """Print the answers to all cases as JSON."""
     index = open_index(earlier=True)
     every = [case for path in FILES for case in cases(path)]
     answers = {

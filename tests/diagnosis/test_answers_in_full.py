@@ -1,7 +1,5 @@
-"""What an answer says beside its cause: whose file, which direction, library and fix; and what it must not say.
-
-Each test names where the truth comes from. Names of files and folders were made up.
-"""
+"""Answers besides their cause: owner of the file, direction, library and fix; and what must not be in them. Each test
+names its oracle. Names of files and folders were made up."""
 
 from __future__ import annotations
 
@@ -23,14 +21,14 @@ def _ask(text: str, index: ReleaseIndex) -> tuple[Subject, ...]:
 
 
 def _said(subject: Subject) -> str:
-    """Everything that an answer says."""
+    """The whole text of an answer."""
     parts = [part for cause in subject.causes for part in (*cause.evidence, cause.fix)]
     return "\n".join([*parts, *subject.notes, *subject.history])
 
 
 # --- std::string in demangled names ---------------------------------------------------------------------------------
 
-# Exported by no release with the new std::string; compilers' spelling of both, GNU's demangler reads them.
+# No release exports these with the C++11 std::string; manglings of both, readable by GNU's demangler.
 _NEW_NAMES = (
     "_ZN5torch3jit4loadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEN3c108optionalINS9_6DeviceEEE",
     "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
@@ -54,8 +52,8 @@ def test_the_text_of_a_name_is_answered_as_the_name(name: str, version: str | No
 
 
 def test_a_name_that_only_the_other_builds_read_so_is_not_taken_for_theirs(index: ReleaseIndex) -> None:
-    """GNU's demangler writes the old class std::string; torch 2.7 and later export the function with the new one alone
-    (the release index)."""
+    """GNU's demangler prints the old class as std::string; torch 2.7 and later export the function only with the C++11
+    one (the release index)."""
     new = "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEb"
     old = "_ZN5torch3jit17parseSchemaOrNameERKSsb"
     for name in (new, old):
@@ -64,7 +62,7 @@ def test_a_name_that_only_the_other_builds_read_so_is_not_taken_for_theirs(index
 
 
 def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
-    """libc++ has one std::string: release ranges of Linux that come from its two are none of macOS's."""
+    """libc++ has one std::string: release ranges of Linux builds that depend on the ABI do not apply to macOS."""
     text = (
         "Undefined symbols for architecture arm64:\n"
         '  "c10::Error::Error(c10::SourceLocation, std::__1::basic_string<char, std::__1::char_traits<char>, '
@@ -95,8 +93,8 @@ def test_libcxx_is_no_libstdcxx(name: str, index: ReleaseIndex) -> None:
 
 @pytest.mark.parametrize("blank", ["\t", " "])
 def test_ld_debug_names_the_file(blank: str, index: ReleaseIndex) -> None:
-    """glibc, elf/dl-lookup.c and elf/dl-minimal's _dl_debug_printf: `PID:\\tFILE: error: symbol lookup error: undefined
-    symbol: NAME (fatal)`. It is a loader's message."""
+    r"""glibc, elf/dl-lookup.c and elf/dl-minimal's _dl_debug_printf: `PID:\tFILE: error: symbol lookup error: undefined
+    symbol: NAME (fatal)`. It is a message of a loader."""
     name = "_ZN5torch3jit17parseSchemaOrNameERKSs"
     text = f"    120344:{blank}/opt/x/_C.so: error: symbol lookup error: undefined symbol: {name} (fatal)"
     (subject,) = _ask(text, index)
@@ -106,7 +104,7 @@ def test_ld_debug_names_the_file(blank: str, index: ReleaseIndex) -> None:
 
 
 def test_cudnn_says_what_was_missing_behind_the_library_that_it_opened(index: ReleaseIndex) -> None:
-    """cuDNN prints dlerror() behind the library: an undefined symbol means that the file was found."""
+    """cuDNN prints dlerror() after the library: an undefined symbol means that the file was found."""
     text = (
         "Could not load library libcudnn_cnn_infer.so.8. Error: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: "
         "undefined symbol: _ZN5cudnn3cnn34layerNormFwd_execute_internal_implERKNS_7backend11VariantPackE, version "
@@ -150,7 +148,7 @@ def test_the_system_copy_that_lacks_a_version_is_not_loaded_first(index: Release
 
 
 def test_what_ldd_misses_behind_a_library_that_it_did_not_find(index: ReleaseIndex) -> None:
-    """ldd -r relocates with what it has found: names of a library that it has not found are all missed (ldd(1))."""
+    """ldd -r relocates with the libraries that it found: all symbols of a missing library are undefined (ldd(1))."""
     name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
     (*_, subject) = _ask(f"\tlibc10.so => not found\nundefined symbol: {name}\t(./_C.so)\n", index)
     assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
@@ -166,7 +164,7 @@ _FRAME = (
 
 @pytest.mark.parametrize("before", [f"Traceback (most recent call last):\n{_FRAME}", ">>> import torch\n"])
 def test_what_torch_itself_asks_for(before: str, index: ReleaseIndex) -> None:
-    """Wheels of torch require nvidia-* distributions (their METADATA): no extension is in play."""
+    """Wheels of torch require nvidia-* distributions (their METADATA): no extension is involved."""
     error = "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
     (subject,) = _ask(before + error, index)
     assert subject.causes[0].cause is _MISSING
@@ -188,7 +186,7 @@ def test_causes_of_one_library_have_fixes_of_their_own(index: ReleaseIndex) -> N
 def test_a_library_that_the_torch_brings_is_not_found_and_no_other_release(
     library: str, version: str, index: ReleaseIndex
 ) -> None:
-    """The release index says which libraries each build brings: cuSPARSE's number is not that of its CUDA 13."""
+    """The release index has the needed libraries of each build: cuSPARSE's number is not that of its CUDA 13."""
     (build,) = [each for each in index.builds("x86_64") if each.torch == version]
     text = f"ImportError: {library}: cannot open shared object file: No such file or directory"
     (subject,) = explain(text, knowledge_of(version, index))
@@ -202,7 +200,7 @@ def test_macos_has_no_ldconfig(index: ReleaseIndex) -> None:
 
 
 def test_the_library_of_each_range(index: ReleaseIndex) -> None:
-    """libtorch_cuda_linalg.so came with torch 1.12; the release index says which library of which build has a name."""
+    """torch 1.12 added libtorch_cuda_linalg.so; the release index has the library of each symbol in each build."""
     name = "_ZNK3c1010TensorImpl4sizeEl"
     history = index.history(name, "x86_64")
     assert history is not None
@@ -225,7 +223,7 @@ def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseInde
     assert 'pip install "torch' not in subject.causes[0].fix
 
 
-# --- what a text says of torch --------------------------------------------------------------------------------------
+# --- torch in a text ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -237,7 +235,7 @@ def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseInde
     ],
 )
 def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, index: ReleaseIndex) -> None:
-    """A build has one std::string (the two builds of 2.6 and 2.7 in the index have no name with one in common)."""
+    """A build has one std::string (the two builds of 2.6 and of 2.7 in the index have no common symbol with one)."""
     text = f"{said}\nImportError: x/_C.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
     knowledge = knowledge_of_text(text, index)
     (subject,) = explain(text, knowledge)
@@ -245,12 +243,13 @@ def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, inde
     assert "torch 2.4.1 (cu121) exports" not in _said(subject)
 
 
-# --- names in part, of other systems --------------------------------------------------------------------------------
+# --- truncated names, names of other systems ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dots", ["...", "\u2026"])
 def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex) -> None:
-    """No release exports the beginning, which reads as a whole name; one exports what begins so (the release index)."""
+    """No release exports the beginning, which looks like a whole name; one exports a symbol with this beginning (the
+    release index)."""
     cut, whole = "_ZN3c1015SmallVectorBaseIjE8grow_podEPKvm", "_ZN3c1015SmallVectorBaseIjE8grow_podEPKvmm"
     assert index.history(cut, "x86_64") is None
     assert [history.name for history in index.prefix(cut, "x86_64", 9)] == [whole]
@@ -264,14 +263,14 @@ def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex)
     "broken", ["_ZN5torch3jit17parseSchemaOr=\r\nNameERKSs", "=5FZN5torch3jit17parseSchemaOrNameERKSs"]
 )
 def test_mail_without_its_headers(broken: str, index: ReleaseIndex) -> None:
-    """RFC 2045, 6.7: `=5F` is an underscore, `=` at the end of a line breaks it softly."""
+    """RFC 2045, 6.7: `=5F` is an underscore, `=` at the end of a line is a soft break."""
     (subject,) = _ask(f"ImportError: /x/_C.so: undefined symbol: {broken}", index)
     assert subject.text == "_ZN5torch3jit17parseSchemaOrNameERKSs"
     assert not any("cut off" in note for note in subject.notes)
 
 
 def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> None:
-    """llvm-undname reads `??0` as a constructor; link.exe takes import libraries and /LIBPATH."""
+    """llvm-undname reads `??0` as a constructor; link.exe uses import libraries and /LIBPATH."""
     (subject,) = _ask("a.obj : error LNK2019: unresolved external symbol (??0Error@c10@@QEAA@XZ)", index)
     assert subject.demangled == "c10::Error::Error"
     linked = next(cause for cause in subject.causes if cause.cause is CauseId.LIBRARY_NOT_LINKED)
@@ -279,7 +278,8 @@ def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> No
 
 
 def test_an_import_library_is_found_by_libpath(index: ReleaseIndex) -> None:
-    """LNK1104 is link.exe's, whose option for folders is /LIBPATH (its reference); the index has no Windows builds."""
+    """LNK1104 is an error of link.exe, whose option for folders is /LIBPATH (its reference); the index has no Windows
+    builds."""
     for name in ("c10_cuda", "cudart", "foo"):
         (subject,) = _ask(f"LINK : fatal error LNK1104: cannot open file '{name}.lib'", index)
         assert subject.causes[0].cause is _MISSING
@@ -295,7 +295,7 @@ def test_pip_installs_nothing_in_an_app_of_android(index: ReleaseIndex) -> None:
     assert "pip install" not in _said(subject)
 
 
-# --- slips of the hand ----------------------------------------------------------------------------------------------
+# --- typing errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -328,17 +328,17 @@ def test_programs_make_no_slips(name: str, index: ReleaseIndex) -> None:
 
 @pytest.mark.parametrize("word", ["torch_scatter", "torch_geometric", "flash_attn", "causal_conv1d"])
 def test_a_project_is_no_symbol(word: str, index: ReleaseIndex) -> None:
-    """Projects of the package index, which no CPython module of torch exports as a C name (the release index)."""
+    """Projects on the package index; no CPython module of torch exports their names (the release index)."""
     assert index.history(word, "x86_64") is None
     assert _ask(word, index) == ()
 
 
 def test_of_a_name_alone_only_its_spelling_is_known(index: ReleaseIndex) -> None:
-    """NVIDIA's API references have cudaMalloc, and no cudaMaloc: prefixes are known here, not functions."""
+    """NVIDIA's API references have cudaMalloc and not cudaMaloc: only prefixes are known here, not functions."""
     assert "belongs to" not in _said(_ask("cudaMaloc", index)[0])
 
 
-# --- link editors ---------------------------------------------------------------------------------------------------
+# --- linkers --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["cudart", "cuda", "cudnn", "nccl", "cublas", "mkl_rt", "foo"])
@@ -350,11 +350,11 @@ def test_a_link_editor_is_no_loader(name: str, index: ReleaseIndex) -> None:
     assert f"-l{name}" in subject.causes[0].fix or f"lib{name}.so" in subject.causes[0].fix
 
 
-# --- what a text says of the torch alone ----------------------------------------------------------------------------
+# --- torch in a text without a version ------------------------------------------------------------------------------
 
 
 def test_the_string_that_a_prompt_shows_counts_without_a_version(index: ReleaseIndex) -> None:
-    """`torch._C._GLIBCXX_USE_CXX11_ABI` is True: torch has the new std::string (torch/csrc/Module.cpp); the name has
+    """`torch._C._GLIBCXX_USE_CXX11_ABI` is True: torch has the C++11 std::string (torch/csrc/Module.cpp); the name has
     the old one (`Ss`, Itanium C++ ABI 5.1.5.4)."""
     text = (
         "ImportError: /x/_C.cpython-37m-x86_64-linux-gnu.so: "
@@ -370,8 +370,8 @@ def test_the_string_that_a_prompt_shows_counts_without_a_version(index: ReleaseI
 
 @pytest.mark.parametrize("label", ["cu118", "cpu", "rocm6.0"])
 def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(label: str, index: ReleaseIndex) -> None:
-    """The CPU-side libraries of one release are of one source, whatever they are built for; libc10.so of 2.3.1 has the
-    name (`nm -D`)."""
+    """All variants of one release have CPU libraries from one source; libc10.so of 2.3.1 exports the symbol (`nm
+    -D`)."""
     name = "_ZN3c106detail14torchCheckFailEPKcS2_jS2_"
     (variant,) = _ask(f"torch==2.3.1+{label}\nundefined symbol: {name}", index)
     (release,) = _ask(f"torch==2.3.1\nundefined symbol: {name}", index)
@@ -380,7 +380,7 @@ def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(la
 
 
 def test_a_rocm_build_has_no_names_of_cuda(index: ReleaseIndex) -> None:
-    """c10::cuda::SetDevice(signed char) is of libc10_cuda.so, which builds for CUDA alone have."""
+    """Only builds for CUDA have libc10_cuda.so with c10::cuda::SetDevice(signed char)."""
     (subject,) = _ask("torch==2.3.1+rocm6.0\nundefined symbol: _ZN3c104cuda9SetDeviceEa", index)
     assert "torch 2.3.1 (rocm6.0) exports" not in _said(subject)
     assert subject.causes[0].cause is CauseId.ROCM_NAMING
@@ -394,7 +394,7 @@ def test_whether_an_unknown_build_exports_a_name_is_said_to_be_open(index: Relea
     assert "does not export it" not in _said(subject)
 
 
-# --- the torch that an extension's own label names ------------------------------------------------------------------
+# --- the torch in the label of an extension -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -410,8 +410,8 @@ def test_whether_an_unknown_build_exports_a_name_is_said_to_be_open(index: Relea
     ],
 )
 def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseId, index: ReleaseIndex) -> None:
-    """Labels as flash-attn, PyG and NATTEN give them; each says for which torch the file was built. All of these
-    releases export the name, so that nothing else tells."""
+    """Labels of flash-attn, PyG and NATTEN name the torch of the file. All of these releases export the symbol, so
+    there is no other evidence."""
     text = (
         f"torch=={torch}\n{label}\nImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_"
     )
@@ -433,7 +433,7 @@ def test_a_missing_dll_is_told_by_the_label(index: ReleaseIndex) -> None:
 
 
 def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) -> None:
-    """torch/extension.h was torch/torch.h up to 0.4.1 (torch's repository, release 1.0.0: setup.py, package_data)."""
+    """torch/extension.h was torch/torch.h until 0.4.1 (torch's repository, release 1.0.0: setup.py, package_data)."""
     text = "torch==0.4.1\na.h:2:29: fatal error: torch/extension.h: No such file or directory"
     (subject,) = _ask(text, index)
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
@@ -451,7 +451,7 @@ def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) ->
     ],
 )
 def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: CauseId, index: ReleaseIndex) -> None:
-    """The oracle is the installed torch's include directory."""
+    """Oracle: the include directory of the installed torch."""
     there = (torch_here.directory() / "include" / header).exists()
     assert there is (cause is CauseId.BUILT_FOR_NEWER_TORCH)
     (subject,) = _ask(f"a.cu:3:10: fatal error: {header}: No such file or directory", index)
@@ -460,7 +460,7 @@ def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: Cau
 
 
 def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) -> None:
-    """Clang 18 writes `TnNSt9enable_if...` before the last argument of this instance, GCC `Li0E` alone (Itanium ABI,
+    """Clang 18 writes `TnNSt9enable_if...` before the last argument of this instance, GCC only `Li0E` (Itanium ABI,
     5.1.8); the release index has GCC's. A file that is not torch's is of another release."""
     name = "_ZNK2at10TensorBase14const_data_ptrIN3c104HalfELi0EEEPKT_v"
     (of_torch,) = explain(name, Knowledge(releases=index), "libtorch_hip.so")
@@ -470,7 +470,7 @@ def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) 
 
 
 def test_a_companion_without_a_table_of_releases_is_answered(index: ReleaseIndex) -> None:
-    """torchtext: no release of it is known to belong to a torch (`releases/companions.py`)."""
+    """torchtext: its releases are not assigned to torch releases (`releases/companions.py`)."""
     (subject,) = _ask("torch 2.2.0\nOSError: Could not load this library: /x/torchtext/lib/libtorchtext.so", index)
     assert (subject.text, subject.message) == ("torchtext", "load-library-failed")
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH

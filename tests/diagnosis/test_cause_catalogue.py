@@ -1,4 +1,4 @@
-"""Every cause has a page that can be followed, and a text of which `explain` concludes it."""
+"""Every cause has a usable page, and a text for which `explain` finds it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_cause_has_a_page_in_the_order_of_the_enumeration() -> None:
 
 @pytest.mark.parametrize("cause", CauseId)
 def test_a_labelled_text_shows_the_cause(cause: CauseId) -> None:
-    """`test_texts.py` has each text explained and compares the cause."""
+    """`test_texts.py` explains each text and compares the cause."""
     assert any(cause in (row["cause"], row.get("also")) for row in TEXTS)
 
 
@@ -65,7 +65,7 @@ def test_a_page_says_what_to_do_in_every_situation(page: CausePage) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
 def test_the_commands_of_a_page_can_be_pasted(page: CausePage) -> None:
-    """bash parses them, Python compiles what it is given, and abiscan knows its options."""
+    """bash parses them, Python compiles its code, and abiscan accepts its options."""
     for commands in _commands(page):
         parsed = subprocess.run(["bash", "-n"], input=commands, capture_output=True, text=True, check=False)
         assert (parsed.returncode, parsed.stderr) == (0, ""), commands
@@ -81,7 +81,8 @@ def test_the_commands_of_a_page_can_be_pasted(page: CausePage) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
 def test_no_advice_that_a_check_of_abiscan_refutes(page: CausePage) -> None:
-    """The real libtorch 2.13 exports no name that -fclang-abi-compat=17 makes: the flag is named with its releases."""
+    """The real libtorch 2.13 exports no name made by -fclang-abi-compat=17: the flag is advised only with its
+    releases."""
     for remedy in page.fix:
         if "-fclang-abi-compat" in remedy.text + remedy.commands:
             assert "for torch 2.3 to 2.11" in remedy.text
@@ -132,7 +133,7 @@ def test_explain_writes_the_page_as_json() -> None:
 
 
 def test_reports_of_a_file_hold_the_pages_of_its_causes(tmp_path: Path) -> None:
-    """A file with the old std::string beside torch 2.13.0."""
+    """A file with the old std::string and torch 2.13.0."""
     file = DATA.parents[1] / "fixtures" / "old-string-extension.so"
     formats = [f"--format={name}:{tmp_path / name}" for name in ("sarif", "html")]
     words = [sys.executable, "-m", "abiscan", "--torch", "2.13.0", *formats, str(file)]

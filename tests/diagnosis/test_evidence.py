@@ -1,4 +1,4 @@
-"""Every sentence, summary and fix that is printed of a file is true in that very case (`evidence.py` has the table)."""
+"""Every printed sentence, summary and fix is true for its file (`evidence.py` has the table)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.diagnosis.oracles import Libraries, Sight
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RELEASES = ("2.0.1", "2.4.1", "2.6.0", "2.8.0", "2.13.0", "2.15.0")
-# What no fixture shows: the kind of torch or machine that would say it.
-# Said of the installed torch where it is a CPU build: CI has that one.
+# Sentences that no fixture shows, with the torch or machine that would. The first ones need an installed CPU build, as
+# in CI.
 OF_A_CPU_BUILD = (
     "{label} is a CPU build.",
     "{label} is a CPU build and does not install the CUDA libraries.",
@@ -124,7 +124,7 @@ def _wheel(folder: Path) -> str:
 
 
 class Asked(Struct, frozen=True):
-    """What is untrue of the fixtures, by the torch that they were judged on, and the rows that were asked."""
+    """Untrue sentences about the fixtures, by checked torch, and the checked rows."""
 
     untrue: dict[str, list[Untrue]]
     met: set[str]
@@ -132,7 +132,7 @@ class Asked(Struct, frozen=True):
 
 @pytest.fixture(scope="module")
 def asked(index: ReleaseIndex, torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    """Every fixture on every torch."""
+    """Every fixture with every torch."""
     met: set[str] = set()
     untrue = {
         torch: _checked(_scanned(_fixtures(), FIXTURES, torch), FIXTURES, Sight(index), met) for torch in RELEASES
@@ -157,13 +157,13 @@ def test_what_is_said_of_the_fixtures_is_true(torch: str, asked: Asked) -> None:
 
 @pytest.mark.torch
 def test_what_is_said_of_a_wheel_for_another_python_is_true(asked: Asked) -> None:
-    """The Python of its tag decides, not the one that runs abiscan; and a sibling's needs are no needs of the file."""
+    """The Python of its tag decides, not the one that runs abiscan; and a sibling's needs are not those of the file."""
     assert not asked.untrue["wheel"], _told(asked.untrue["wheel"])
 
 
 @pytest.mark.torch
 def test_every_row_was_asked(asked: Asked) -> None:
-    """A condition that no file has shown is none that can fail."""
+    """A condition that no file triggers cannot fail."""
     rows = {row.says for row in (*SENTENCES, *GROUP_SENTENCES)}
     elsewhere = {says for each in NOT_SHOWN.values() for says in each}
     if torch_here.version()[1] != "cpu":
@@ -175,7 +175,7 @@ def test_every_row_was_asked(asked: Asked) -> None:
 @pytest.mark.corpus
 @pytest.mark.parametrize("torch", [None, "2.6.0", "2.13.0"])
 def test_what_is_said_of_published_wheels_is_true(torch: str | None, index: ReleaseIndex) -> None:
-    """With nothing but the wheel's path, and on two releases; and a file that loads has no cause."""
+    """With only the wheel's path, and on two releases; and a file that loads has no cause."""
     met: set[str] = set()
     untrue: list[Untrue] = []
     blamed: list[str] = []

@@ -1,7 +1,5 @@
-"""`explain` end to end: the five reports that the project exists for, and the causes one by one.
-
-Release ranges and counterparts are read from the shipped index, which tests/libtorch checks against the wheels.
-"""
+"""`explain` end to end: the five reports that motivated the project, and the causes one by one. Release ranges and
+counterparts come from the shipped index, which tests/libtorch checks against the wheels."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_con
 
 
 class NoExports:
-    """A torch that exports nothing of what is asked."""
+    """A torch that exports none of the names."""
 
     sonames = frozenset({"libc10.so", "libtorch_cpu.so", "libtorch_python.so"})
 
@@ -68,7 +66,7 @@ def test_flashinfer(released: Released) -> None:
 def test_the_old_spelling_is_advised_where_the_target_exports_it(
     torch: str, exported: bool, end: int | None, released: Released
 ) -> None:
-    """Where `nm -D libtorch_cpu.so` of the release has GCC's spelling of this declaration, and nowhere else."""
+    """Only if `nm -D libtorch_cpu.so` of the release has GCC's name of this declaration."""
     (subject,) = explain(f"undefined symbol: {CLANG[:end]}", released(torch))
     cause = subject.causes[0]
     assert cause.cause is CauseId.TEMPLATE_MANGLING
@@ -94,7 +92,7 @@ def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
 
 
 def test_scatter_that_refuses_the_cuda_of_torch(nothing: Knowledge) -> None:
-    # The text is torch_scatter/__init__.py's.
+    # The text is from torch_scatter/__init__.py.
     text = (
         "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
         "PyTorch has CUDA "
@@ -182,7 +180,7 @@ CASES = [
         CauseId.CXX11_ABI_MISMATCH,
     ),
     ("_ZN3c105ErrorC2ENS_14SourceLocationESs", "2.7.0", CauseId.CXX11_ABI_MISMATCH),
-    # A tag is no proof of an ABI: this function is new in 2.10.
+    # A tag does not prove an ABI: this function is new in 2.10.
     ("_ZN3c1013MessageLogger6streamB5cxx11Ev", "2.9.0", CauseId.BUILT_FOR_NEWER_TORCH),
     ("_ZNK3c107SymBool10guard_boolEPKcl", "1.13.1", CauseId.BUILT_FOR_NEWER_TORCH),
     ("_ZN3c1017RegisterOperatorsD1Ev", "2.5.1", CauseId.BUILT_FOR_OLDER_TORCH),
@@ -287,7 +285,7 @@ def test_a_library_of_an_extension_is_not_torchs(name: str, nothing: Knowledge) 
 
 
 def test_a_library_that_torch_no_longer_has(released: Released) -> None:
-    # The index lists the libraries of each build: libtorch_cuda_cu.so is in 1.13 alone.
+    # The index lists the libraries of each build: only 1.13 has libtorch_cuda_cu.so.
     text = "ImportError: libtorch_cuda_cu.so: cannot open shared object file"
     assert _first(text, released("2.0.0")) is CauseId.BUILT_FOR_OLDER_TORCH
     assert _first(text, released("1.13.1")) is CauseId.IMPORT_TORCH_FIRST
@@ -320,7 +318,7 @@ def test_another_cudart_is_here(nothing: Knowledge) -> None:
     assert "libcudart.so.12" in " ".join(subject.causes[0].evidence)
 
 
-# --- how names are given ----------------------------------------------------------------------------------------------
+# --- forms of names ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -340,7 +338,7 @@ def test_another_cudart_is_here(nothing: Knowledge) -> None:
     ],
 )
 def test_demangled_names_are_found(text: str, mangled: str, nothing: Knowledge) -> None:
-    # llvm-cxxfilt 23 and c++filt 2.40 give these texts for these names.
+    # llvm-cxxfilt 23 and c++filt 2.40 print these texts for these names.
     (subject,) = explain(text, nothing)
     assert subject.mangled == mangled
     assert subject.exported_in
@@ -369,7 +367,7 @@ def test_msvc_names_are_said_to_be_that(nothing: Knowledge) -> None:
 
 
 def test_a_name_that_lost_its_end(nothing: Knowledge) -> None:
-    # As a report's title has it (https://github.com/pytorch/xla/issues/8406); the name goes on with `d`.
+    # From the title of a report (https://github.com/pytorch/xla/issues/8406); the name continues with `d`.
     (subject,) = explain("undefined symbol: _ZN5torch4lazy13MetricFnValueB5cxx11E", nothing)
     assert subject.mangled == "_ZN5torch4lazy13MetricFnValueB5cxx11Ed"
     assert "cut off" in subject.notes[0]
@@ -407,7 +405,7 @@ def test_any_text_is_answered_or_not(nothing: Knowledge, text: str) -> None:
             assert subject.text or subject.mangled
 
 
-# --- errors of loading that name no missing symbol --------------------------------------------------------------------
+# --- load errors without a missing symbol -----------------------------------------------------------------------------
 
 
 def test_static_tls_names_the_library_and_two_ways_out(nothing: Knowledge) -> None:
@@ -425,14 +423,14 @@ def test_a_kernel_whose_name_python_reads_as_private_is_to_be_renamed(nothing: K
 
 
 def test_a_mistyped_name_shows_the_one_that_is_meant(nothing: Knowledge) -> None:
-    # l for I, as a person reads it off a screenshot.
+    # l for I, as read from a screenshot.
     (subject,) = explain("_ZNK3c106lValue23reportToTensorTypeErrorEv", nothing)
     assert subject.near == ("_ZNK3c106IValue23reportToTensorTypeErrorEv",)
 
 
 @pytest.mark.parametrize("slip", ["_ZNK3c107SymBol10guard_boolEPKcl", "_ZNK3c107SymBool10guard_bolEPKcl"])
 def test_a_slip_that_leaves_a_length_wrong(slip: str, nothing: Knowledge) -> None:
-    """No demangler reads these: a length in them runs over what stands behind it."""
+    """No demangler reads these: a length exceeds the following text."""
     (subject,) = explain(slip, nothing)
     assert subject.near == ("_ZNK3c107SymBool10guard_boolEPKcl",)
 
@@ -534,7 +532,7 @@ _CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
 def test_what_was_built_from_source_is_no_release(
     version: str, name: str, cause: CauseId, confidence: Confidence, released: Released
 ) -> None:
-    """Nobody knows which std::string it has: nothing is said of its exports, and no wheel of a release fits."""
+    """Its std::string is unknown: no statement about its exports, and no wheel of a release fits."""
     known = released(version)
     assert known.target is not None
     target = replace(known.target, variant=SOURCE_BUILD, cxx11_abi=None, cuda=None)

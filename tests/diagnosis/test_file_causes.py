@@ -1,5 +1,4 @@
-"""Causes of whole files: fixtures that were built for the purpose (tests/fixtures/build.py), bound to exports typed in
-here."""
+"""Causes of whole files: fixtures for the purpose (tests/fixtures/build.py), resolved against literal exports."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What is read out of error messages. The texts are those that the named programs print (glibc 2.36, GNU ld 2.40,
-Clang 14, CPython
-3.11), or of reports whose URL stands beside them."""
+"""Subjects in error messages. The texts are output of the named programs (glibc 2.36, GNU ld 2.40, Clang 14, CPython
+3.11), or from reports with URL."""
 
 from __future__ import annotations
 
@@ -222,7 +221,7 @@ def test_a_large_log_takes_time_in_proportion() -> None:
     text = "".join(line * 20 + error.format(number) for number in range(10_000))
     started = time.perf_counter()
     found = find_messages(clean(text))
-    # 19 MB; a second is forty times what it takes. Quadratic reading would take hours.
+    # 19 MB; ten seconds is several hundred times the cost. Quadratic reading would take hours.
     assert time.perf_counter() - started < 10
     assert len(found) == MAX_FOUND
 
@@ -250,7 +249,7 @@ def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
 
 
 def test_names_that_end_alike_are_two() -> None:
-    """ld64 prints the parameters behind each name, however long they are."""
+    """ld64 prints the parameters after each name, however long they are."""
     parameters = "(std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>> const&)"
     text = "".join(f'  "at::{name}{parameters}", referenced from:\n      _main in a.o\n' for name in "fg")
     assert [found.text for found in find_messages(text)] == [f"at::{name}{parameters}" for name in "fg"]

@@ -1,4 +1,4 @@
-"""Messages about the GPU and its driver: the cause, and what the message itself says of both."""
+"""Messages about the GPU and its driver: the cause, and the values in the message."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def test_the_driver_by_its_number(number: str, release: str, nothing: Knowledge)
 
 
 def test_what_torch_has_no_kernel_for_is_torchs_own(nothing: Knowledge) -> None:
-    """An operator of torch without a kernel is no matter of builds."""
+    """An operator of torch without a kernel does not depend on builds."""
     assert explain("Could not run 'aten::_nested_view' with arguments from the 'CUDA' backend.", nothing) == ()
     assert explain("Could not run 'torchvision::nms' with arguments from the 'CPU' backend.", nothing) == ()

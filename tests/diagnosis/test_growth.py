@@ -1,8 +1,7 @@
-"""How the time for a text grows with its length: twice the text, at most 2.5 times the time, whatever it consists of.
+"""Growth of time with the length of a text: twice the text, at most 2.5 times the time, for any contents.
 
-Processor time of this process, the least of several runs: what else the machine does is not in it. The shapes are those
-on which a pattern that goes back over what it has read, or a copy of the rest for each place, takes the square.
-"""
+Processor time of this process, the minimum of several runs, so other load does not count. The texts would take
+quadratic time with backtracking patterns, or with a copy of the rest for each place."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from abiscan.diagnosis import Knowledge, explain
 pytestmark = pytest.mark.slow
 
 SIZE = 250_000
-# What a measurement of so few milliseconds may be off by.
+# Error of a measurement of so few milliseconds.
 _NOISE = 0.06
 
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -120,7 +119,7 @@ def test_twice_the_text_takes_twice_the_time(shape: str, nothing: Knowledge) -> 
 
 
 def test_the_work_for_one_place_is_bounded(nothing: Knowledge) -> None:
-    """Half of a megabyte around one message costs what the search for words costs."""
+    """Half of a megabyte around one message costs as much as the search for words."""
     message = "undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl"
     alone = min(_seconds(message, nothing) for _ in range(3))
     inside = min(_seconds("x" * SIZE + " " + message + " " + "y" * SIZE, nothing) for _ in range(3))

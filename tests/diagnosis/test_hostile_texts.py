@@ -1,4 +1,4 @@
-"""Names in a log that mean something in a regular expression: they are looked for as they are written."""
+"""Names in a log with special characters of regular expressions are searched literally."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_name_of_marks_is_no_pattern(message: str, nothing: Knowledge) -> None
 
 
 def test_a_name_matches_itself_alone() -> None:
-    """`a+` would match `aa` as a pattern: the file of another module says nothing of this one's Python."""
+    """`a+` would match `aa` as a pattern: the file of another module shows nothing about this one's Python."""
     text = "No module named 'mmcv.{}'\nbuild/lib/mmcv/{}.cpython-38-x86_64-linux-gnu.so"
     (of_it,) = read_text(text.format("a+", "a+")).found
     assert of_it.values["for_python"] == "3.8"
@@ -65,7 +65,7 @@ def test_a_name_matches_itself_alone() -> None:
     ],
 )
 def test_a_message_in_json_is_read_as_it_was_printed(record: Callable[[str], object], nothing: Knowledge) -> None:
-    """Logs of Docker, of structured loggers and notebooks; Python's own encoder writes them."""
+    """Logs of Docker, structured loggers and notebooks; written by Python's own encoder."""
     message = "src/\u6838/a_cuda.hip:33:20: error: no matching function for call to '__ldg' of \"p\""
     (subject,) = explain(json.dumps(record(message), indent=1), nothing)
     assert subject.location is not None
@@ -73,7 +73,7 @@ def test_a_message_in_json_is_read_as_it_was_printed(record: Callable[[str], obj
 
 
 def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:
-    """Found by the fuzzer: a repetition inside of a repetition tried every way to divide a run of letters."""
+    """Found by the fuzzer: nested repetitions tried every division of a run of letters."""
     begin = time.process_time()
     read_text(f"a.obj : error LNK2019: unresolved external symbol __cdecl {'a' * 4_000} referenced\n" * 50)
     assert time.process_time() - begin < 1

@@ -1,4 +1,4 @@
-"""Intrinsics without an overload: what the compiler's own message is answered with; what is advised compiles."""
+"""Intrinsics without an overload: answers to the compiler's message; the advice compiles."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_torchs_own_atomic_takes_the_16_bit_classes(tmp_path: Path, nothing: Kno
     assert _compiled(tmp_path, followed, include).returncode == 0
 
 
-# What torch.utils.cpp_extension gives nvcc (COMMON_NVCC_FLAGS there).
+# Flags of torch.utils.cpp_extension for nvcc (COMMON_NVCC_FLAGS there).
 _OF_TORCH = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
 _OPERATIONS = {
     "__half": (

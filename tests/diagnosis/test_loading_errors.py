@@ -1,4 +1,4 @@
-"""Files that no loader takes, modules that are not there, wheels that are for something else."""
+"""Files that no loader accepts, missing modules, wheels for other environments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from abiscan.model.python_version import PythonVersion
 def test_what_the_loader_says_of_a_file_that_it_refuses(
     content: bytes, words: str, tmp_path: Path, nothing: Knowledge
 ) -> None:
-    """The loader of this machine is the oracle for its words."""
+    """Oracle: the message of this machine's loader."""
     file = tmp_path / "x.so"
     file.write_bytes(content)
     with pytest.raises(OSError, match=words) as refused:

@@ -1,4 +1,4 @@
-"""What a log says of its torch and Python. The lines are those that collect_env, pip, conda and prompts print."""
+"""Torch and Python versions in a log. The lines are output of collect_env, pip, conda and prompts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from abiscan.diagnosis.messages.source_builds import find_source_build
         ("RuntimeError: Expected PyTorch version 1.4 but found version 1.5.", "1.5"),
         ("I built it from source (v2.3.0, 2.3.0a0+git97ff6cf)", "2.3.0a0+git97ff6cf"),
         ("PyTorch from 2.3.0a0+git97ff6cf or 2.4.0a0+git1234567", None),
-        # The surest lines count: a command that was tried is not what is there.
+        # The most reliable lines count: a command that was tried may have failed.
         ("pip install torch==2.4.0\nPyTorch version: 2.3.0+cu121", "2.3.0+cu121"),
-        # Lines that disagree say nothing.
+        # Contradictory lines are ignored.
         ("works with torch 2.6.0 and not with torch 2.7.0", "2.7.0"),
         ("it no longer works with torch 2.7.0", "2.7.0"),
         ("flash_attn-2.7.4+cu12torch2.4cxx11abiTRUE-cp310.whl and torch-1.9.0+cu111.html", None),
@@ -46,17 +46,17 @@ from abiscan.diagnosis.messages.source_builds import find_source_build
         ("\u6211\u7684 torch \u662f 1.12.1+cu113\u3002", "1.12.1+cu113"),
         (" torch.__version__ '2.1.0+cu118'", "2.1.0+cu118"),
         ("$ python -c 'import torch; print(torch.__version__, torch.version.cuda)'\n2.5.1 12.4", "2.5.1"),
-        # xFormers, xformers/_cpp_lib.py: the release that it was built for, and in brackets the one that is there.
+        # xFormers, xformers/_cpp_lib.py: the release that it was built for, and in brackets the installed one.
         ("PyTorch 2.1.2+cu121 with CUDA 1201 (you have 2.2.0)\n    Python  3.10.13 (you have 3.10.6)", "2.2.0"),
         ("I upgraded from torch 2.3.0 to torch 2.6.0", "2.6.0"),
         ("It works with torch 2.3.0. With torch 2.6.0:", "2.6.0"),
         ("libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip", "2.0.1+cpu"),
         ("libtorch-shared-with-deps-1.13.1+cu117.zip, PyTorch version: 2.0.1", "2.0.1"),
-        # Text without blanks between words ends a version where ASCII ends.
+        # In text without spaces, a version ends before non-ASCII characters.
         ("PyTorch 2.12.1\u7248\u672c\u62a5\u9519", "2.12.1"),
         ("\u4f7f\u7528PyTorch 2.12.1\u548cCUDA 13.0\u65f6", "2.12.1"),
         ("\u5728torch 2.12.1\u4e0a:", "2.12.1"),
-        # tools/generate_torch_version.py of pytorch, where the source has no git.
+        # tools/generate_torch_version.py of pytorch, for a source without git.
         ("torch is 2.1.0a0+gitUnknown here", "2.1.0a0+gitUnknown"),
         ("", None),
     ],
@@ -117,7 +117,7 @@ def test_packages_that_are_released_with_torch(text: str, companions: dict[str, 
         ("`_GLIBCXX_USE_CXX11_ABI` is `False`", False),
         ("torch.compiled_with_cxx11_abi()\u8fd4\u56deTrue", True),
         ("-c 'import torch; print(torch.__version__, torch.compiled_with_cxx11_abi())'\n2.5.1 True", True),
-        # torch.__config__.show(): the flags of torch itself.
+        # torch.__config__.show(): compiler flags of torch.
         ("PyTorch built with:\n  - GCC 9.3\n  - Build settings: CXX_FLAGS= -D_GLIBCXX_USE_CXX11_ABI=0 -O2", False),
         # The names of libtorch's archives on its download page.
         ("libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip", True),
@@ -159,7 +159,7 @@ def test_a_label_tells_the_string() -> None:
     ],
 )
 def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
-    """Issue forms of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers."""
+    """Issue templates of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers."""
     assert log_facts(text).torch == torch
 
 
@@ -174,7 +174,7 @@ def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
         ("\u6211\u4ece\u6e90\u7801\u7f16\u8bd1\u4e86PyTorch 2.1.0", True),
         ("\u4ece\u6e90\u4ee3\u7801\u6784\u5efa\u7684torch", True),
         ("PyTorch\u662f\u4ece\u6e90\u7801\u7f16\u8bd1\u7684", True),
-        # Of extensions, which says nothing of torch.
+        # About extensions, not torch.
         ("I built torch-scatter from source", False),
         ("torchvision was built from source", False),
         ("\u4ece\u6e90\u7801\u7f16\u8bd1PyTorch Scatter", False),

@@ -1,4 +1,4 @@
-"""Each row of the message catalogue: its examples, its patterns on hostile text, and that wrong rows are refused."""
+"""Each row of the message catalogue: its examples, its patterns on hostile text, and rejection of invalid rows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tools.message_data import FOLDER, catalogue
 
 CATALOGUE = catalogue()
 EXAMPLES = [(message, example) for message in CATALOGUE.message for example in message.examples]
-# Characters on either side of an anchor; more than any window has.
+# Characters on either side of an anchor; more than any window.
 _HOSTILE = 10_000
 
 
 def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
-    """What a text has of a message."""
+    """The message of the catalogue in a text."""
     for each in read_text(text).found:
         if (each.message.id if isinstance(each, FoundMessage) else each.message) == message.id:
             return each
@@ -37,7 +37,7 @@ def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
 def test_an_example_is_recognised(message: Message, example: Example, nothing: Knowledge) -> None:
-    """The text and the values of the row, which somebody read off a program's output or source (`source`)."""
+    """Text and values of the row come from output or source of the program (`source`)."""
     found = _found(message, example.text)
     assert found is not None
     if isinstance(found, FoundMessage):
@@ -54,7 +54,7 @@ def test_an_example_is_recognised(message: Message, example: Example, nothing: K
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
 def test_an_example_without_its_name_or_number_is_read(message: Message, example: Example) -> None:
-    """As a log that was cut or garbled leaves it: found by fuzzing, where a name or a line's number was empty."""
+    """As in a truncated or damaged log: found by fuzzing, with an empty name or line number."""
     for value in example.captures.values():
         for text in (example.text.replace(value, ""), example.text.partition(value)[0]):
             read_text(text)
@@ -64,7 +64,7 @@ def test_an_example_without_its_name_or_number_is_read(message: Message, example
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
 def test_the_text_of_an_answer_was_pasted(message: Message, example: Example, nothing: Knowledge) -> None:
-    """Nothing is quoted that the text does not have; a value may be converted."""
+    """Only text of the input is quoted; values may be converted."""
     if message.answer is None:
         return
     subjects = [subject for subject in explain(example.text, nothing) if subject.message == message.id]
@@ -73,14 +73,14 @@ def test_the_text_of_an_answer_was_pasted(message: Message, example: Example, no
     assert isinstance(found, FoundMessage)
     pasted = " ".join(example.text.split())
     text = subjects[0].text
-    # Python names module and attribute apart.
+    # Python prints module and attribute separately.
     assert text in pasted or text in found.values.values() or all(name in pasted for name in text.split("."))
     assert all(cause.evidence and cause.fix for cause in subjects[0].causes)
 
 
 @pytest.mark.parametrize("message", CATALOGUE.message, ids=lambda message: message.id)
 def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
-    """A pattern that goes back over what it has read would take its time on text like that which it matches."""
+    """A backtracking pattern would take long on text like its matches."""
     example, anchor = message.examples[0].text, message.anchors[0]
     words = {word for word in example.split() if word not in anchor}
     for filler in (example, anchor, *sorted(words), *sorted(set(example))):
@@ -95,7 +95,7 @@ def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
 
 
 def test_one_time_for_twice_the_text() -> None:
-    """Every anchor of the catalogue, again and again: twice the text takes twice the time."""
+    """Every anchor of the catalogue, repeated: twice the text takes twice the time."""
     once = "".join(f"{anchor} {number}\n" for number in range(40) for anchor in messages_by_anchor())
 
     def seconds(text: str) -> float:
@@ -179,7 +179,7 @@ def test_a_wrong_row_is_refused(old: str, new: str, problem: str, tmp_path: Path
 
 
 def test_a_captured_value_reaches_no_shell(tmp_path: Path) -> None:
-    """A fix is pasted: a value that is captured needs a text for what a shell would act upon."""
+    """Fixes are pasted: a captured value needs a replacement for values that a shell would interpret."""
     row = _ROW.replace("id =", "after = '''(?P<file>.{0,9})'''\nid =").replace("Mend it.", "rm {file}")
     (tmp_path / "phrases.toml").write_text("", encoding="utf-8")
     (tmp_path / "a.toml").write_text(row, encoding="utf-8")
@@ -203,7 +203,7 @@ def test_what_repeats_a_missing_symbol_is_left_out(message: str, nothing: Knowle
 
 
 def test_a_message_counts_once_for_all_its_sources(nothing: Knowledge) -> None:
-    """GCC prints it for each file that includes the header; the answer is the same."""
+    """GCC prints it for each file that includes the header; there is one answer."""
     text = "".join(f"{file}.cpp:5:10: fatal error: Python.h: No such file or directory\n" for file in "abc")
     (subject,) = explain(text, nothing)
     assert subject.location is not None

@@ -1,5 +1,5 @@
-"""Needed libraries that were not found, commands that name the distribution, and what leads where several things are
-wrong. Bindings are typed in; which builds ship libc10_cuda.so and export the names is the release index's word."""
+"""Needed libraries that were not found, commands that name the distribution, and the order of several problems.
+Resolutions are literal values; the release index has the builds with libc10_cuda.so and their exports."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_import_of_an_absent_library_is_not_said_to_have_met_another_one() ->
 
 
 def test_what_no_variant_would_cure_leads() -> None:
-    """By the index, torch 2.13.0 exports no materialize_cow_storage in any variant; a GPU build alone cures nothing."""
+    """By the index, torch 2.13.0 exports no materialize_cow_storage in any variant; a GPU build alone does not help."""
     imports = [missing(CUDA_STREAM), missing(CUDA_STREAM.replace("Ea", "Ei")), missing(COW)]
     none_loads = replace(knowledge(), no_variant_loads=True, loads_on=ReleaseRanges([("2.5.0", "2.5.1")]))
     by_number = found("_C.so", *imports, libraries=("libc10_cuda.so",))
@@ -113,7 +113,7 @@ def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
 
     assert "--no-binary torch-scatter " in fix("dist/x.whl!torch_scatter/_C.so", distribution="torch_scatter")
     assert "--no-binary torch-scatter " in fix("/v/lib/python3.11/site-packages/torch_scatter/_C.so")
-    # torchao publishes no source: pip has nothing to build.
+    # torchao publishes no source: pip cannot build it.
     binary_only = fix("dist/x.whl!torchao/_C.so", distribution="torchao")
     assert "--no-binary" not in binary_only
     assert "no wheel of torchao for torch 2.13.0 (cpu) is known" in binary_only

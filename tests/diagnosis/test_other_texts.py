@@ -1,9 +1,7 @@
-"""Texts that have nothing to do with loading an extension of torch: they end in "not known", or in what is right.
+"""Texts that are not about loading a torch extension: the result is "not known", or a correct answer.
 
-Some messages are those of public threads about other programs, cut to the lines that a program printed; the others,
-and the sentences, are written as such programs and people write. What is right of a message follows from its words:
-whose library a name is of, that a library is not there.
-"""
+Some messages are from public threads about other programs, shortened to program output; others, and the sentences, are
+written in the same form. The correct answer follows from the message: the owner of a name, a missing library."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ NOTHING_KNOWN = (
     "The invalid device function of our irrigation pump was replaced by a technician.",
     "The named symbol not found in this poem is the sea.",
     "GLIBCXX is the name of the version symbols of libstdc++.",
-    # Of NumPy, OpenCV, JAX, SciPy, pandas, Node.js, compilers, shells and prose.
+    # Messages of NumPy, OpenCV, JAX, SciPy, pandas, Node.js, compilers, shells, and prose.
     "ImportError: numpy.core.multiarray failed to import",
     "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
     "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash.",
@@ -106,7 +104,7 @@ NOTHING_KNOWN = (
 
 _LINK = CauseId.LIBRARY_NOT_LINKED
 ANSWERED = (
-    # A plugin of another program lacks a function of that program or of a library.
+    # A plugin of another program misses a function of that program or of a library.
     (
         "node: symbol lookup error: /srv/app/build/Release/node-gtk.node: undefined symbol: g_irepository_get_default",
         _LINK,
@@ -118,11 +116,11 @@ ANSWERED = (
         "/srv/node_modules/mysql_bindings.node: undefined symbol: ev_rt_now\n    at Object..node (module.js:435:11)",
         _LINK,
     ),
-    # Functions of the C library that have a library of their own.
+    # Functions of the C library that are in separate libraries.
     ("main.c:(.text+0x14): undefined reference to `sqrt'\ncollect2: error: ld returned 1 exit status", _LINK),
     ("main.c:(.text+0x14): undefined reference to `powf'", _LINK),
     ("undefined reference to `pthread_create'", _LINK),
-    # Qt's moc did not write the class's functions.
+    # Qt's moc did not generate the class's functions.
     ("undefined reference to `vtable for MyWidget'", CauseId.EXTENSION_SOURCE_NOT_BUILT),
     ("error: libopencv_ocl.so.2.4: cannot open shared object file: No such file or directory", CauseId.LIBRARY_MISSING),
     ("/usr/bin/ld: cannot find -lboost_system: No such file or directory", CauseId.LIBRARY_MISSING),

@@ -1,7 +1,5 @@
-"""The catalogue of packages: its rows name each other, have sources, and give commands that pip can read.
-
-Oracle of names, versions and file names of wheels: `packaging`, which pip itself uses.
-"""
+"""The package catalogue: its rows refer to each other, have sources, and give valid pip commands. Oracle for names,
+versions and file names of wheels: `packaging`, which pip uses."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             "3.11",
             "pip install --force-reinstall --no-deps torch-scatter -f https://data.pyg.org/whl/torch-2.8.0+cu128.html",
         ),
-        # A page serves the patch releases too.
+        # One page for all patch releases.
         (
             "torch_sparse/_spmm_cuda.so",
             "2.5.1+cu121",

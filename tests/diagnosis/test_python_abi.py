@@ -1,4 +1,4 @@
-"""What a diagnosis says of a name of CPython: versions as ranges."""
+"""Evidence about a CPython symbol: versions as ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.environment.python_names import exported_by
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        # The versions themselves are held by tests/environment/test_python_names.py.
+        # tests/environment/test_python_names.py checks the versions themselves.
         ("PyList_New", "2.7-3.14"),
         ("PyLong_GetSign", "3.14"),
         ("PyUnicode_AsUnicode", "3.6-3.11"),

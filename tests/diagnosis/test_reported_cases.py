@@ -1,9 +1,8 @@
-"""Real reports: how often the cause that their readers found comes first, and among the first two.
+"""Real reports: how often the confirmed cause comes first, and among the first two.
 
 Computed from the labels by explaining every case. `python -m benchmarks.diagnosis_cases` prints the misses. The rules
-were written with `reported`, `held_out_1` and `_2` in view; the others were collected and labelled before they were
-asked about once (docs/diagnosis.md has those figures).
-"""
+were written with knowledge of `reported`, `held_out_1` and `_2`; the others were collected and labelled before their
+first use (docs/diagnosis.md has those figures)."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ import pytest
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import FILES, cases
 
-# File of cases -> the least share of those whose cause is first, and among the first two.
+# File of cases -> minimum fraction with the cause first, and among the first two.
 SHARES = {
     "reported_cases": (0.85, 0.95),
     "held_out_1_cases": (0.85, 0.96),
@@ -25,7 +24,7 @@ SHARES = {
     "held_out_6_cases": (0.9, 0.95),
     "held_out_7_cases": (0.88, 0.95),
     "held_out_8_cases": (0.8, 0.9),
-    # Seven cases, as first seen.
+    # Seven cases, as at first use.
     "held_out_9_cases": (0.7, 0.85),
     "held_out_10_cases": (0.91, 0.96),
     "held_out_11_cases": (0.85, 0.92),

@@ -1,4 +1,4 @@
-"""Two long signatures, by hand: where they differ is in what is printed of both."""
+"""Two long signatures, written by hand: both are printed with the part that differs."""
 
 from __future__ import annotations
 

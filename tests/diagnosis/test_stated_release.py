@@ -1,7 +1,5 @@
-"""A text states a release that exports the missing name: another torch was loaded, said as a condition.
-
-Oracle: the release index asked name by name, and the threads in which the torch that was loaded was another.
-"""
+"""A text with a release that exports the missing symbol: another torch was loaded, as a condition. Oracles: the release
+index by symbol, and threads in which another torch was loaded."""
 
 from __future__ import annotations
 

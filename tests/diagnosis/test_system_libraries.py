@@ -28,7 +28,7 @@ def test_gcc_release_of_this_machines_newest_version() -> None:
         defined = elf.facts().version_definitions
     newest = max((v for v in defined if re.fullmatch(r"GLIBCXX_3\.4\.\d+", v)), key=lambda v: int(v.rsplit(".", 1)[1]))
     said = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout
-    # A distribution may ship the runtime of a later GCC than its own (Ubuntu 24.04), and none of an earlier one.
+    # A distribution may ship the runtime of a later GCC than its own (Ubuntu 24.04), never of an earlier one.
     compiler = int(said.strip().split(".")[0])
     (subject,) = explain(newest, Knowledge())
     assert subject.causes[0].cause is CauseId.LIBSTDCXX_TOO_OLD

@@ -1,4 +1,4 @@
-"""Every form in which a text reaches `explain`: `data/texts.toml` says of each what it is about and why."""
+"""All forms of text for `explain`: `data/texts.toml` has the expected answer of each, and its reason."""
 
 from __future__ import annotations
 

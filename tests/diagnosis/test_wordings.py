@@ -1,8 +1,5 @@
-"""Words that programs print, by the source that they come from, each with the cause that follows from the words alone.
-
-Names, paths and numbers in them were made up for this file. `data/texts.toml` has the forms in which texts are sent;
-`reported.py` has what real threads show.
-"""
+"""Messages of programs, by their source, with the cause that follows from the message alone. Names, paths and numbers
+were made up for this file. `data/texts.toml` has the forms of texts; `reported.py` has real threads."""
 
 from __future__ import annotations
 
@@ -445,7 +442,7 @@ def test_the_cause_that_the_words_tell(text: str, cause: CauseId, index: Release
 
 
 def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge) -> None:
-    """torch/library.h does not say which two libraries: nothing that follows is sure."""
+    """torch/library.h does not name the two libraries: no cause is certain."""
     text = (
         "Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of them in one."
     )
@@ -455,7 +452,8 @@ def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge
 
 
 def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowledge) -> None:
-    """Wheels for CPython 3.8 end with torch 2.4.1 (package index): a name that went after 2.6.0 was not yet there."""
+    """Wheels for CPython 3.8 end with torch 2.4.1 (package index): a symbol that was removed after 2.6.0 still
+    existed."""
     text = (
         "/x/_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c10"
         "11DispatchKeyEEPKcj"
@@ -468,8 +466,8 @@ def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowl
 
 
 def test_c_libraries_differ(nothing: Knowledge) -> None:
-    """What is said to be glibc's own is exported by this machine's glibc (its symbol table), and names of compilers'
-    runtimes are not taken for it."""
+    """Symbols of glibc are exported by this machine's glibc (its symbol table); symbols of compiler runtimes are not
+    among them."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     library = next(line.split()[-1] for line in maps.splitlines() if line.endswith("/libc.so.6"))
     glibc = read_elf(Path(library).read_bytes()).exports
@@ -493,20 +491,20 @@ def test_c_libraries_differ(nothing: Knowledge) -> None:
 
 
 def test_what_is_too_far_apart_is_not_missing(nothing: Knowledge) -> None:
-    """`relocation truncated to fit` (GNU ld): the linked file is larger than its relocations reach; the symbol that it
-    names is not what is wrong."""
+    """`relocation truncated to fit` (GNU ld): the linked file is larger than the reach of its relocations; the named
+    symbol is not the problem."""
     text = "(.init+0x7): relocation truncated to fit: R_X86_64_REX_GOTPCRELX against undefined symbol `__gmon_start__'"
     assert not explain(text, nothing)
 
 
 def test_a_word_of_a_compilers_message_is_no_symbol(nothing: Knowledge) -> None:
-    """`cudnn_enabled` is spelt as cuDNN's names are; here it is a parameter of a function in a source."""
+    """`cudnn_enabled` has the form of cuDNN names; here it is a parameter of a function in a source."""
     assert not explain("x.h:27:122: error: \u2018cudnn_enabled\u2019 was not declared in this scope", nothing)
     assert not explain("clang++: error: no such argument\nPyTorch version not found", nothing)
 
 
 def test_the_cuda_of_a_toolkit_is_no_torch(nothing: Knowledge) -> None:
-    """torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE: both numbers are CUDA's."""
+    """torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE: both numbers are CUDA releases."""
     text = (
         "The detected CUDA version (12.4) mismatches the version that was used to compile\n"
         "PyTorch (11.8). Please make sure to use the same CUDA versions."
@@ -539,7 +537,7 @@ def test_an_app_of_android_imports_nothing(nothing: Knowledge) -> None:
     ],
 )
 def test_which_releases_of_cuda_have_a_name(name: str, said: str, nothing: Knowledge) -> None:
-    """As `nm -D` has it of the libraries in NVIDIA's wheels, and cudaTypedefs.h of the toolkit (`_v12000`)."""
+    """By `nm -D` of the libraries in NVIDIA's wheels, and cudaTypedefs.h of the toolkit (`_v12000`)."""
     (subject,) = explain(f"/x/_C.so: undefined symbol: {name}", nothing)
     evidence = [line for cause in subject.causes for line in cause.evidence]
     assert any(said in line for line in evidence)

@@ -1,4 +1,4 @@
-"""Our reading of real libraries equals that of pyelftools, which reads the same bytes by other code."""
+"""The readers agree with pyelftools, an independent implementation, on real libraries."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_reads_what_pyelftools_reads(find: Callable[[], Path]) -> None:
     ]
     bindings = {"global": "STB_GLOBAL", "weak": "STB_WEAK", "unique": "STB_LOOS", "other": "other"}
     types = {"notype": "STT_NOTYPE", "object": "STT_OBJECT", "func": "STT_FUNC", "tls": "STT_TLS", "ifunc": "STT_LOOS"}
-    # pyelftools writes U+FFFD for bytes that are no UTF-8; ours can be turned back into the bytes.
+    # pyelftools writes U+FFFD for bytes that are not UTF-8; ours can be converted back.
     assert [(readable(i.name), bindings[i.binding], types.get(i.type, i.type)) for i in ours.imports] == undefined
 
     exported = Counter(

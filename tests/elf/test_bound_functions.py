@@ -1,8 +1,5 @@
-"""Names of functions that pybind11 binds, in code as GCC makes it: inlined, and through a function of several.
-
-The names and signatures are those of the source, which is the oracle; `test_a_real_module` compiles pybind11's own
-headers.
-"""
+"""Names of functions that pybind11 binds, in code of GCC: inlined, and through several functions. Oracle: names and
+signatures in the source; `test_a_real_module` compiles pybind11's own headers."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     COMPILER is None or not sysconfig.get_platform().endswith("x86_64"), reason="no g++ for x86-64 here"
 )
 
-# pybind11 hands on names in objects (`pybind11::name`), and the signature as an argument of `initialize_generic`.
+# pybind11 passes names in objects (`pybind11::name`), and the signature as an argument of `initialize_generic`.
 _LIKE_PYBIND = """
 struct Name { const char* value; };
 struct Record { const char* name; const char* doc; };

@@ -1,4 +1,4 @@
-"""Constants before a call: the source that is compiled is the oracle, for two compilers and two architectures."""
+"""Constants before a call. Oracle: the compiled source, for two compilers and two architectures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from abiscan.elf.call_constants import call_constants
 from abiscan.elf.call_sites import MAX_SITES
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
-# Key is passed as std::optional<c10::DispatchKey> is: its number, and whether there is one.
+# Key is passed like std::optional<c10::DispatchKey>: its number, and whether there is one.
 SOURCE = """
 struct Key { unsigned short number; bool is_there; };
 void take(void*, int, const char*, Key, const char*, unsigned);
@@ -66,13 +66,13 @@ def test_constants_are_those_of_the_source(compiler: str, tmp_path: Path) -> Non
     found = keys(tmp_path / "keys.so", [NAME])
     expected: list[int | str | None] = [*KEYS, *[UNKNOWN] * 4]
     if "-O0" in command:
-        # There a block may be entered with what was pushed before it: nothing wrong is read.
+        # Control flow may enter a block with earlier values: no wrong value is read.
         assert all(each in (is_, UNKNOWN) for each, is_ in zip(found, expected, strict=True))
     else:
-        # Clang makes one constant of another: it adds to what it keeps for the second call of `twice`.
+        # Clang computes one constant from another: it adds to a register for the second call of `twice`.
         assert [*found[:4], *found[5:7]] == [*expected[:4], *expected[5:7]]
         assert found[4] in (expected[4], *([UNKNOWN] if compiler == "aarch64" else []))
-        # Of a branch or a loop that is unrolled, each copy of the call has its own.
+        # In branches and unrolled loops, each copy of the call has its own.
         assert all(each in (UNKNOWN, *range(9)) for each in found[7:])
 
 

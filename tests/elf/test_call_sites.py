@@ -1,4 +1,4 @@
-"""Call sites, compared with what objdump disassembles."""
+"""Call sites, compared with objdump."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def disassembled(path: Path) -> set[tuple[str, int]]:
 
 def located(path: Path, lines: bool = False) -> set[tuple[str, int]]:
     elf = open_elf(path)
-    # Every lookup of a thread-local variable calls it through a prefix that objdump writes in several ways.
+    # Each access to a thread-local variable calls it with a prefix that objdump prints in several ways.
     names = {each.name for each in elf.imports} - {"__tls_get_addr"}
     return {(name, site.address) for name, sites in find_call_sites(elf, names, lines).items() for site in sites}
 
@@ -90,8 +90,8 @@ def test_same_sites_as_objdump(name: str, few: int, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("few", [0, 1 << 20], ids=["by upper half", "by second byte"])
 def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relocation of a hostile file names any address: calls of the others are found, and in no more time. The oracle
-    is the address that a call instruction adds up to (Intel SDM, volume 2, CALL: displacement from the next one)."""
+    """A relocation in a hostile file may have any address: the others' calls are found, in the same time. Oracle: the
+    target address of a call instruction (Intel SDM, volume 2, CALL: displacement from the next one)."""
     monkeypatch.setattr("abiscan.elf.call_sites._FEW", few)
     base = 0x1000
     code = bytes(64) + b"\xe8" + (0x2000 - (base + 64 + 5)).to_bytes(4, "little", signed=True) + bytes(64)
@@ -128,7 +128,7 @@ def test_lines_are_those_of_the_source(flags: str, tmp_path: Path) -> None:
 
 
 def test_aarch64() -> None:
-    """The one call of the fixture, by aarch64-linux-gnu-objdump: `bl` to the stub of `undefined_elsewhere`."""
+    """The only call of the fixture, by aarch64-linux-gnu-objdump: `bl` to the stub of `undefined_elsewhere`."""
     elf = open_elf(FIXTURES / "aarch64.so")
     names = {each.name for each in elf.imports if each.type.value != "object"}
     sites = find_call_sites(elf, names)

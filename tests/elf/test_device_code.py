@@ -1,5 +1,5 @@
-"""Device code: what cuobjdump 13.5 (`cuobjdump -all`) and clang-offload-bundler 19 (`--list`) tell of the fixtures, and
-damaged sections."""
+"""Device code of the fixtures compared with cuobjdump 13.5 (`cuobjdump -all`) and clang-offload-bundler 19 (`--list`),
+and damaged sections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIP = ("gfx942", "gfx90a:sramecc+:xnack-", "gfx90a:xnack+", "gfx11-generic")
 
 
 def as_cuobjdump(code: DeviceImages) -> Counter[tuple[str, str]]:
-    """(form, arch), as cuobjdump calls them: PTX is of `sm_90` too."""
+    """(form, arch) in cuobjdump's names: PTX also has `sm_90`."""
     found: Counter[tuple[str, str]] = Counter()
     for image in code.images:
         form = {DeviceCode.PTX: "ptx", DeviceCode.MACHINE_CODE: "elf"}[image.code]
@@ -142,7 +142,7 @@ def test_headers_come_from_the_file_as_from_its_map(name: str, fixtures_dir: Pat
     path = fixtures_dir / name
     expected = read_elf(path.read_bytes(), name).device_images()
     assert open_elf(path).device_images() == expected
-    # Another file in its place, or none, is not what was mapped.
+    # A missing or different file is not the mapped one.
     for other in (b"", path.read_bytes()[:-1], bytes(path.stat().st_size)):
         copy = tmp_path / name
         copy.write_bytes(path.read_bytes())

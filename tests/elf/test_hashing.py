@@ -1,4 +1,4 @@
-"""The hash of many names at once is the hash of each."""
+"""The hash of many names at once equals the hash of each."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_what_is_no_elf_file_is_named(head: bytes, words: str) -> None:
 
 
 def test_a_file_without_permission_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may read everything, so that the refusal is made here."""
+    """Root may read everything, so the error is raised here."""
 
     def refuse(*_arguments: object, **_keywords: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
@@ -112,7 +112,7 @@ def test_special_files_are_refused_without_blocking(tmp_path: Path) -> None:
 
 
 def test_endless_hash_chains_are_given_up() -> None:
-    """A table of 16 MiB whose one chain never ends: a thousand lookups must not take a thousand walks through it."""
+    """A table of 16 MiB with an endless chain: a thousand lookups must not walk it a thousand times."""
     import time
 
     path = Path(__file__).parent.parent / "fixtures" / "gcc-const-data-ptr.so"
@@ -123,11 +123,11 @@ def test_endless_hash_chains_are_given_up() -> None:
     chains, symoffset = table._chains, table._symoffset
     data = bytearray(path.read_bytes())
     head = chains - 4 * buckets - 8 * words
-    data[head : head + 8 * words] = b"\xff" * (8 * words)  # the filter lets every name through
+    data[head : head + 8 * words] = b"\xff" * (8 * words)  # the filter accepts every name
     for bucket in range(buckets):
         at = chains - 4 * buckets + 4 * bucket
         data[at : at + 4] = symoffset.to_bytes(4, "little")
-    # Behind the chains nothing ends one: no word has its lowest bit set.
+    # No chain ends: no word has its lowest bit set.
     data = data[:chains] + bytes(b & 0xFE for b in data[chains:]) + bytes(16 << 20)
     started = time.monotonic()
     gave_up = False

@@ -1,4 +1,5 @@
-"""Line number programs: what compilers write, by addr2line; what nobody writes, by hand after DWARF 5, section 6.2."""
+"""Line number programs: those of compilers compared with addr2line, others written by hand after DWARF 5, section
+6.2."""
 
 from __future__ import annotations
 
@@ -65,14 +66,14 @@ def lines(data: bytes) -> dict[int, tuple[str, int]]:
 
 
 def test_a_row_holds_up_to_the_next_one() -> None:
-    assert lines(unit(DIRECTORIES + FILES)) == {0x1000: ("?", 1)}  # file 1 of a list that begins at 0
+    assert lines(unit(DIRECTORIES + FILES)) == {0x1000: ("?", 1)}  # file 1 of a list that starts at 0
     assert lines(unit(b"/src\0\0" + b"a.c\0\1\0\0" + b"\0", version=4)) == {0x1000: ("/src/a.c", 1)}
 
 
 @pytest.mark.parametrize(
     "tables",
     [
-        # 2**64 - 1 entries of no byte each: a reader that counts them does not come back.
+        # 2**64 - 1 entries of zero bytes: a reader that counts them never ends.
         bytes([0]) + MANY + FILES,
         DIRECTORIES + bytes([0]) + MANY,
         bytes([1, 1, UDATA]) + MANY + FILES,

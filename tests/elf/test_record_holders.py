@@ -1,4 +1,4 @@
-"""What a file's own classes hold by value: the source that is compiled is the oracle."""
+"""Classes that a file's own classes contain by value. Oracle: the compiled source."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Sizes of records from debug information. Those of the fixtures are what `readelf --debug-dump=info` prints as
-DW_AT_byte_size; those of what is compiled here, what the compiler itself says (`sizeof`)."""
+"""Sizes of classes in debug information. Oracles: DW_AT_byte_size from `readelf --debug-dump=info` for fixtures,
+`sizeof` in the compiler for files compiled here."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_compilers_and_versions_are_read(command: str, tmp_path: Path) -> None:
 
 
 def compressed(kind: int, packed: bytes, size: int) -> bytes:
-    """A file whose .debug_info is compressed (gABI, Elf64_Chdr)."""
+    """A file with compressed .debug_info (gABI, Elf64_Chdr)."""
     data = bytearray(
         _with_sections(
             [(b".debug_info", struct.pack("<IIQQ", kind, 0, size, 1) + packed), (b".debug_abbrev", ABBREVIATIONS)]
         )
     )
-    # sh_flags of the first section behind the empty one (ELF64: entries of 64 bytes, flags at 8): SHF_COMPRESSED.
+    # sh_flags of the first non-empty section (ELF64: entries of 64 bytes, flags at 8): SHF_COMPRESSED.
     (sections,) = struct.unpack_from("<Q", data, 0x28)
     struct.pack_into("<Q", data, sections + 64 + 8, 0x800)
     return bytes(data)
@@ -101,7 +101,7 @@ def test_compressed_sections() -> None:
     if importlib.util.find_spec("backports") is not None and importlib.util.find_spec("backports.zstd") is not None:
         zstd = importlib.import_module("backports.zstd")
         assert read(2, zstd.compress(info), len(info)) == sizes
-    # Of another kind; not what it says; larger than is read; more in it than it says.
+    # Another kind; wrong contents; over the limit; more than declared.
     for kind, packed, size in (
         (3, info, len(info)),
         (1, b"\0" + info, len(info)),
@@ -132,7 +132,7 @@ def test_a_record_of_two_sizes_has_none() -> None:
 
 @pytest.mark.slow
 def test_more_than_is_read_ends() -> None:
-    """What stands behind the limit is not found, and what stands before it is."""
+    """Data before the limit is found, and data after it is not."""
     before, behind = b"\x03A\0\x08", b"\x03B\0\x08"
     many = b"\x03x\0\x01" * (MAX_STEPS + 1)
     data = unit(b"\x01\x02c10\0" + before + many + behind + b"\0\0", ABBREVIATIONS)
@@ -155,7 +155,7 @@ def test_damaged_information_tells_nothing(entries: bytes, abbreviations: bytes)
 
 
 def test_an_abbreviation_that_no_entry_has_need_not_be_known() -> None:
-    """DW_FORM 0x16 (DW_FORM_indirect) is not read; what has it here is none of the entries."""
+    """DW_FORM 0x16 (DW_FORM_indirect) is not supported; no entry here has it."""
     data = unit(b"\x01\x02c10\0\x03A\0\x08\0\0", ABBREVIATIONS[:-1] + b"\x04\x13\0\x03\x16\0\0\0")
     assert read_elf(data, "a.so").record_sizes(["c10::A"]) == {"c10::A": 8}
 

@@ -1,4 +1,4 @@
-"""What was read of a file is let go of, and comes again; what has nowhere to come from stays."""
+"""Cached data of a file is released and read again; data without a source is kept."""
 
 from __future__ import annotations
 

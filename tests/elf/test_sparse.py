@@ -1,4 +1,4 @@
-"""A file without its images for GPUs answers as the whole file does; whoever asks for what was left out gets it."""
+"""A file without its GPU images gives the same results; access to omitted data raises an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GPU = ("gpu-cuda.so", "gpu-cuda-compressed.so", "gpu-cuda-relocatable.so", "gpu-
 
 
 def left_out(data: bytes, size: int) -> tuple[bytes, list[tuple[int, int]]]:
-    """The file as it is unpacked from pieces of `size` bytes: what is kept, zeros elsewhere; and what was left out."""
+    """The file as unpacked in pieces of `size` bytes, with zeros for omitted data; and the omitted ranges."""
     finder = payload_finder(len(data))
     made = bytearray(len(data))
     held = b""
@@ -42,7 +42,7 @@ def left_out(data: bytes, size: int) -> tuple[bytes, list[tuple[int, int]]]:
 
 @pytest.fixture
 def every_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small ones are left out, too."""
+    """Omit small images too."""
     monkeypatch.setattr(payloads, "_LEAST", 8)
 
 
@@ -74,7 +74,7 @@ def test_it_answers_as_the_whole_file(name: str, size: int, fixtures_dir: Path) 
     assert sparse.build_marks() == whole.build_marks()
     assert not asked
     assert list(sparse.strings_with(b"a")) == list(whole.strings_with(b"a"))
-    # Without a section of read-only data, what is mapped to be read is searched.
+    # Without a read-only data section, readable mappings are searched.
     assert bool(asked) == (section(whole.image, b".rodata") is None)
     images = [(each.offset, each.offset + each.size) for name, each in named_sections(whole.image) if name in SECTIONS]
     assert all(any(start <= first and last <= end for start, end in images) for first, last in ranges)
@@ -94,14 +94,14 @@ def test_the_table_of_a_compressed_bundle_is_kept() -> None:
 @pytest.mark.usefixtures("every_image")
 @pytest.mark.parametrize("size", [61, 4096, 1 << 20])
 def test_containers_are_found_where_compilers_put_them(size: int, fixtures_dir: Path) -> None:
-    """nvcc aligns them to 8 bytes (`sh_addralign` of .nv_fatbin); what stands elsewhere is kept."""
+    """nvcc aligns them to 8 bytes (`sh_addralign` of .nv_fatbin); containers elsewhere are kept."""
     whole = (fixtures_dir / "gpu-cuda.so").read_bytes()
     place = section(read_elf(whole, "x").image, b".nv_fatbin")
     assert place is not None
     images = whole[place[0] : sum(place)]
     _, expected = left_out(images, size)
     assert expected
-    # The byte that is looked for, wherever it is looked for.
+    # The first byte of the pattern, everywhere.
     crowded = b"\xed" * (1 << 16)
     assert left_out(crowded + images, size)[1] == [
         (start + len(crowded), end + len(crowded)) for start, end in expected
@@ -125,7 +125,7 @@ def ranges_of(elf: ElfFile) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("what", [".dynstr", ".dynsym", ".text", ".rodata", ".shstrtab", "headers", "section headers"])
 def test_what_is_no_image_is_not_missed(what: str, fixtures_dir: Path) -> None:
-    """A stream that looks like a container where something else stands."""
+    """A stream that looks like a container in another place."""
     data = (fixtures_dir / "good-extension.so").read_bytes()
     whole = read_elf(data, "x")
     start, end = ranges_of(whole)[what]

@@ -1,4 +1,4 @@
-"""Strings of read-only data, against a search through the file's bytes."""
+"""Strings of read-only data, compared with a search in the file's bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found_in(data: bytes) -> list[bytes]:
 
 
 def test_they_are_those_of_the_file() -> None:
-    """The oracle is a regular expression over the whole file."""
+    """Oracle: a regular expression over the whole file."""
     data = FILE.read_bytes()
     expected = re.findall(rb"[^\0]*" + re.escape(PART) + rb"[^\0]*(?=\0)", data)
     assert expected
@@ -62,7 +62,7 @@ def test_damaged_section_headers_lead_nowhere_else(at: int) -> None:
 def test_a_gap_ends_the_search_of_its_section_behind_the_last_found() -> None:
     data = FILE.read_bytes()
     whole = found_in(data)
-    # From the end of one to where the mark of the next ends.
+    # From the end of one to the end of the next one's mark.
     apart = [data.index(b) + b.index(PART) + len(PART) - data.index(a) - len(a) for a, b in itertools.pairwise(whole)]
     last = apart.index(max(apart)) + 1
     image = Image(data, "file.so")

@@ -16,12 +16,12 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def test_subclass_of_node() -> None:
-    # The sizes are those that readelf -sW gives of the fixture's own _ZTV.
+    # The sizes are from readelf -sW for the fixture's own _ZTV.
     elf = open_elf(FIXTURES / "autograd-node-subclass.so")
     found = derived_classes(elf, {"_ZTIN5torch8autograd4NodeE"})
     (node,) = found
     assert replace(node, slots=None) == DerivedClass("_ZTIN5torch8autograd4NodeE", "_ZTIN5myext13ScaleBackwardE", 152)
-    # `readelf -rW`: the relocations of the 19 words at _ZTVN5myext13ScaleBackwardE that name a symbol.
+    # `readelf -rW`: the relocations with symbols of the 19 words at _ZTVN5myext13ScaleBackwardE.
     assert node.slots is not None
     assert len(node.slots) == 19
     assert {at: name for at, name in enumerate(node.slots) if isinstance(name, str)} == {

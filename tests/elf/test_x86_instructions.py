@@ -1,4 +1,4 @@
-"""Where instructions end, compared with what objdump disassembles."""
+"""Instruction lengths, compared with objdump."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from abiscan.elf.x86_instructions import LATER_MAP, instructions
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-# Of each encoding one: legacy prefixes, the maps 0F, 0F38 and 0F3A, VEX, EVEX, and every form of an address.
+# One of each encoding: legacy prefixes, the maps 0F, 0F38 and 0F3A, VEX, EVEX, and every addressing mode.
 ASSEMBLED = """
     endbr64
     bnd jmp 1f
@@ -53,7 +53,7 @@ foo: ud2
 
 
 def listed(path: Path) -> list[tuple[int, bytes, str]]:
-    """(address, bytes, text) of each instruction of .text, by binutils; data in it is left out."""
+    """(address, bytes, text) of each instruction in .text, by binutils; without data in it."""
     command = ["objdump", "-d", "-w", "-z", "-j", ".text", path]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = re.finditer(r"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$", text, re.MULTILINE)

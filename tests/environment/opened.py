@@ -1,4 +1,4 @@
-"""What the functions of a `torch/__init__.py` open when they are run: the oracle of the tests that only read them."""
+"""Runs the functions of a `torch/__init__.py` and records what they open: the oracle for tests of the reader."""
 
 from __future__ import annotations
 import __future__
@@ -25,7 +25,7 @@ GLOBAL = "libtorch_global_deps.so"
 
 
 class Loader:
-    """Stands in for ctypes: notes what is opened, and refuses the global dependencies at first if it is told so."""
+    """Replaces ctypes: records opened libraries, and fails on the global dependencies at first if requested."""
 
     RTLD_GLOBAL = ctypes.RTLD_GLOBAL
 
@@ -43,12 +43,12 @@ class Loader:
 def opened_by_running(
     source: str, directories: Sequence[Path], *, cuda: str | None, maps: str, refusal: str | None
 ) -> list[str]:
-    """Run `_load_global_deps` of a source; the paths that it opens, the global dependencies as `GLOBAL`.
+    """Run `_load_global_deps` of a source. Return the opened paths, with `GLOBAL` for the global dependencies.
 
     Args:
         directories: `sys.path`.
         maps: contents of /proc/self/maps.
-        refusal: the error with which the global dependencies fail at first.
+        refusal: the first error of the global dependencies.
     """
     loader = Loader(refusal)
     names = {
@@ -72,7 +72,7 @@ def opened_by_running(
 
 @functools.cache
 def _compiled(source: str) -> types.CodeType:
-    """The functions that `_load_global_deps` may call, with annotations that are not evaluated."""
+    """The functions that `_load_global_deps` may call; annotations are not evaluated."""
     wanted = re.compile("_load_global_deps|cuda|deploy|_open")
     functions = [f for f in ast.parse(source).body if isinstance(f, ast.FunctionDef) and wanted.search(f.name)]
     for function in functions:
@@ -83,7 +83,7 @@ def _compiled(source: str) -> types.CodeType:
 
 @contextmanager
 def _torch_version(cuda: str | None) -> Iterator[None]:
-    """What `from torch.version import cuda` gives, without a torch."""
+    """Provides `from torch.version import cuda` without a torch."""
     package, version = types.ModuleType("torch"), types.ModuleType("torch.version")
     version.cuda = cuda  # type: ignore[attr-defined]
     with mock.patch.dict(sys.modules, {"torch": package, "torch.version": version}):
@@ -93,7 +93,7 @@ def _torch_version(cuda: str | None) -> Iterator[None]:
 def opened_by_reading(
     preloads: Preloads, directories: Sequence[Path], *, cuda: str | None, maps: str, refusal: str | None
 ) -> list[str]:
-    """The same, of what was read."""
+    """The same, from the reader."""
     if refusal is not None:
         if not any(part in refusal for part in preloads.errors):
             return ["raises"]
@@ -116,7 +116,7 @@ def _follow(sequence: Sequence[Preload], directories: Sequence[Path], cuda: str 
 
 
 def libraries_of(preloads: Preloads, directory: Path, *, cuda: str, place: int) -> None:
-    """Install every library that a sequence names, at the `place`th of its patterns (or the last it has)."""
+    """Install every library of a sequence, at the `place`th of its patterns (or the last)."""
     for each in (*preloads.after, *preloads.instead):
         pattern = each.patterns[min(place, len(each.patterns) - 1)].replace("{cuda}", cuda.partition(".")[0])
         file = directory / pattern.replace("*[0-9]", "12").replace("[0-9]", "1")

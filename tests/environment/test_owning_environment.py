@@ -1,4 +1,4 @@
-"""The environment that a path lies in, by layouts as venv, conda, Debian and `pip --target` make them."""
+"""The environment of a path, with layouts of venv, conda, Debian and `pip --target`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def virtual(root: Path, library: str = HERE) -> Path:
-    """A virtual environment as `python -m venv --without-pip` lays it out; its site-packages."""
+    """Make a virtual environment like `python -m venv --without-pip`. Return its site-packages."""
     site = root / "lib" / library / "site-packages"
     site.mkdir(parents=True)
     (root / "bin").mkdir()
@@ -35,7 +35,7 @@ def virtual(root: Path, library: str = HERE) -> Path:
 
 
 def empty(tmp_path: Path) -> PythonEnvironment:
-    """An active environment without a package."""
+    """An active environment without packages."""
     return read_environment(str(virtual(tmp_path / "active").parents[2]))
 
 
@@ -130,7 +130,7 @@ def test_a_torch_source_tree_and_other_folders_are_no_environment(tmp_path: Path
 @pytest.mark.torch
 def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
     """The torch of the interpreter that runs the tests, linked into another environment: a run from an environment
-    without torch finds it, file by file."""
+    without torch finds it for each file."""
     import importlib.util
 
     spec = importlib.util.find_spec("torch")
@@ -173,7 +173,7 @@ def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", ["", "/lib/{HERE}/site-packages/p/x.so", "/bin/python3"])
 def test_no_script_in_an_input_is_run(named: str, tmp_path: Path) -> None:
-    """An environment whose interpreter is a script that leaves a file; that it does so is asserted beside."""
+    """The interpreter of the environment is a script that writes a file; the test also asserts that it does."""
     root = tmp_path / "venv"
     file = virtual(root) / "p" / "x.so"
     touch(file)
@@ -193,7 +193,7 @@ def test_no_script_in_an_input_is_run(named: str, tmp_path: Path) -> None:
 
 
 def test_a_named_target_directory_is_its_environment_by_the_record_of_torch(tmp_path: Path) -> None:
-    """`abiscan D` after `pip install --target D torch`: a source tree of torch has no record of an installer."""
+    """`abiscan D` after `pip install --target D torch`; a source tree of torch has no RECORD."""
     touch(tmp_path / "D" / "torch" / "version.py")
     (tmp_path / "D" / "torch" / "lib").mkdir()
     active = empty(tmp_path)
@@ -205,7 +205,7 @@ def test_a_named_target_directory_is_its_environment_by_the_record_of_torch(tmp_
 
 def test_of_a_prefix_the_environments_of_all_its_pythons(tmp_path: Path) -> None:
     """`~/.local`, `pip install --prefix`, /usr/local: `sysconfig` has a site-packages for each version there."""
-    # Neither runs these tests: that of the active environment is the active one.
+    # Neither version runs these tests: the active environment is the active one.
     for version in ("3.9", "3.10"):
         (tmp_path / "prefix" / "lib" / f"python{version}" / "site-packages").mkdir(parents=True)
     (tmp_path / "prefix" / "lib64").symlink_to("lib")
@@ -217,7 +217,7 @@ def test_of_a_prefix_the_environments_of_all_its_pythons(tmp_path: Path) -> None
 
 
 def test_a_virtual_environment_is_of_one_python(tmp_path: Path) -> None:
-    """An upgraded one keeps the folder of its former Python, which nothing imports from."""
+    """After an upgrade, the folder of the former Python stays; nothing is imported from it."""
     site = virtual(tmp_path / "other")
     (site.parents[1] / "python3.6" / "site-packages").mkdir(parents=True)
     (found,) = environments_of(str(tmp_path / "other"), empty(tmp_path))
@@ -226,7 +226,7 @@ def test_a_virtual_environment_is_of_one_python(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_an_installed_torch_without_an_interpreter_has_its_libraries(tmp_path: Path) -> None:
-    """A user site of which no interpreter is here: the verdict is that of the environment which has one."""
+    """A user site without an interpreter here: the verdict is that of the environment with one."""
     other = "python3.11" if HERE != "python3.11" else "python3.12"
     site = tmp_path / "home" / "lib" / other / "site-packages"
     (site / "pkg").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Environments as they lie on disk, against what the interpreter itself says of them."""
+"""Environments on disk, compared with the interpreter itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELF = Path(__file__).parents[1] / "fixtures" / "empty-library.so"
 
 
 def _installation(root: Path, *pythons: str, executable: str = "python3") -> Path:
-    """A tree as CPython installs it (`make install`), with something of the right format as its interpreter."""
+    """A tree like CPython's `make install`, with an ELF file as its interpreter."""
     for python in pythons:
         (root / "lib" / python / "site-packages").mkdir(parents=True)
         (root / "lib" / python / "lib-dynload").mkdir()
@@ -30,7 +30,7 @@ def _installation(root: Path, *pythons: str, executable: str = "python3") -> Pat
 
 
 def _virtual(root: Path, home: Path, python: str, version: str) -> Path:
-    """What `python -m venv` makes: a link to the interpreter, and pyvenv.cfg with a bare version."""
+    """Like `python -m venv`: a link to the interpreter, and pyvenv.cfg with a bare version."""
     (root / "bin").mkdir(parents=True)
     (root / "lib" / python / "site-packages").mkdir(parents=True)
     (root / "pyvenv.cfg").write_text(f"home = {home.parent}\nversion = {version}\n")
@@ -39,7 +39,7 @@ def _virtual(root: Path, home: Path, python: str, version: str) -> Path:
 
 
 def _search_path(python: Path, root: Path) -> list[str]:
-    """What the interpreter itself searches below a directory (sys.path after `site`)."""
+    """The interpreter's own search path below a directory (sys.path after `site`)."""
     done = subprocess.run(
         [python, "-c", "import json, sys; print(json.dumps(sys.path))"],
         capture_output=True,
@@ -116,7 +116,7 @@ def test_a_torch_that_comes_by_a_pth_file_is_found(virtual_environment: Path, tm
 
 
 def test_directories_of_pythonpath_have_no_pth_files(virtual_environment: Path, tmp_path: Path) -> None:
-    """As `site` documents: only site directories are searched for them."""
+    """See `site`: .pth files are read in site directories only."""
     (tmp_path / "named").mkdir()
     (tmp_path / "named" / "x.pth").write_text(f"{tmp_path}\n")
     found = read_environment(str(virtual_environment), python_path=f"{tmp_path}/named").site_packages
@@ -145,7 +145,7 @@ def test_the_running_interpreter() -> None:
     assert len(environment.module_tags) == len(endings)
 
 
-# How a free-threaded CPython names its files (PEP 703; lib/sysconfig, `abi_thread`; docs.python.org/3.13/library/site).
+# File names of a free-threaded CPython (PEP 703; lib/sysconfig, `abi_thread`; docs.python.org/3.13/library/site).
 @pytest.mark.parametrize("executable", ["python3.13t", "python3"])
 def test_a_free_threaded_installation(tmp_path: Path, executable: str) -> None:
     python = _installation(tmp_path, "python3.13t", executable=executable)

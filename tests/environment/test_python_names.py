@@ -1,4 +1,4 @@
-"""The table of CPython's names, against nm on the interpreters that are here and against CPython's own promises."""
+"""The table of CPython symbols, compared with nm on local interpreters and with CPython's own guarantees."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from abiscan.model.python_version import PythonVersion
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
 _FILE = re.compile(r"(?:lib)?python(\d)\.(\d+)(t?)m?(?:\.so\.1\.0)?")
-# Names that Misc/stable_abi.toml has under `ifdef`: MS_WINDOWS, USE_STACKCHECK (Windows again), Py_REF_DEBUG.
+# Names below `ifdef` in Misc/stable_abi.toml: MS_WINDOWS, USE_STACKCHECK (Windows again), Py_REF_DEBUG.
 _CONDITIONAL = re.compile(r"Windows|MBCS|CodePage|PyOS_CheckStack$|_Py_RefTotal$|_Py_NegativeRefcount$")
 
 
 def _interpreters() -> dict[PythonVersion, list[Path]]:
-    """The interpreter that runs the tests and those installed beside it, each with its libpython."""
+    """The interpreter that runs the tests and other installed ones, each with its libpython."""
     prefix = Path(sys.base_prefix)
     found: dict[PythonVersion, list[Path]] = {}
     for root in {prefix, *prefix.parent.iterdir()}:
@@ -58,7 +58,7 @@ def _table(version: PythonVersion) -> set[str]:
 
 
 def _settled(names: set[str]) -> set[str]:
-    """Those that no patch release adds or drops (https://devguide.python.org/developer-workflow/c-api/)."""
+    """Names that no patch release adds or removes (https://devguide.python.org/developer-workflow/c-api/)."""
     return {name for name in names if not name.startswith(("_", "PyUnstable_"))}
 
 
@@ -69,7 +69,7 @@ def test_this_interpreter_is_known() -> None:
 
 @pytest.mark.parametrize("version", sorted(set(INTERPRETERS) & set(known_versions())), ids=str)
 def test_what_nm_lists(version: PythonVersion) -> None:
-    """A patch release other than those that the table is made of may differ in a few private names."""
+    """A patch release other than that of the table may differ in a few private names."""
     names, table = _names(INTERPRETERS[version]), _table(version)
     assert len(names) > 1000
     assert _settled(names) == _settled(table)
@@ -78,8 +78,8 @@ def test_what_nm_lists(version: PythonVersion) -> None:
 
 @pytest.mark.parametrize("version", [v for v in known_versions() if v.major == 3], ids=str)
 def test_stable_abi_is_exported(version: PythonVersion) -> None:
-    """What Misc/stable_abi.toml promises since a version, this and later ones export: builds of CPython that no test
-    machine has are held to it too."""
+    """Names that Misc/stable_abi.toml guarantees since a version are exported by it and later ones, also in builds that
+    no test machine has."""
     is_exported = exports(version)
     assert is_exported is not None
     promised = {
@@ -87,7 +87,8 @@ def test_stable_abi_is_exported(version: PythonVersion) -> None:
         for name, since in stable_abi().items()
         if tuple(map(int, since.split("."))) <= (version.major, version.minor) and not _CONDITIONAL.search(name)
     }
-    # Promises that CPython broke: nm on libpython3.9.so finds no PyCFunction_New; the thread's native id came in 3.8.
+    # Guarantees that CPython broke: nm on libpython3.9.so finds no PyCFunction_New; the thread's native id was added in
+    # 3.8.
     broken = {
         "3.6": {"PyThread_get_thread_native_id"},
         "3.7": {"PyThread_get_thread_native_id"},
@@ -109,11 +110,11 @@ def test_stable_abi_is_exported(version: PythonVersion) -> None:
         ("PyDict_GetItemRef", "3.13 3.13t 3.14 3.14t"),
         # https://peps.python.org/pep-0623/
         ("PyUnicode_AsUnicode", "3.6 3.7 3.8 3.9 3.10 3.11"),
-        # Deprecated and out of the headers since 3.13, kept for files on the stable ABI.
+        # Deprecated and removed from the headers in 3.13, kept for the stable ABI.
         ("PyEval_CallObjectWithKeywords", "2.7 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.13t 3.14 3.14t"),
         ("PyString_FromString", "2.7"),
         ("Py_NoSuchName", ""),
-        # The entry point of a built-in module: which are built in is the builder's choice.
+        # The entry point of a built-in module, which depends on the build.
         ("PyInit_math", ""),
     ],
 )
@@ -134,14 +135,14 @@ def test_an_unknown_version_says_nothing() -> None:
     ("names", "expected"),
     [
         ({"PyList_New", "PyType_GetModuleByDef", "malloc"}, "3.11 3.12 3.13 3.14"),
-        # In the limited API since 3.4, and yet not found by an extension on 3.9.
+        # In the limited API since 3.4, but missing in 3.9.
         ({"PyModule_Create2", "PyCFunction_New"}, "3.6 3.7 3.8 3.10 3.11 3.12 3.13 3.14"),
         ({"PyUnicode_AsUTF8AndSize", "PyBuffer_Release"}, "3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14"),
         ({"PyList_New", "_PyNoSuchName"}, ""),
     ],
 )
 def test_pythons_for_an_abi3_file(names: set[str], expected: str) -> None:
-    """Python 2 and free-threaded builds do not import files with that suffix (PEP 384, PEP 703)."""
+    """Python 2 and free-threaded builds do not import files with this suffix (PEP 384, PEP 703)."""
     found = [version for version in exporting_all(names) if version.major >= 3 and not version.free_threaded]
     assert " ".join(map(str, found)) == expected
 

@@ -1,4 +1,5 @@
-"""What a `torch/__init__.py` opens, read from its text, against its functions run with a loader that only notes."""
+"""Libraries that a `torch/__init__.py` opens, read from its text, compared with running its functions with a recording
+loader."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from abiscan.environment.torch_init import UnknownSequence, read_preloads
 from tests.environment.opened import libraries_of, opened_by_reading, opened_by_running
 from tests.loader import kit
 
-# Three ways in which releases are written, in small: everything in one function and after a failure alone; a list with
-# what is opened in any case; a search in a function of its own, and a required or optional library.
+# Three forms in releases, shortened: one function and only after a failure; a list that is always opened; a search
+# function with required and optional libraries.
 AFTER_FAILURE = """
 def _open_one(folder, name):
     found = None
@@ -128,7 +129,7 @@ MAPS = ("7f00 /x/nvidia/cuda_runtime/lib/libcudart.so.12", "7f00 /usr/lib/libcud
 
 
 def _same(source: str, directory: Path, cuda: str | None) -> int:
-    """Compare reading with running in every situation; how many different things were opened."""
+    """Compare reading and running in every situation. Return the number of different results."""
     preloads = read_preloads(source)
     answers = set()
     for place in range(4):
@@ -172,7 +173,7 @@ def test_the_table_has_what_the_installed_torch_says() -> None:
 
 @pytest.mark.parametrize(
     ("version", "runtime", "after"),
-    # As dl_iterate_phdr shows it in processes of the CUDA builds.
+    # As in dl_iterate_phdr in processes of the CUDA builds.
     [
         ("1.12.0", None, []),
         ("2.4.1", None, []),

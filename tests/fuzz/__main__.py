@@ -30,15 +30,15 @@ from tests.fuzz.kinds import KINDS
 DIFFERENTIAL = "differential"
 SECONDS_PER_INPUT = 2.0
 MEMORY_PER_PROCESS = 512 << 20
-# A process is started anew after so many inputs, so that what it keeps of them does not add up.
+# A process is restarted after this many inputs, so that leaks do not add up.
 _PER_PROCESS = 2000
-# Seconds without a new input after which a process is taken for hung in code that no signal interrupts; and before its
-# first one, while it reads the seeds and asks the loader which of them load.
+# Seconds without a new input after which a process counts as hung in code that no signal interrupts; and before its
+# first one, while it reads the seeds and runs the loader on them.
 _STUCK, _STUCK_AT_START = 60.0, 600.0
 _STARTING = -1
-# Sorts of differential outcomes that are finds.
+# Kinds of differential outcomes that are findings.
 _FINDS = ("passed", "dies", "refused", "words")
-# Those among them that may be the file's own code, or are no pass: the exit status stays 0.
+# Findings that the file's own code may cause, or that accept nothing wrong: the exit status stays 0.
 _TO_LOOK_AT = ("dies", "refused", "words")
 
 
@@ -67,16 +67,16 @@ def _parse() -> argparse.Namespace:
 
 
 def rng_of(seed: int, kind: str, number: int) -> Random:
-    """The random numbers of one input."""
+    """The random number generator of one input."""
     return Random(f"{seed}/{kind}/{number}")
 
 
-# What runs an input that has been made; for the differential kind it says what was said of it.
+# Runs an input; for the differential kind it returns both results.
 _Run = Callable[[], dict[str, Any] | None]
 
 
 def _maker(kind: str, seeds: str | None) -> Callable[[Random], tuple[bytes, _Run]]:
-    """An input's random numbers -> the input, and what runs it."""
+    """A function from random numbers to an input and the function that runs it."""
     if kind == DIFFERENTIAL:
         from tests.fuzz.differential import start
 
@@ -104,16 +104,16 @@ def _maker(kind: str, seeds: str | None) -> Callable[[Random], tuple[bytes, _Run
 
 
 class _Board:
-    """What each process is at, readable when it is dead: kind, number, time."""
+    """The current input of each process, readable after it died: kind, number, time."""
 
-    # Each field is a word of its own, which is written at once.
+    # Each field is one word, which is written at once.
     _ROW = struct.Struct("<qqd")
 
     def __init__(self, jobs: int) -> None:
         self._memory = mmap.mmap(-1, self._ROW.size * jobs)
 
     def write(self, job: int, kind: int, number: int) -> None:
-        # Not by pack_into, which zeroes the row first: who reads it meanwhile would find a time long ago.
+        # Not pack_into, which writes zeros first: a reader might see a time of 0.
         start = job * self._ROW.size
         self._memory[start : start + self._ROW.size] = self._ROW.pack(kind, number, time.monotonic())
 
@@ -123,10 +123,10 @@ class _Board:
 
 
 class _Plan(NamedTuple):
-    """What all processes of a run share.
+    """Shared by all processes of a run.
 
     Attributes:
-        out: descriptor of the file that results go to.
+        out: file descriptor for results.
         end: when to stop, by the monotonic clock.
     """
 
@@ -138,7 +138,7 @@ class _Plan(NamedTuple):
 
 
 def _work(job: int, first: int, plan: _Plan) -> None:
-    """In a process of its own: inputs first, first + jobs, ... up to a number of them; what came of each to `out`."""
+    """In its own process: run inputs first, first + jobs, ... up to a limit, and write the results to `out`."""
     from abiscan.errors import AbiscanError
 
     args, kinds, board, out, end = plan
@@ -178,7 +178,7 @@ def _work(job: int, first: int, plan: _Plan) -> None:
             find = {"what": "hang", "text": "".join(traceback.format_exc(limit=-6))}
         except MemoryError:
             find = {"what": "memory", "text": "".join(traceback.format_exc(limit=-6))}
-        except BaseException as error:  # whatever else is raised is what is looked for
+        except BaseException as error:  # any other exception is a finding
             find = {"what": type(error).__name__, "text": "".join(traceback.format_exc(limit=-8))}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
@@ -219,7 +219,7 @@ def _spawn(job: int, first: int, plan: _Plan) -> int:
 
 
 def main() -> int:
-    """Run, and print finds and a summary as lines of JSON."""
+    """Run, and print findings and a summary as lines of JSON."""
     args = _parse()
     kinds = [kind for kind in args.kinds.split(",") if kind]
     unknown = set(kinds) - {*KINDS, DIFFERENTIAL}
@@ -237,7 +237,7 @@ def main() -> int:
         plan = _Plan(args, kinds, board, log.fileno(), end)
         running = {_spawn(job, job, plan): job for job in range(args.jobs)}
         results: list[dict[str, Any]] = []
-        # Last lines that were read before their processes were seen to end: two may end at once.
+        # Last lines of processes that had not ended when they were read: two may end at once.
         last: dict[int, dict[str, Any]] = {}
         position = 0
         while running:
@@ -265,7 +265,7 @@ def main() -> int:
                 running[_spawn(job, following, plan)] = job
         _position, news = _read(log.fileno(), position)
         results += news
-    # Inputs of finds are made again below, and the directory is gone.
+    # The inputs of findings are made again below, and the directory is gone.
     tempfile.tempdir = None
     return _report(results, args, time.monotonic() - begun)
 
@@ -294,7 +294,7 @@ def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: fl
     for find in finds:
         sys.stdout.write(json.dumps({"find": find}) + "\n")
         if args.save and "crc32" not in find and find["kind"] != "start":
-            # Its process died over it: made again.
+            # Its process died: make it again.
             _save(find, _maker(find["kind"], args.seeds)(rng_of(args.seed, find["kind"], find["number"]))[0], args.save)
     summary = {
         "inputs": sum(count for name, count in counts.items() if " " not in name),

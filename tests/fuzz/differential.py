@@ -1,8 +1,7 @@
-"""What abiscan predicts of mutated shared objects beside what the loader of this machine does with them.
+"""Compares abiscan's prediction for mutated shared objects with this machine's loader.
 
-The loader runs code of the files: each is opened in a forked child that may write no file and is stopped after a few
-seconds. The mutations change tables and not code; run this in a container all the same.
-"""
+The loader runs code of the files: each is opened in a forked child that cannot write files and is stopped after a few
+seconds. Mutations change tables, not code. Use a container anyway."""
 
 from __future__ import annotations
 
@@ -42,14 +41,14 @@ _MOST = 40_000
 
 
 class Seed(NamedTuple):
-    """A shared object that the loader loads, in a directory with what it needs."""
+    """A shared object that the loader loads, in a directory with its needed libraries."""
 
     directory: str
     data: bytes
 
 
 class Outcome(NamedTuple):
-    """What both said of one input.
+    """Both results for one input.
 
     Attributes:
         loader: `loads`, `fails`, `crash` or `timeout`.
@@ -63,9 +62,9 @@ class Outcome(NamedTuple):
 
     @property
     def sort(self) -> str:
-        """`agreed`; `open`, abiscan makes no claim; `passed`, the loader refuses what abiscan says loads; `dies`, the
-        process died where abiscan says it loads; `refused`, the loader loads what abiscan says fails; `words`, both
-        refuse and say it otherwise."""
+        """`agreed`. `open`: abiscan makes no claim. `passed`: the loader fails, abiscan predicts success. `dies`: the
+        process died, abiscan predicts success. `refused`: the loader succeeds, abiscan predicts failure. `words`: both
+        fail with different messages."""
         if self.abiscan in ("undecided", "unreadable"):
             return "open"
         if self.abiscan == "loads":
@@ -76,7 +75,7 @@ class Outcome(NamedTuple):
 
 
 class Differential:
-    """One process of the loader's and one model of it, for any number of inputs."""
+    """One process with the loader and one model of it, for any number of inputs."""
 
     def __init__(self, directory: str) -> None:
         if platform.libc_ver()[0] != "glibc":
@@ -116,14 +115,14 @@ class Differential:
         return path
 
     def ask(self, path: str) -> tuple[str, str]:
-        """What the loader does with a file."""
+        """The result of the loader for a file."""
         stdin, stdout = self._server.stdin, self._server.stdout
         assert stdin is not None
         assert stdout is not None
         return _asked(stdin, stdout, path)
 
     def predicted(self, path: str) -> tuple[str, str]:
-        """What abiscan says of it."""
+        """The prediction of abiscan."""
         try:
             elf = open_elf(path)
         except UnreadableFile as error:
@@ -140,15 +139,15 @@ class Differential:
         return said.outcome.value, said.error or ""
 
     def make(self, rng: Random) -> tuple[Seed, bytes]:
-        """A mutated shared object and the directory that it belongs into."""
-        # Drawn from all of them: where one does not load, or was too slow to, the inputs of the others stay the same.
+        """A mutated shared object and its directory."""
+        # Draw from all seeds: if one does not load, or is too slow, the inputs of the others do not change.
         while True:
             number = rng.randrange(len(self._all))
             if self._loaded[number]:
                 return self._all[number], mutate_elf(self._all[number].data, rng)
 
     def run(self, seed: Seed, data: bytes) -> Outcome:
-        """Ask both about one input."""
+        """Both results for one input."""
         path = self._write(seed, data)
         try:
             return Outcome(*self.ask(path), *self.predicted(path))
@@ -167,7 +166,7 @@ def _asked(stdin: IO[bytes], stdout: IO[bytes], path: str) -> tuple[str, str]:
 
 
 def minimised(both: Differential, seed: Seed, data: bytes) -> bytes:
-    """The input with as few changed bytes as still give the same sort of outcome."""
+    """The input with as few changed bytes as possible for the same kind of outcome."""
     wanted = both.run(seed, data).sort
     changed = [at for at, (old, new) in enumerate(zip(seed.data, data, strict=False)) if old != new]
     best = data

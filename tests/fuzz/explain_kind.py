@@ -15,9 +15,9 @@ from random import Random
 from tests.fuzz.mutate import mutate_text
 
 DATA = Path(__file__).resolve().parents[1] / "diagnosis" / "data"
-# Longest input, in characters.
+# Maximum input length in characters.
 _MOST = 1 << 18
-# What no command of a fix may hold.
+# Text that no command of a fix may contain.
 _COMMAND = "$(stolen)"
 _MARKS = (
     *("(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "^", "$", "\\", ".", "(?P<x>", "(?<=a+)", "[z-a]", "{2}{3}"),
@@ -73,7 +73,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.]{2,80}")
 
 
 def seeds() -> list[str]:
-    """The texts of the tests' cases, and the messages of the readers themselves."""
+    """The texts of the tests' cases, and the messages of the readers."""
     from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 
     found = [each["text"] for each in tomllib.loads((DATA / "texts.toml").read_text("utf-8"))["text"]]
@@ -86,7 +86,7 @@ def seeds() -> list[str]:
 
 
 def make_log(texts: list[str], rng: Random) -> str:
-    """One or two logs, with names replaced, runs inserted and characters changed."""
+    """One or two logs, with replaced names, inserted runs and changed characters."""
     out = rng.choice(texts)
     if rng.random() < 0.25:
         other = rng.choice(texts)
@@ -112,7 +112,7 @@ def make_log(texts: list[str], rng: Random) -> str:
 
 
 def _with_other_name(text: str, rng: Random) -> str:
-    """A name of the text with marks in or around it, wherever the text has it."""
+    """Insert punctuation into or around a name, everywhere in the text."""
     names = _NAME.findall(text[:20_000])
     if not names:
         return text
@@ -123,7 +123,7 @@ def _with_other_name(text: str, rng: Random) -> str:
 
 
 def explain_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes an input, and what reads one."""
+    """Functions that make and read an input."""
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.diagnosis import explain

@@ -1,4 +1,4 @@
-"""Files for Windows and macOS: their tables changed field by field, and all that is read of them."""
+"""Files for Windows and macOS: mutates the fields of their tables, and reads everything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fuzz.mutate import mutate_bytes, mutate_field
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
-# (offset, size) of a part of a file that some table fills.
+# (offset, size) of a part of a file with a table.
 Place = tuple[int, int]
 
 
@@ -33,7 +33,7 @@ def _kind(
 
 
 def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes and what reads a PE file."""
+    """Functions that make and read a PE file."""
     from abiscan.binary.pe_binary import PeBinary
     from abiscan.pe.pe_file import read_pe
     from abiscan.pe.pe_image import PeImage
@@ -66,7 +66,7 @@ def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
 
 
 def macho_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes and what reads a Mach-O file."""
+    """Functions that make and read a Mach-O file."""
     from abiscan.binary.macho_binary import MachoBinary
     from abiscan.macho.load_commands import dyld_tables
     from abiscan.macho.macho_file import read_macho

@@ -9,7 +9,7 @@ from abiscan.errors import AbiscanError
 
 
 def main() -> None:
-    """Run until something is found, or libFuzzer's own options (`-runs=`, `-max_total_time=`) end it."""
+    """Run until there is a finding, or an option of libFuzzer (`-runs=`, `-max_total_time=`) ends it."""
     try:
         import atheris
     except ImportError:

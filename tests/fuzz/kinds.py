@@ -46,7 +46,7 @@ def _small(pattern: str, most: int = 40_000) -> list[bytes]:
 
 
 def _seeds(directory: str | None) -> list[bytes]:
-    """The shared objects that the mutations start from: the fixtures', and those of a directory of the user's."""
+    """The shared objects that mutations start from: the fixtures, and those of a given directory."""
     found = [data for data in _small("*.so") if data[4:6] == b"\2\1"]
     for path in sorted(Path(directory).rglob("*")) if directory is not None else ():
         if path.is_file() and path.stat().st_size <= 4 << 20:
@@ -60,7 +60,7 @@ def _seeds(directory: str | None) -> list[bytes]:
 
 
 class _Scan:
-    """Scans a file as the command does, against a release, and renders the report; one context serves many."""
+    """Scans a file like the command, against a release, and renders the report; one context is reused."""
 
     def __init__(self, directory: str) -> None:
         from abiscan.analysis.context import AnalysisContext
@@ -280,7 +280,7 @@ def _baselines() -> Kind:
 
 
 def _changed(seed: str, rng: Random, words: tuple[str, ...]) -> bytes:
-    """A text of a strict grammar: now and then it is one value that changes, and the grammar stays."""
+    """A text of a strict grammar: sometimes only one value changes."""
     if rng.random() < 0.5:
         old = rng.choice(("note", "error", "0", "1", "2", "null", "2.9.0", "warning", "text", "a.so", "2030", ">=2.4"))
         new = rng.choice(
@@ -319,7 +319,7 @@ def _indexes(directory: str) -> Kind:
 
     def make(rng: Random) -> bytes:
         out = bytearray(whole)
-        # The header and the directory of blocks are at the start; what is compressed has checks of its own.
+        # The header and the directory of blocks are at the start; compressed data has checksums.
         for _ in range(rng.choice((1, 2, 8))):
             out[rng.randrange(4096 if rng.random() < 0.7 else len(out))] = rng.randrange(256)
         return bytes(out[: rng.randrange(len(out))] if rng.random() < 0.1 else out)
@@ -359,7 +359,7 @@ def _caches() -> Kind:
 
 
 def _with_section(name: bytes, content: bytes) -> bytes:
-    """A small ELF file that has one section of this name."""
+    """A small ELF file with one section of this name."""
     base = (FIXTURES / "empty-library.so").read_bytes()
     names = b"\0" + name + b"\0.shstrtab\0"
     at = len(base)
@@ -435,7 +435,7 @@ def _debug_types() -> Kind:
     names = (b".debug_info", b".debug_abbrev", b".debug_str")
     places = [section(whole.image, name) for name in names]
     data = [bytes(whole.buffer[at : at + size]) for at, size in (place or (0, 0) for place in places)]
-    # The first 4,000 bytes of entries reach every abbreviation that the rest has.
+    # The first 4,000 bytes of entries use every abbreviation.
     small = struct.pack("<I", 4000) + data[0][4:4004]
     wanted = {"c10::MessageLogger", "c10::SourceLocation", "c10::MessageLogger::Inner"}
 
@@ -467,7 +467,7 @@ def _with_sections(parts: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def void(_value: object) -> None:
-    """What was read is not the question."""
+    """Ignore the result."""
 
 
 KINDS = (

@@ -63,10 +63,10 @@ _WORDS = (
 
 
 def metadata_kind(directory: str) -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes an input, and what reads it. The first line of an input is the name of its file.
+    """Functions that make and read an input. The first line of an input is the name of its file.
 
     Args:
-        directory: where a package is installed to.
+        directory: where a package is installed.
     """
 
     def make(rng: Random) -> bytes:

@@ -1,5 +1,5 @@
-"""Mutations: of bytes and texts in general, and of an ELF file table by table. All from one random generator, so that
-seed, kind and number of an input give it again."""
+"""Mutations of bytes and texts, and of the tables of an ELF file. All use one random generator, so that seed, kind and
+number reproduce an input."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import struct
 from collections.abc import Callable
 
-# Values at which counts, sizes and offsets tend to go wrong.
+# Values at which counts, sizes and offsets often go wrong.
 EDGES = (0, 1, 2, 3, 7, 8, 0x7F, 0x80, 0xFF, 0x100, 0xFFF, 0x1000, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF)
 WIDE_EDGES = (*EDGES, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 47) - 1, 1 << 47, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 _TAGS = (*range(40), 0x6FFFFEF5, 0x6FFFFFF0, *range(0x6FFFFFF9, 0x70000000), 0x7FFFFFFD, 0x7FFFFFFF)
@@ -83,7 +83,7 @@ def mutate_text(text: str, rng: Rng, tokens: tuple[str, ...]) -> str:
 
 
 class ElfTables:
-    """Where the tables of a little-endian ELF64 file are, as its own headers say; for the mutations alone."""
+    """The tables of a little-endian ELF64 file according to its headers; only for mutations."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -100,7 +100,7 @@ class ElfTables:
             self.values[tag] = value
 
     def offset(self, tag: int) -> int | None:
-        """The file offset of what a dynamic entry points to."""
+        """The file offset that a dynamic entry points to."""
         address = self.values.get(tag)
         for at in self.segments:
             kind, _, offset, start, _, size = struct.unpack_from("<IIQQQQ", self.data, at)
@@ -110,7 +110,7 @@ class ElfTables:
 
 
 def mutate_elf(data: bytes, rng: Rng) -> bytes:
-    """One to three mutations of the tables that a loader reads; now and then of any byte."""
+    """One to three mutations of tables that a loader reads; sometimes of any byte."""
     tables = ElfTables(data)
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -126,7 +126,7 @@ def _put(out: bytearray, at: int, value: int, size: int) -> None:
 
 
 def _value(old: int, rng: Rng, size: int) -> int:
-    """Another number: near the old one, at an edge, or any."""
+    """Another number: near the old one, an edge value, or any."""
     match rng.randrange(5):
         case 0 | 1:
             return old + rng.choice((-4096, -64, -24, -16, -8, -1, 1, 8, 16, 24, 64, 4096, 1 << 20))
@@ -139,7 +139,7 @@ def _value(old: int, rng: Rng, size: int) -> int:
 
 
 def mutate_field(out: bytearray, at: int, size: int, rng: Rng) -> None:
-    """A number of `size` bytes at an offset replaced by another; nothing where it lies outside."""
+    """Replace a number of `size` bytes at an offset; nothing if it is outside."""
     if at >= 0 and at + size <= len(out):
         _put(out, at, _value(int.from_bytes(out[at : at + size], "little"), rng, size), size)
 
@@ -220,7 +220,7 @@ def _section(out: bytearray, tables: ElfTables, rng: Rng) -> None:
 
 
 def _relocation(out: bytearray, tables: ElfTables, rng: Rng) -> None:
-    """Another type that the loader knows, or a place in or beside a table of functions, or an addend that is one."""
+    """Another type that the loader knows, a place in or near a table of functions, or such an addend."""
     tag, count = rng.choice(((7, 8), (23, 2)))
     start = tables.offset(tag)
     if start is None:

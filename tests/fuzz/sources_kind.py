@@ -10,7 +10,7 @@ from random import Random
 from tests.fuzz.mutate import mutate_text
 
 _TESTS = Path(__file__).resolve().parents[1]
-# Processor time for each 10^6 bytes, and for an input of any size.
+# Processor seconds per 10^6 bytes, and for an input of any size.
 _SECONDS = 2.0
 _START = 0.3
 _MOST = 300_000
@@ -21,7 +21,7 @@ _WORDS = (
     *("__ldg(", "using Tensor = ", "typedef ", "torch::Tensor t", "PYBIND11_MODULE(a, m) {", "m.def(", "c10::Half"),
 )
 _BEGINNING = "#include <torch/extension.h>\nusing c10::Half; torch::Tensor t; auto q = t.data<float>();\n"
-# Repeated, each with its number in place of `%d`.
+# Repeated, with a number in place of `%d`.
 _FLOODS = (
     *("t.data<float>();", "t.data<T%d>();\n", "auto a%d = b%d; a%d.data<float>();\n", "t.type();", ".data<float>()"),
     *("__ldg(p + %d);", "float x%d = __ldg(p%d + i);\n", "#define M%d x%d\n", "#define M%d(x) M%d(x x)\n", "M%d(1)"),
@@ -49,7 +49,7 @@ _FLOODS = (
 
 
 def sources_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes an input, and what reads it; one that takes too long for its size is a find."""
+    """Functions that make and read an input; one that takes too long for its size is a finding."""
     from abiscan.source.source_tree import check_source
 
     places = (_TESTS / "fixtures" / "src", _TESTS / "source" / "data", _TESTS / "source" / "compiled")
@@ -83,7 +83,7 @@ def sources_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
 
 
 def _flood(rng: Random, size: int) -> str:
-    """About so many characters of constructs, each repeated or all in turn."""
+    """About this many characters of constructs, each repeated or all in turn."""
     units = rng.choices(_FLOODS, k=rng.choice((1, 1, 2, 4)))
     count = max(size // sum(map(len, units)), 0)
     if rng.random() < 0.3:

@@ -37,10 +37,11 @@ _FIELDS = ((0, 100), (100, 8), (124, 12), (136, 12), (148, 8), (156, 1), (157, 1
 
 
 def tar_kind(seeds: Sequence[bytes], directory: str) -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
-    """What makes an input, and what reads it.
+    """Functions that make and read an input.
 
     Args:
-        seeds: small shared objects; directory: where an input is written to.
+        seeds: small shared objects.
+        directory: for the input file.
     """
     path = os.path.join(directory, "fuzz.tar")
 
@@ -90,7 +91,7 @@ def _archive(contents: Sequence[bytes], rng: Random) -> bytes:
             info.size = len(content) if info.type in tarfile.REGULAR_TYPES or rng.random() < 0.3 else 0
             try:
                 archive.addfile(info, io.BytesIO(content) if info.size else None)
-            except (ValueError, OSError):  # a name that the format cannot hold
+            except (ValueError, OSError):  # a name that the format does not allow
                 continue
     out = bytearray(buffer.getvalue())
     starts = range(0, max(len(out) - 1024, 512), 512)
@@ -99,7 +100,7 @@ def _archive(contents: Sequence[bytes], rng: Random) -> bytes:
         at, width = rng.choice(_FIELDS)
         text = rng.choice((b"%o" % rng.choice(WIDE_EDGES), b"-1", b"\x80" + b"\xff" * 11, b"", b"\xff" * 12, b"9 9"))
         out[start + at : start + at + width] = text[:width].ljust(width, b"\0")
-        # The checksum of the header, without which nothing of it is read.
+        # The checksum of the header, without which it is rejected.
         header = bytes(out[start : start + 512])
         if len(header) == 512 and rng.random() < 0.9:
             total = sum(header[:148]) + 8 * 32 + sum(header[156:])

@@ -23,7 +23,7 @@ namespace at { struct TensorBase {
 }; }
 """
 BEFORE = HEAD + "float* f(at::TensorBase& t) { t.never_released(); return t.data_ptr<float>(); }"
-# Code in front moves every offset.
+# Code before it moves all offsets.
 AFTER = (
     HEAD
     + "int padding[64]; int pad(int n) { for (int i = 0; i < 64; ++i) padding[i] += n; return padding[n & 63]; }"
@@ -36,7 +36,7 @@ KNOWN, NEW = "_ZNK2at10TensorBase14never_releasedEv", "_ZNK2at10TensorBase12nor_
 
 def build(folder: Path, source: str, flags: str = "-O0") -> Path:
     folder.mkdir(parents=True)
-    # An empty library of this name stands in for torch's: what counts is that the extension needs it.
+    # An empty library replaces torch's: only the needed library counts.
     torch = folder / "libtorch_cpu.so"
     subprocess.run(["g++", "-shared", "-Wl,-soname,libtorch_cpu.so", "-x", "c++", "-o", torch, os.devnull], check=True)
     (folder / "ext.cpp").write_text(source, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The gate over reports made by hand: what fails, what is accepted, what is stale, what stays unknown."""
+"""The gate over literal reports: failures, accepted findings, stale entries, unknown results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def standing(report: Report) -> list[Finding]:
 @pytest.mark.parametrize(("fail_on", "finding"), [*itertools.product([*Severity, None], [ERROR, WARNING, NOTE, None])])
 def test_fail_on(fail_on: Severity | None, finding: Finding | None) -> None:
     report = apply(a_report(an_artifact(findings=(finding,) if finding else ())), Policy(fail_on=fail_on))
-    # Typed in: the pairs that fail.
+    # The failing pairs, as literal values.
     fails = {
         (Severity.ERROR, Severity.ERROR),
         (Severity.WARNING, Severity.ERROR),
@@ -71,7 +71,7 @@ def test_what_is_unknown_is_never_clean(verdict: ArtifactVerdict) -> None:
     accepted = apply(a_report(unknown), Policy(ignores=(Ignore("c, ignore 1", "no driver", path="lib/*"),)))
     assert accepted.verdict is Verdict.PASS
     assert any("lib/x.so" in note and "no driver" in note for note in accepted.notes)
-    # An ignore of a rule is not an ignore of what nobody can decide.
+    # An ignore of a rule does not accept undecided files.
     narrow = Policy(ignores=(Ignore("c, ignore 1", "no driver", rule="missing-import", path="lib/*"),))
     assert apply(a_report(unknown), narrow).verdict is Verdict.INCOMPLETE
 
@@ -84,7 +84,7 @@ def test_an_input_error_leaves_the_run_incomplete() -> None:
 
 
 def test_what_fails_for_another_file_alone_is_known_to_a_baseline() -> None:
-    """As torchaudio's _torchaudio.so, which binds by itself, fails for its libtorchaudio.so."""
+    """Like torchaudio's _torchaudio.so, which resolves alone and fails because of its libtorchaudio.so."""
     fails = a_report(an_artifact(verdict=ArtifactVerdict.FAILS, notes=("libx.so fails",)))
     first = apply(fails, Policy())
     assert [(f.rule, f.message) for f in standing(first)] == [("does-not-load", "libx.so fails")]
@@ -163,7 +163,7 @@ def test_an_expired_ignore_no_longer_counts_and_is_told() -> None:
 def test_an_ignore_that_matches_nothing_is_told_and_does_not_fail() -> None:
     ignores = (
         Ignore("c, ignore 1", "r", rule="const-data-ptr"),
-        # Nothing of this place was scanned: nobody can say.
+        # No file in this place was scanned: unknown.
         Ignore("c, ignore 2", "r", rule="const-data-ptr", path="elsewhere/*"),
     )
     report = apply(a_report(an_artifact()), Policy(ignores=ignores))
@@ -357,7 +357,7 @@ def test_a_baseline_of_a_requirement_counts_the_builds() -> None:
     baseline = read_baseline(write_baseline(fewer), "b.json")
     same = a_report(an_artifact(releases=releases(loads=("2.6.0", "2.8.0", "2.12.0", "2.13.0"))))
     assert apply(same, policy, baseline).verdict is Verdict.PASS
-    # Without the requirement nobody looked: not stale.
+    # Not checked without the requirement: not stale.
     assert apply(same, Policy(), baseline).stale == ()
     assert apply(a_report(an_artifact(releases=releases())), policy, baseline).verdict is Verdict.FAIL
 
@@ -407,7 +407,7 @@ def test_the_gates_own_rules_obey_the_policy() -> None:
     ],
 )
 def test_rules_of_the_command_line(select: tuple[str, ...], ignore: tuple[str, ...], left: set[str]) -> None:
-    """What is left out stays in the report, marked, and does not fail it."""
+    """Findings of excluded rules stay in the report, marked, and do not fail it."""
     policy = Policy(fail_on=Severity.NOTE, select=select, ignore_rules=ignore)
     report = apply(a_report(an_artifact(findings=(WARNING, NOTE))), policy)
     assert {finding.rule for finding in standing(report)} == left

@@ -1,4 +1,4 @@
-"""What the tests of this stage build archives with."""
+"""Builds archives for the tests of this room."""
 
 from __future__ import annotations
 

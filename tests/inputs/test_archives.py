@@ -1,4 +1,4 @@
-"""Wheels and other archives. The oracles: zipfile and tarfile wrote them, and the bytes must come back as they were."""
+"""Wheels and other archives. Oracle: zipfile and tarfile wrote them, and the bytes must be the same."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ PE = b"MZ".ljust(0x3C, b"\0") + b"\x40\0\0\0PE\0\0" + bytes.fromhex("64860000") 
     [("_C.cp312-win_amd64.pyd", PE), ("libx.dylib", MACH_O), ("a.so", MACH_O), ("X.DLL", PE)],
 )
 def test_libraries_of_windows_and_macos_are_found(tmp_path: Path, module: str, content: bytes) -> None:
-    """CPython calls its modules `.so` on macOS too (torchaudio-2.6.0-cp311-cp311-macosx_11_0_arm64.whl)."""
+    """CPython also uses `.so` on macOS (torchaudio-2.6.0-cp311-cp311-macosx_11_0_arm64.whl)."""
     members = {"demo/__init__.py": b"", f"demo/{module}": content, **DIST_INFO}
     (tmp_path / "demo-1.0-cp312-cp312-win_amd64.whl").write_bytes(zip_bytes(members))
     (found,), errors, notes = all_of("demo-1.0-cp312-cp312-win_amd64.whl", cwd=tmp_path)
@@ -124,7 +124,7 @@ def test_what_is_only_named_as_a_library_of_another_system_is_an_error(tmp_path:
 
 
 def test_a_program_for_windows_is_passed_over(tmp_path: Path) -> None:
-    """setuptools' wheel brings programs that start scripts (cli-64.exe): no loader opens them as a library."""
+    """setuptools ships programs that start scripts (cli-64.exe): no loader opens them as a library."""
     program = PE.replace(b"\x02\x20", b"\x02\x00")
     members = {"demo/a.so": SMALL, "demo/cli-64.exe": program, **DIST_INFO}
     (tmp_path / "demo-1.0-py3-none-any.whl").write_bytes(zip_bytes(members))
@@ -165,7 +165,7 @@ def test_tars(tmp_path: Path, name: str, mode: str) -> None:
 
 
 def test_members_of_a_tar_in_any_order_and_twice(tmp_path: Path) -> None:
-    """Nothing is kept in full (the limit is a byte), so that each is unpacked from the stream again."""
+    """Nothing is cached (the limit is a byte), so each is unpacked from the stream again."""
     members = {f"{i}.so": (GOOD if i % 3 else SMALL) for i in range(6)}
     (tmp_path / "a.tar.gz").write_bytes(tar_bytes(members, "w:gz"))
     found, _, _ = all_of("a.tar.gz", cwd=tmp_path, limits=Limits(kept=1))

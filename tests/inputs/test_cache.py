@@ -1,4 +1,4 @@
-"""What is left of a large library must answer every lookup as the whole file does."""
+"""The reduced form of a large library gives the same results for every lookup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOADABLE = sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name an
 
 
 def reduced(data: bytes, path: str) -> tuple[ElfFile, ElfFile]:
-    """(whole, what is kept of it once something else has taken its room)."""
+    """(whole file, its reduced form after its space was needed)."""
     kept = KeptFiles(1)
     whole = kept.whole(1, len(data), path, lambda: data)
     filler = (FIXTURES / "gcc-const-data-ptr.so").read_bytes()

@@ -1,4 +1,4 @@
-"""Real wheels, read from the archive and as pip unpacks them: the same facts, file by file."""
+"""Real wheels, read from the archive and as pip unpacks them: the same facts for each file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, directories and names of packages, as they lie on a disk."""
+"""Files, directories and package names on disk."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def test_paths_are_shown_relative_to_where_the_user_stands(tmp_path: Path) -> No
     (inside / "build" / "a.so").write_bytes(GOOD)
     (tmp_path / "b.so").write_bytes(GOOD)
     found, _, _ = all_of(inside / "build", "../b.so", tmp_path / "b.so", "./build/../build/a.so", cwd=inside)
-    assert [a.path for a in found] == ["build/a.so", "../b.so"]  # what is named twice comes once
+    assert [a.path for a in found] == ["build/a.so", "../b.so"]  # duplicates are removed
 
 
-# What each must be called is what a person would call it; `file` agrees on every one.
+# The expected type is what `file` prints.
 NAMED_BADLY = {
     "bad/text.so": "it is text",
     "bad/script.so": "it is text",
@@ -223,7 +223,7 @@ def test_a_pipe_without_a_writer_is_given_up(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """In a directory as where it is named itself, and whoever reads the archives beside it."""
+    """In a directory or on the command line, with any number of processes."""
     dist = tmp_path / "dist"
     dist.mkdir()
     (dist / "good.so").write_bytes(GOOD)

@@ -1,4 +1,4 @@
-"""Archives that are broken or mean harm: each ends in a line, soon and in little memory. None may raise."""
+"""Broken and hostile archives: each gives one line, quickly and with little memory. None may raise."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ MIB = 1 << 20
 
 @contextlib.contextmanager
 def bounded(seconds: float, megabytes: float) -> Iterator[None]:
-    """Generous bounds, for tracemalloc makes all of it four times as slow: a machine under load must pass, an unbounded
-    loop or allocation must not. The peak counts anonymous maps as well, which tracemalloc does not see."""
+    """Generous bounds, since tracemalloc is four times slower: a loaded machine must pass, an unbounded loop or
+    allocation must not. The peak includes anonymous maps, which tracemalloc does not count."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tracemalloc.start()
     start = time.process_time()
@@ -48,7 +48,7 @@ def bounded(seconds: float, megabytes: float) -> Iterator[None]:
 
 
 def everything(path: Path, limits: Limits | None = None) -> list[str]:
-    """All messages that a run over `path` would print."""
+    """All messages of a run over `path`."""
     found, errors, notes = all_of(path.name, cwd=path.parent, limits=limits)
     messages = [f"{e.path}: {e.message}" for e in errors] + [f"{n.path}: {n.message}" for n in notes]
     for artifact in found:
@@ -104,7 +104,7 @@ def test_streams_that_unpack_without_end(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     del zeros
     for name in ("a.tar.gz", "a.tar.bz2", "a.tar.xz"):
-        # Zeros are the end of a tar: what is behind is unpacked for its checksum alone, and not for ever.
+        # Zeros end a tar: data after them is unpacked only for its checksum, with a limit.
         with bounded(5, 40):
             (message,) = everything(tmp_path / name)
         assert "zip bomb" in message
@@ -123,7 +123,7 @@ def test_a_tar_member_of_zeros_is_a_bomb(tmp_path: Path) -> None:
         (message,) = everything(tmp_path / "a.tar.gz")
     assert "zip bomb" in message
     found, _, _ = all_of("a.tar.gz", cwd=tmp_path)
-    assert [a.member for a in found] == ["a.so"]  # what stands before the damage is good
+    assert [a.member for a in found] == ["a.so"]  # members before the damage are good
 
 
 def test_a_tar_header_that_asks_for_gigabytes(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_an_xz_dictionary_of_gigabytes(tmp_path: Path) -> None:
 
 
 def test_a_hundred_thousand_members(tmp_path: Path) -> None:
-    """The directory alone, as APPNOTE.TXT 4.3.12 to 4.3.16 lays it out: there is no need for the members."""
+    """Only the directory, as in APPNOTE.TXT 4.3.12 to 4.3.16: members are not needed."""
     count = 100_000
     entry = b"PK\x01\x02" + bytes(24) + (6).to_bytes(2, "little") + bytes(16)
     directory = b"PK\x03\x04" + b"".join(entry + b"%06d" % number for number in range(count))
@@ -163,7 +163,7 @@ def test_a_hundred_thousand_members(tmp_path: Path) -> None:
     path.write_bytes(directory + honest + end)
     with bounded(5, 40):
         assert everything(path) == ["a.zip: an archive of 100000 members; no more than 65535 are followed"]
-    path.write_bytes(directory + end)  # an end that admits of ten
+    path.write_bytes(directory + end)  # an end record that declares ten
     with bounded(20, 60):
         assert everything(path) == ["a.zip: an archive of more than 65535 members: not followed"]
 
@@ -218,7 +218,7 @@ def test_two_members_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(buffer.getvalue())
     found, (error,), _ = all_of("a.zip", cwd=tmp_path)
     assert "two members of this name" in error.message
-    # zipfile, and with it every installer written in Python, takes the last.
+    # zipfile, and so every installer written in Python, uses the last.
     assert [content_of(a) for a in found] == [zipfile.ZipFile(tmp_path / "a.zip").read("a.so")]
 
 
@@ -297,7 +297,7 @@ def test_noise_behind_every_magic(tmp_path: Path) -> None:
 
 
 def _tar_of(path: Path, *entries: tuple[str, bytes, str], members: dict[str, bytes] | None = None) -> None:
-    """A tar archive of regular members and then of (name, type, link target)."""
+    """A tar archive of regular members followed by (name, type, link target) entries."""
     with tarfile.open(path, "w") as archive:
         for name, content in (members or {}).items():
             info = tarfile.TarInfo(name)
@@ -333,7 +333,7 @@ def test_a_tar_member_that_is_no_file_is_said(tmp_path: Path, kind: bytes, targe
 
 
 def test_links_inside_of_a_tar_lead_to_their_members(tmp_path: Path) -> None:
-    """tar(5): a hard link names its target from the top of the archive, a symbolic one from its own folder."""
+    """tar(5): a hard link is relative to the top of the archive, a symbolic one to its own folder."""
     _tar_of(
         tmp_path / "a.tar",
         ("lib/hard.so", tarfile.LNKTYPE, "lib/good.so"),

@@ -1,4 +1,4 @@
-"""Metadata that exceeds a limit costs its package a line, and nothing else."""
+"""Metadata over a limit gives one line for its package, and nothing else."""
 
 from __future__ import annotations
 

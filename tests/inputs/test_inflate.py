@@ -1,4 +1,4 @@
-"""Unpacking in pieces of every size: what comes out is what zlib, bz2 and lzma packed."""
+"""Unpacking in pieces of every size gives the data that zlib, bz2 and lzma packed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import MemoryBytes
 from tests.inputs.kit import GOOD
 
-# Long runs unpack to far more than went in, noise to less: both leave a decompressor with input or output to spare.
+# Long runs expand, noise does not: both leave a decompressor with pending input or output.
 CONTENT = GOOD + bytes(300_000) + random.Random(1).randbytes(70_000) + b"abc" * 50_000
 
 

@@ -25,11 +25,10 @@ pytestmark = pytest.mark.slow
 
 SMALL = FIXTURES / "gcc-const-data-ptr.so"
 GIB = 1 << 30
-# What a run may take, by SECURITY.md, in MiB.
+# Memory limit of a run in SECURITY.md, in MiB.
 MOST = 256
-# Says on its last line what this process and the one that it reads files in took at most, in MiB: VmHWM of
-# proc_pid_status(5), since ru_maxrss of this one counts what the process that started it had taken; and ru_maxrss of
-# its own children, of which there is one at a time.
+# Prints on its last line the peak memory of this process and the one that it reads files in, in MiB: VmHWM of
+# proc_pid_status(5), since ru_maxrss includes that of the parent; and ru_maxrss of its children, one at a time.
 MEASURED = r"""
 import re, resource, sys
 from abiscan.cli import main
@@ -45,7 +44,7 @@ print(status, kib >> 10, file=sys.stderr)
 
 
 def stored(path: Path, name: str, head: bytes, size: int) -> None:
-    """A zip archive with one stored member: `head`, then zeros up to `size`, which take no room on disk."""
+    """A zip archive with one stored member: `head`, then zeros up to `size`, which use no disk space."""
     checksum = zlib.crc32(head)
     zeros = bytes(1 << 20)
     left = size - len(head)
@@ -121,7 +120,7 @@ def test_a_disk_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     stored(tmp_path / "x.whl", "x/_C.so", SMALL.read_bytes() + os.urandom(4 << 20), 8 << 20)
     (item,) = [each for each in expand(["x.whl"], cwd=str(tmp_path)) if isinstance(each, Artifact)]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # Python ignores SIGXFSZ: the write fails with EFBIG, as it does with ENOSPC on a full disk.
+    # Python ignores SIGXFSZ: the write fails with EFBIG, as with ENOSPC on a full disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, before[1]))
     try:
         with pytest.raises(
@@ -197,7 +196,7 @@ def test_one_large_file_is_kept_beside_small_ones(monkeypatch: pytest.MonkeyPatc
 
 
 def test_tables_without_room_are_not_kept_and_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is another file that is asked for when they are put aside."""
+    """When they are stored, another file is requested."""
     data = SMALL.read_bytes()
     kept = KeptFiles(1)
 

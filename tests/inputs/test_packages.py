@@ -1,4 +1,4 @@
-"""Installed packages, in a site-packages directory laid out as installers leave it."""
+"""Installed packages, in a site-packages directory as written by installers."""
 
 from __future__ import annotations
 

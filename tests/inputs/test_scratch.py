@@ -1,4 +1,4 @@
-"""The file that an archive is unpacked to: each member once, whoever asks, and nothing lost where there is no room."""
+"""The file that an archive is unpacked to: each member once for all processes, and no loss if the disk is full."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_each_member_has_a_place_of_its_own() -> None:
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_what_another_process_unpacked_is_read(gone: bool) -> None:
-    """`gone`: it died while it did so."""
+    """`gone`: it died while unpacking."""
     scratch = Scratch(sharers=2)
     scratch.allot("first", 100)
     scratch.allot("x", len(SMALL))
@@ -71,7 +71,7 @@ def test_what_another_process_unpacked_is_read(gone: bool) -> None:
 
 @pytest.mark.parametrize("hashes", [False, True])
 def test_holes_travel_too(hashes: bool) -> None:
-    """And so does the hash, which nobody can compute of what is left."""
+    """And so does the hash, which cannot be computed from the reduced form."""
     container = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64 + 50_000)
     image = struct.pack("<HHIQ8xHHI8xQ8x", 2, 1, 64, 50_000, 0, 8, 90, 0)
     data = os.urandom(1000) + container + image + os.urandom(150_000)

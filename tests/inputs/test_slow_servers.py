@@ -1,4 +1,4 @@
-"""Servers that send a byte now and then: given up in one line, however long they would go on."""
+"""Servers that send a byte at a time: abandoned with one line, however long they would continue."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: text/html\r
 
 
 class Dripping:
-    """A server that sends `at_once`, and then a byte each hundredth of a second, without end.
+    """A server that sends `at_once`, and then a byte every hundredth of a second, without end.
 
     Attributes:
-        asked: connections so far.
+        asked: number of connections.
     """
 
     def __init__(self, at_once: bytes) -> None:
@@ -63,10 +63,10 @@ class Dripping:
 
 
 class Steady(Dripping):
-    """A server that sends a body in 100 parts, one each twentieth of a second.
+    """A server that sends a body in 100 parts, one every twentieth of a second.
 
     Attributes:
-        seconds: that the last answer took.
+        seconds: duration of the last response.
     """
 
     def __init__(self, head: bytes, body: bytes) -> None:
@@ -109,7 +109,7 @@ def test_a_server_that_drips_is_given_up(server: Dripping, limits: RateLimits, w
     ):
         open_remote(named(url), whole=whole)
     assert time.monotonic() - begun < 3
-    # It would be no faster at another attempt; one that answers a range with the whole file is asked for that.
+    # A retry would not be faster; a server that ignores ranges is contacted once more.
     assert server.asked <= 2
 
 
@@ -163,7 +163,7 @@ def test_a_store_that_does_not_answer_is_given_up() -> None:
     ],
 )
 def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, reason: str) -> None:
-    """Pip ends neither by itself: each byte comes within the time that it gives a read."""
+    """Pip stops for neither: each byte arrives within its read timeout."""
     server = Dripping(_HEAD)
     monkeypatch.setattr(pip_download, limit, 4)
     found = pip_download.pip_download(
@@ -176,7 +176,7 @@ def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit:
 
 
 def test_pip_may_take_longer_than_the_window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """About 400,000 bytes a second for 5 s; what arrives is no wheel, which pip says itself."""
+    """About 400,000 bytes a second for 5 s; the data is no wheel, which pip reports."""
     body = b"x" * 2_000_000
     server = Steady(b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n", body)
     monkeypatch.setattr(pip_download, "PIP_RATE_SECONDS", 2)

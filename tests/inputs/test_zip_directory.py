@@ -30,7 +30,7 @@ def listed(source: FileBytes | MemoryBytes) -> list[tuple[str, int, int, int, in
 
 @given(
     st.dictionaries(NAMES, st.binary(max_size=300), max_size=12),
-    # zipfile itself takes such a comment for the end; test_archives.py has it.
+    # zipfile takes such a comment for the end record; test_archives.py has it.
     st.binary(max_size=50).filter(lambda comment: b"PK\x05\x06" not in comment),
     st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]),
     st.booleans(),

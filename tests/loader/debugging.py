@@ -1,4 +1,4 @@
-"""What the loader of this machine says of itself: LD_DEBUG, in a process that opens one file and has no torch."""
+"""LD_DEBUG output of this machine's loader, in a process without torch that opens one file."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def _open(path: Path, categories: str) -> tuple[str, str]:
 
 
 def message(path: Path) -> str:
-    """The message with which the file is refused; empty where it loads."""
+    """The error message for a file; empty if it loads."""
     return _open(path, "")[0]
 
 
 def search_list(path: Path) -> list[str]:
-    """The file and what it needs, in the order in which names are looked up in them."""
+    """The file and its needed libraries, in the order of symbol lookup."""
     scopes = dict(reversed(_SCOPE.findall(_open(path, "scopes")[1])))
     return scopes[str(path)].split()
 
 
 def bindings(path: Path) -> dict[tuple[str, str], str]:
-    """(object, symbol) -> object that it was bound to, of everything that was relocated."""
+    """(object, symbol) -> object that it was bound to, for all relocated objects."""
     return {(user, name): to for user, to, name, _version in _BINDING.findall(_open(path, "bindings")[1])}
 
 
 def plain_process() -> Process:
-    """The model of such a process."""
+    """The model of this process."""
     builder = build_process(LoaderSettings("/"), kit.environment(), None)
     assert builder is not None
     return builder.build(modules=True)

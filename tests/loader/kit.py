@@ -1,4 +1,4 @@
-"""The environment that runs the tests, as the loader's model sees it."""
+"""The environment that runs the tests, for the loader model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.environment.installed_torch import InstalledTorch, find_torches, re
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import Loader, LoaderSettings
 
-# What a user's shell may hold that changes what the loader does.
+# Variables of a user's shell that affect the loader.
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_AUDIT", "GLIBC_TUNABLES", "LD_DEBUG")
 
 
@@ -26,7 +26,7 @@ def torch() -> InstalledTorch:
 
 
 def clean_environ(env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's variables without those of the loader, and `env`."""
+    """The variables of this process without those of the loader, plus `env`."""
     return {name: value for name, value in os.environ.items() if name not in _LOADER_VARIABLES} | dict(env or {})
 
 

@@ -1,4 +1,4 @@
-"""What a real process has loaded: dl_iterate_phdr, in the order in which it was mapped."""
+"""Loaded objects of a real process: dl_iterate_phdr, in mapping order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def loaded_objects(python: Path | str, mode: str) -> list[str]:
     """Names of the objects (l_name), without the executable.
 
     Args:
-        mode: `torch` for a process that has imported it, `plain`.
+        mode: `torch` for a process that has imported it, or `plain`.
     """
     done = subprocess.run(
         [python, "-c", _LIST, mode], capture_output=True, text=True, check=True, env=kit.clean_environ(), cwd="/"

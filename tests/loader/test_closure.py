@@ -1,5 +1,5 @@
-"""What a file brings, and in which order. Oracles: LD_DEBUG=scopes, which prints the search list that the loader has
-made, and ldd, which goes on behind a library that is missing."""
+"""The libraries that a file loads, and their order. Oracles: LD_DEBUG=scopes, which prints the loader's search list,
+and ldd, which continues after a missing library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 CASES = Path(__file__).resolve().parents[1] / "fixtures" / "loader"
-# Orders that differ from a depth-first walk, cycles, filters, several names of one file, names that lead elsewhere.
+# Orders that differ from a depth-first walk, cycles, filters, several names of one file, links.
 ORDERED = (
     *(f"graph-{number:02}" for number in range(0, 24, 4)),
     *("breadth-first-binding", "cycle", "diamond-broken", "filter", "auxiliary-present", "needed-twice", "needed-self"),
@@ -39,7 +39,7 @@ def process() -> Process:
 
 
 def _real_modules() -> list[Path]:
-    """Extension modules of the standard library that need libraries of the system."""
+    """Extension modules of the standard library that need system libraries."""
     folder = Path(sysconfig.get_paths()["stdlib"]) / "lib-dynload"
     found = [path for name in ("_ssl", "_sqlite3", "_lzma", "_ctypes", "_uuid") for path in folder.glob(f"{name}.*.so")]
     return found
@@ -47,7 +47,7 @@ def _real_modules() -> list[Path]:
 
 def _assert_same_search_list(path: Path) -> None:
     theirs = search_list(path)
-    # The executable and the vDSO have no path that could be asked for.
+    # The executable and the vDSO have no path to open.
     ours = [item.name for item in examined(path, process()).closure.maps if "/" in item.name]
     assert [os.path.realpath(name) for name in ours] == [os.path.realpath(name) for name in theirs if "/" in name]
 
@@ -95,7 +95,7 @@ def test_an_object_knows_what_brought_it_and_what_serves_its_entries() -> None:
 
 
 def test_files_do_not_see_each_other() -> None:
-    """Each file is opened in a copy of the process: what one brings does not answer for the next."""
+    """Each file is opened in a copy of the process: libraries of one are not loaded for the next."""
     before = [item.name for item in process().namespace]
     first = examined(CASES / "graph-00" / "target.so", process())
     second = examined(CASES / "graph-01" / "target.so", process())

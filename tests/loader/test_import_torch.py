@@ -1,7 +1,5 @@
-"""The order in which `import torch` opens libraries: packages made of fixtures, imported for real and modelled.
-
-`dl_iterate_phdr` in the process that imported them is the oracle.
-"""
+"""The order in which `import torch` opens libraries: packages made of fixtures, imported and modelled. Oracle:
+`dl_iterate_phdr` in the process that imported them."""
 
 from __future__ import annotations
 
@@ -20,10 +18,10 @@ from tests.environment.test_torch_init import AFTER_FAILURE, IN_ANY_CASE
 from tests.loader.loaded import loaded_objects
 
 LOADER = Path(__file__).parents[1] / "fixtures" / "loader"
-# An object that needs libdep.so and does not say where it is, and that library.
+# An object that needs libdep.so without a path to it, and that library.
 NEEDS_DEP = LOADER / "library-path-origin" / "target.so"
 DEP = LOADER / "library-path-origin" / "libdep.so"
-# Without a soname, so that copies of it do not answer for each other.
+# Without a soname, so that its copies are different libraries.
 ALONE = LOADER.parent / "empty-library.so"
 IMPORTS = "import ctypes, glob, os, platform, sys\n"
 RUN = '\n_load_global_deps()\nctypes.CDLL(os.path.join(os.path.dirname(__file__), "_C.so"))\n'
@@ -31,7 +29,7 @@ CURRENT = IN_ANY_CASE.replace('"/torch"', 'os.path.dirname(__file__), "lib"').re
 
 
 class Environment:
-    """A virtual environment with a torch of three libraries in it.
+    """A virtual environment with a torch that has three libraries.
 
     Args:
         source: of its `__init__.py`.
@@ -72,7 +70,7 @@ class Environment:
 
 @pytest.fixture
 def current(tmp_path: Path) -> Environment:
-    """As releases from 2.10 on are: everything is opened where the runtime is mapped."""
+    """Like releases since 2.10: everything is opened where the runtime is mapped."""
     environment = Environment(tmp_path / "venv", CURRENT.replace("REQUIRED", "False"))
     environment.install(ALONE, "nvidia/nccl/lib/libnccl.so.2")
     environment.install(ALONE, "nvidia/cu13/lib/libcufft.so.12")
@@ -87,7 +85,7 @@ def test_where_the_runtime_is_not_mapped_nothing_more_is_opened(current: Environ
 
 
 def test_where_the_runtime_is_mapped_all_is_opened_from_every_place(current: Environment) -> None:
-    # /proc/self/maps has the path behind the link.
+    # /proc/self/maps has the target of the link.
     library = current.site / "torch" / "lib" / "libtorch_global_deps.so"
     library.unlink()
     current.install(ALONE, "torch/lib/runtime.so.1")
@@ -145,7 +143,7 @@ def test_after_a_failure_that_it_has_no_answer_to_the_import_fails(tmp_path: Pat
 
 
 def test_a_source_that_cannot_be_read_counts_as_its_release(current: Environment) -> None:
-    """2.99 is like the newest known: nccl and cufft are opened once libcudart.so is mapped, and it is not."""
+    """2.99 is like the newest known release: nccl and cufft are opened once libcudart.so is mapped, and it is not."""
     source = current.site / "torch" / "__init__.py"
     source.write_text(IMPORTS + "def _load_global_deps(:\n")
     assert len(current.names(current.modelled())) == 2

@@ -1,4 +1,4 @@
-"""ld.so.cache: what `ldconfig -p` prints is the oracle."""
+"""ld.so.cache. Oracle: `ldconfig -p`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_cache_made_for_the_purpose(tmp_path: Path, fixtures_dir: Path, layout
     plain = tmp_path / "lib"
     for directory in (plain, plain / "glibc-hwcaps" / "x86-64-v2", plain / "glibc-hwcaps" / "x86-64-v3"):
         directory.mkdir(parents=True)
-        # ldconfig takes names by soname, and by file name where there is none.
+        # ldconfig uses sonames, and file names without one.
         shutil.copy(fixtures_dir / "empty-library.so", directory / "libmade.so.2")
     shutil.copy(fixtures_dir / "empty-library.so", plain / "libmade.so.10")
     config, made = tmp_path / "conf", tmp_path / "cache"
@@ -52,8 +52,8 @@ def test_a_cache_made_for_the_purpose(tmp_path: Path, fixtures_dir: Path, layout
         levels: LibraryCache(data, _X86_64, levels, legacy=False).lookup("libmade.so.2")
         for levels in [(), ("x86-64-v2",), ("x86-64-v3", "x86-64-v2")]
     }
-    # Where both formats are in one file, ldconfig counts the names of these directories from the new one's header and
-    # the loader from the start of the file (glibc_hwcaps_compare in elf/dl-cache.c): it takes none.
+    # If one file has both formats, ldconfig counts the names of these directories from the new header, and the loader
+    # from the start of the file (glibc_hwcaps_compare in elf/dl-cache.c), so it finds none.
     below = {"new": f"{plain}/glibc-hwcaps/{{}}/libmade.so.2", "compat": f"{plain}/libmade.so.2"}[layout]
     assert found == {
         (): f"{plain}/libmade.so.2",
@@ -67,7 +67,7 @@ def test_a_cache_made_for_the_purpose(tmp_path: Path, fixtures_dir: Path, layout
 
 @pytest.mark.parametrize(
     ("smaller", "larger"),
-    # Runs of digits count by value (_dl_cache_libcmp).
+    # Runs of digits are compared by value (_dl_cache_libcmp).
     [
         (b"liba.so.2", b"liba.so.10"),
         (b"liba.so", b"libb.so"),

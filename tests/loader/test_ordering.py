@@ -1,4 +1,4 @@
-"""Order of relocation on typed-in graphs; what glibc makes of real ones is asked in tests/truth."""
+"""Order of relocation for literal graphs; tests/truth compares real ones with glibc."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_cycle_keeps_the_root_first(original: bool) -> None:
 
 @pytest.mark.parametrize("original", [False, True])
 def test_what_was_loaded_before_is_not_gone_through_again(original: bool) -> None:
-    """`_dl_sort_maps` orders the objects that it is given; those that a new one needs and that are there are bound."""
+    """`_dl_sort_maps` orders only the given objects; objects that are already loaded are relocated."""
     root, new, old, _older = graph(r="ao", a="o", o="p", p="")
     assert sort_by_dependency([root, new], original=original) == [root, new]
     assert old.needed

@@ -1,4 +1,4 @@
-"""The modelled process beside a real one: `dl_iterate_phdr` is the oracle."""
+"""The modelled process and a real one. Oracle: `dl_iterate_phdr`."""
 
 from __future__ import annotations
 

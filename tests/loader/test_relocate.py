@@ -1,5 +1,5 @@
-"""What relocations look up and bind to. Oracles: readelf and nm for what a file asks for, LD_DEBUG=bindings for what it
-gets, the loader's own message for where it stops."""
+"""Symbols of relocations and their definitions. Oracles: readelf and nm for the symbols, LD_DEBUG=bindings for the
+definitions, the loader's error for where it stops."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.skipif(
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CASES = FIXTURES / "loader"
-# Order of the tables, versions, weak ones, both kinds of hash table, REL-less and PLT-less files.
+# Order of the tables, versions, weak symbols, both hash tables, files without REL or PLT.
 ASKING = (
     *(CASES / name / "target.so" for name in ("order-data-first", "order-calls", "order-calls-now", "order-lld")),
     *(CASES / name / "target.so" for name in ("version-present", "weak-undefined", "weak-then-strong", "unreferenced")),
     *(FIXTURES / name for name in ("good-extension.so", "stable-abi.so", "weak-import.so", "unreferenced-import.so")),
 )
-# Who wins where several define a name.
+# Several definitions of one name.
 BOUND = (
     *("weak-interposes-strong", "versioned-interposed", "versioned-to-hidden"),
     *("versioned-other-version-first", "unversioned-to-default-second", "unversioned-to-hidden-first"),
@@ -64,7 +64,7 @@ def _as_map(path: Path) -> LinkMap:
 
 
 def _real_libraries() -> list[Path]:
-    """The C++ runtime, and those of torch's libraries that a linker of this machine did not make."""
+    """The C++ runtime, and torch libraries that were not linked on this machine."""
     found = [path for path in map(Path, kit.torch().libraries) if path.name in ("libc10.so", "libshm.so")]
     runtime = kit.loader(with_torch=False).find("libstdc++.so.6")
     assert found
@@ -84,7 +84,7 @@ def _assert_asks_as_readelf_says(path: Path) -> int:
         if name in plain:
             kind = undefined[name if version is None else f"{name}@{version.name}"]
             assert lookup.weak == (kind in "wv"), name
-    # Those that the file defines itself are looked up too, where that can fail.
+    # Symbols that the file itself defines are looked up too, if that can fail.
     assert [name for name in ours if name in undefined] == [name for name in theirs if name in undefined]
     return len(ours)
 
@@ -160,5 +160,5 @@ def test_an_unknown_relocation_type_is_found_where_readelf_does_not_know_it() ->
     ],
 )
 def test_stops_that_no_fixture_brings_about_here(stop: LoaderStop, words: str) -> None:
-    """The words are those of sysdeps/x86/dl-prop.h, elf/dl-version.c, elf/dl-minimal.c and elf/dl-load.c of glibc."""
+    """The messages are from sysdeps/x86/dl-prop.h, elf/dl-version.c, elf/dl-minimal.c and elf/dl-load.c of glibc."""
     assert stop.message == words

@@ -1,5 +1,5 @@
-"""Resolution on a release of files that name the library of each import. tests/fixtures/build.py says what they import;
-`llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` of torch's wheels which release exports it."""
+"""Resolution on a release for files that name the library of each import. tests/fixtures/build.py lists their imports;
+exports of releases are from `llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` on torch's wheels."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_library_of_the_package_serves_names_and_ordinals_whatever_the_case(fi
 
 
 def test_what_no_cpu_build_tells_is_open(fixtures_dir: Path) -> None:
-    """The wheels with CUDA are not on the package index, so that no build of the index has a c10_cuda.dll."""
+    """The wheels with CUDA are not on the package index, so no build in the index has c10_cuda.dll."""
     resolution = resolve(fixtures_dir / "windows/cuda.pyd", "2.8.0")
     found = statuses(resolution)
     assert found["?current_device@cuda@c10@@YACXZ"] == (Status.UNDECIDED, None)
@@ -73,7 +73,7 @@ def test_another_librarys_export_does_not_serve(fixtures_dir: Path) -> None:
     found = statuses(resolution)
     assert found["??1SymInt@c10@@QEAA@XZ"] == (Status.UNREACHABLE, "c10.dll")
     assert found["?none_has_it@at@@YAXXZ"] == (Status.MISSING, None)
-    # PC/python3dll.c of CPython lists what python3.dll has: the stable ABI.
+    # PC/python3dll.c of CPython lists the exports of python3.dll: the stable ABI.
     assert found["_PyList_Extend"] == (Status.MISSING, None)
     assert found["PyObject_GC_IsTracked"] == (Status.RESOLVED, "python")
     assert found["open"] == (Status.UNDECIDED, None)
@@ -96,9 +96,9 @@ def test_the_two_level_namespace_of_macos(fixtures_dir: Path, torch: str, status
     found = statuses(resolution)
     assert found["_ZNK3c105Error4whatEv"][0] is status
     assert found["_ZN3c106detail14torchCheckFailEPKcS2_jS2_"] == (Status.RESOLVED, "libc10.dylib")
-    # In libc10.dylib, and asked of libtorch_cpu.dylib.
+    # Exported by libc10.dylib, but expected in libtorch_cpu.dylib.
     assert found["_ZN3c106SymInt19promote_to_negativeEv"] == (Status.UNREACHABLE, "libc10.dylib")
-    # Looked up in all libraries.
+    # Flat lookup.
     assert found["_ZN2at3mps14getMPSProfilerEv"] == (Status.RESOLVED, "libtorch_cpu.dylib")
     assert found["PyList_New"] == (Status.RESOLVED, "python")
     assert found["_Py_NoSuchName"] == (Status.MISSING, None)

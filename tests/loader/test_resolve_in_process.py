@@ -1,5 +1,5 @@
-"""Status and provider of imports. Oracles: the loader's own LD_DEBUG=bindings for providers, and files whose defect is
-known from how they were made (tests/fixtures)."""
+"""Status and provider of imports. Oracles: LD_DEBUG=bindings for providers, and the way in which broken files were made
+(tests/fixtures)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPEN = "import sys, os, ctypes, torch; [ctypes.CDLL(f, mode=os.RTLD_NOW | os.RT
 
 
 def _real_bindings(paths: list[str]) -> dict[str, dict[str, str]]:
-    """File to symbol to the path of what it was bound to, by the loader."""
+    """File -> symbol -> path of its definition, by the loader."""
     done = subprocess.run(
         [sys.executable, "-c", _OPEN, *paths],
         capture_output=True,
@@ -60,7 +60,7 @@ def test_providers_are_those_that_the_loader_binds_to(fixtures_dir: Path) -> Non
         assert set(ours) == set(theirs), path
         assert len(ours) >= 2
         for name, provider in ours.items():
-            # A provider is named by its soname, which is a link to the file, or the file.
+            # A provider has the name of its soname, which is a link to the file, or the file.
             assert provider is not None
             assert theirs[name].startswith(provider.partition(".so")[0]), name
 
@@ -74,7 +74,7 @@ def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) 
     prediction = loader.predict(elf, str(path))
     assert prediction.outcome is LoaderOutcome.FAILS
     assert missing
-    # In the old ABI std::string is `Ss`.
+    # In the old ABI, std::string is `Ss`.
     assert all("Ss" in name for name in missing)
     assert prediction.error is not None
     assert prediction.error.rpartition(": ")[2] in missing
@@ -144,7 +144,7 @@ def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir
 
 @pytest.mark.torch
 def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> None:
-    """Nothing of it is on disk: $ORIGIN leads to where the wheel would be installed."""
+    """The wheel is not installed: $ORIGIN leads to its future place."""
     case = fixtures_dir / "loader" / "broken-sibling"
     site = kit.environment().site_packages[0]
     place = f"{site}/no-such-package/target.so"
@@ -155,7 +155,7 @@ def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> 
 
 @pytest.mark.torch
 def test_a_member_replaces_what_the_process_has_at_its_place(fixtures_dir: Path) -> None:
-    """numpy's wheel beside another installed numpy, which `import torch` loads: its own names are resolved."""
+    """numpy's wheel with another numpy installed, which `import torch` loads: its own symbols are resolved."""
     module, place = fixtures_dir / "good-extension.so", "no-such-package/good-extension.so"
     site = kit.environment().site_packages[0]
     taken = next(path for path in kit.torch().libraries if path.endswith("/libshm.so"))

@@ -1,4 +1,4 @@
-"""The binding against a released build: a function of the file, its package and the index, the same on every host."""
+"""Resolution against a released build depends only on the file, its package and the index, on every host."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def python(minor: int) -> tuple[object, ...]:
 def test_everything_of_a_good_file_binds_but_what_may_stay_unbound(fixtures_dir: Path) -> None:
     file = open_binary(str(fixtures_dir / "good-extension.so"))
     bound = resolve_on_release(file, {}, exports("2.13.0"), python(11))  # type: ignore[arg-type]
-    # Names of the C++ library without a version are among them: the linker found those in a library of torch.
+    # This includes unversioned symbols of the C++ library: the linker found those in a torch library.
     assert {b.status for b in bound.imports} <= {Status.RESOLVED, Status.WEAK}
     assert bound.missing_libraries == bound.missing_torch_libraries == ()
     assert all(needed.found for needed in bound.needed if not is_torch_library(needed.soname))
@@ -47,7 +47,8 @@ def test_the_old_string_build_lacks_what_the_loader_lacks(fixtures_dir: Path) ->
 
 
 def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir: Path) -> None:
-    """`_PyObject_GC_UNTRACK`-like names come and go: nm over CPython's releases made the table."""
+    """Symbols such as `_PyObject_GC_UNTRACK` are added and removed: the table was made with nm over CPython's
+    releases."""
     file = open_binary(str(fixtures_dir / "python-abi-mismatch.so"))
     by_python = {
         minor: sum(
@@ -64,7 +65,7 @@ def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir
 
 @pytest.mark.parametrize(("version", "served"), [("2.15.0", True), ("2.8.0", False)])
 def test_the_cuda_that_the_build_brings(fixtures_dir: Path, version: str, served: bool) -> None:
-    """readelf: it needs libcudart.so.13. torch 2.15.0 is made with CUDA 13.2, 2.8.0 with 12.8 (torch/version.py)."""
+    """readelf: it needs libcudart.so.13. torch 2.15.0 has CUDA 13.2, 2.8.0 has 12.8 (torch/version.py)."""
     file = open_binary(str(fixtures_dir / "cuda-build-required.so"))
     needed = resolve_on_release(file, {}, exports(version), ()).needed
     (runtime,) = [library for library in needed if library.soname == "libcudart.so.13"]

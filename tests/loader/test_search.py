@@ -1,4 +1,4 @@
-"""Where the loader looks for a library, file by file: what glibc itself prints with LD_DEBUG=libs is the oracle."""
+"""The search for a library, file by file. Oracle: LD_DEBUG=libs of glibc."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(
     reason="the crafted files are for x86_64 and ask glibc",
 )
 
-# The cases that are about the search; each has its own directory of committed libraries. `nodeflib` is not among them:
-# glibc prints what its cache has before it turns that down.
+# Cases of the search; each has its own directory of committed libraries. `nodeflib` is not among them: glibc prints
+# results of its cache before it rejects them.
 NAMES = (
     "plain",
     "missing-needed",
@@ -69,10 +69,8 @@ def test_every_case_is_there() -> None:
 
 
 def looked_at(paths: Iterable[str], wanted: set[str], named: set[str]) -> list[str]:
-    """The files that were tried for one of the wanted libraries, each once, in order, without those named by a path.
-
-    glibc also prints attempts in directories that it does not know yet to be absent; those say nothing.
-    """
+    """The tried files for the wanted libraries, in order, without duplicates and without libraries given by path. glibc
+    also prints attempts in directories not yet known to be missing; these are ignored."""
     tried = (p for p in paths if os.path.basename(p) in wanted and p not in named)
     return list(dict.fromkeys(p for p in tried if os.path.isdir(os.path.dirname(p) or ".")))
 
@@ -117,7 +115,7 @@ def test_it_looks_where_glibc_looks(case: Case, fixtures_dir: Path, monkeypatch:
 
 
 def needed(path: Path) -> tuple[str, ...]:
-    """The DT_NEEDED entries of a crafted file that is a shared object; nothing of one that is not."""
+    """The DT_NEEDED entries of a crafted file; empty if it is no shared object."""
     try:
         return open_elf(str(path)).needed
     except UnreadableFile:

@@ -1,4 +1,4 @@
-"""Dynamic string tokens, by the rules in front of is_dst in elf/dl-load.c of glibc."""
+"""Dynamic string tokens, by the rules above is_dst in elf/dl-load.c of glibc."""
 
 from __future__ import annotations
 

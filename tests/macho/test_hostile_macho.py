@@ -1,4 +1,4 @@
-"""Mach-O files whose tables lie: refused in one line, or read, in linear time."""
+"""Mach-O files with wrong tables: rejected with one line, or read, in linear time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from abiscan.model.macho_facts import LookupScope
 
 
 def _file(commands: list[bytes], content: bytes = b"", flags: int = 0x80) -> bytes:
-    """A bundle for arm64 with these load commands; the content stands behind them."""
+    """A bundle for arm64 with these load commands, followed by the content."""
     table = b"".join(commands)
     head = struct.pack("<IIIIIIII", 0xFEEDFACF, 0x0100000C, 0, 8, len(commands), len(table), flags, 0)
     return head + table + content
@@ -33,7 +33,7 @@ def _exports(trie: bytes) -> bytes:
 
 
 def _node(children: list[tuple[bytes, int]], terminal: bytes = b"") -> bytes:
-    """A node whose children lie below 128."""
+    """A node with children below offset 128."""
     edges = b"".join(name + b"\0" + bytes([at]) for name, at in children)
     return bytes([len(terminal)]) + terminal + bytes([len(children)]) + edges
 
@@ -66,7 +66,7 @@ def test_a_damaged_trie_is_refused(trie: bytes, what: str) -> None:
 
 
 def test_a_trie_as_deep_as_it_is_long_is_refused_in_time() -> None:
-    """A chain of edges of one letter: the names together have half the square of its length."""
+    """A chain of edges of one letter: all names together have half the square of its length."""
     count = 60_000
     trie = b"".join(b"\0\1a\0" + _three((number + 1) * 7) for number in range(count)) + b"\0\0"
     before = time.process_time()
@@ -76,7 +76,7 @@ def test_a_trie_as_deep_as_it_is_long_is_refused_in_time() -> None:
 
 
 def test_nodes_at_every_byte_are_refused_in_time() -> None:
-    """Each node names the next byte: 255 edges that all lie in one another's names."""
+    """Each node names the next byte: 255 edges within each other's names."""
     trie = bytes([0, 255]) * 50_000
     before = time.process_time()
     with pytest.raises(DamagedTableError):

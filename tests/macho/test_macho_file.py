@@ -1,6 +1,5 @@
-"""The fixtures for macOS, read. Expected values are those of their sources (tests/fixtures/src/macos) and of
-llvm-objdump --macho (--bind, --lazy-bind, --chained-fixups, --exports-trie, --dylibs-used), where no other oracle is
-named."""
+"""Reading the macOS fixtures. Expected values come from their sources (tests/fixtures/src/macos) and from llvm-objdump
+--macho (--bind, --lazy-bind, --chained-fixups, --exports-trie, --dylibs-used), unless another oracle is named."""
 
 from __future__ import annotations
 
@@ -147,7 +146,7 @@ def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
 
 
 def test_parts_that_were_left_out_of_a_member_are_unpacked(fixtures_dir: Path) -> None:
-    """What looks like code for GPUs is left out of a member of a wheel, wherever it stands."""
+    """Data that looks like GPU code is omitted from a member of a wheel, in any place."""
     data = (fixtures_dir / "macos" / "chained-fixups.so").read_bytes()
     hole = (600, len(data))
     sparse = Sparse(data[:600] + bytes(len(data) - 600), [hole], lambda: data)

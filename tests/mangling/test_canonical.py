@@ -1,4 +1,4 @@
-"""Names of one entity share a canonical form, names of two don't."""
+"""Names of one entity have the same canonical form, names of two do not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parsed(mangled: str) -> CxxName:
         # One declaration, three compilers.
         (CLANG, GCC),
         (CLANG, NVCC),
-        # std::string of either ABI: the pairs stand in issues and in the exports of 2.6.0 and 2.7.0.
+        # std::string of either ABI: the pairs are from issues and from exports of 2.6.0 and 2.7.0.
         (
             "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
             "_ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
@@ -50,7 +50,7 @@ def parsed(mangled: str) -> CxxName:
         ),
         # Variants of one constructor.
         ("_ZN3c105ErrorC1ENS_14SourceLocationESs", "_ZN3c105ErrorC2ENS_14SourceLocationESs"),
-        # A constraint, which GCC 12 leaves out.
+        # A constraint, which GCC 12 omits.
         ("_ZN1n3conIiQsr3stdE8integralIT_EEEvS1_", "_ZN1n3conIiEEvT_"),
     ],
 )
@@ -89,7 +89,7 @@ def test_another_entity(one: str, other: str) -> None:
 
 
 def test_both_string_abis_declare_the_same_entities() -> None:
-    """The same source, compiled with either; every name that only one of them gives has a counterpart."""
+    """The same source, compiled with either; every name of one ABI only has a counterpart."""
     old = {parsed(name).canonical for compilers, name in rows() if "gcc-old" in compilers}
     new = {parsed(name).canonical for compilers, name in rows() if "gcc-new" in compilers}
     assert len(old) > 5
@@ -97,9 +97,9 @@ def test_both_string_abis_declare_the_same_entities() -> None:
 
 
 def test_gcc_and_clang_name_the_same_entities() -> None:
-    """The same source, compiled with GCC and with Clang as it is and as it was before version 18."""
-    # Lambdas differ in linkage, inheriting constructors in substitutions, and what Clang and GCC write for these
-    # dependent expressions is not the same expression: `--t` (Clang drops the mark of the prefix form), `t->~T()`.
+    """The same source, compiled with GCC, Clang, and Clang in the form before version 18."""
+    # Lambdas differ in linkage, inheriting constructors in substitutions, and Clang and GCC write different expressions
+    # for these: `--t` (Clang omits the prefix mark), `t->~T()`.
     apart = ("n::J::J", "n::sub", "n::mem")
     forms: dict[str, dict[str, set[str]]] = {"gcc": {}, "clang": {}, "clang17": {}}
     for compilers, mangled in rows():
@@ -121,7 +121,7 @@ def test_gcc_and_clang_name_the_same_entities() -> None:
 
 @pytest.mark.torch
 def test_entities_of_one_library_share_a_form_only_as_variants_of_a_constructor() -> None:
-    """A linker has merged what is one entity, so that within a library nothing else may share a canonical form."""
+    """A linker merges one entity, so within a library nothing else may have the same canonical form."""
     seen: dict[tuple[str, str], str] = {}
     for mangled in exported("libc10.so"):
         if classify(mangled) is NameKind.CXX:

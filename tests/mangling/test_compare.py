@@ -1,4 +1,4 @@
-"""What differs, which std::string, and where to search."""
+"""Differences, the std::string ABI, and search prefixes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEW = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
         ("_ZNK1a4nameEv", "_ZNK1a4nameB5cxx11Ev", [("abi-tag", None)]),
         ("_ZN3c104cuda9SetDeviceEa", "_ZN3c104cuda9SetDeviceEab", [("parameters", 1)]),
         ("_ZN3c104cuda9SetDeviceEi", "_ZN3c104cuda9SetDeviceEa", [("parameters", 0)]),
-        # One parameter was put in: the others stay what they were.
+        # One parameter was inserted: the others are unchanged.
         ("_Z1fibd", "_Z1ficbd", [("parameters", 1)]),
         ("_Z1fN3c108optionalIlEE", "_Z1fSt8optionalIlE", [("namespace-alias", 0)]),
         (GCC, "_ZNK2at10TensorBase14const_data_ptrIlEEPKT_v", [("template-args", 1)]),
@@ -75,7 +75,7 @@ def test_every_pair_of_distinct_names_differs_in_something() -> None:
     for a, b in pairs:
         found = differences(a, b)
         assert found
-        # One library holds nothing twice, so it is never the mangling alone.
+        # One library contains nothing twice, so the difference is never only the mangling.
         assert any(difference.kind is not mangling for difference in found), (a, b)
 
 
@@ -91,7 +91,7 @@ def test_every_pair_of_distinct_names_differs_in_something() -> None:
         ("_Z1fNSt7__cxx114listIiSaIiEEE", "new"),
         ("_Z1fRSt18basic_stringstreamIcSt11char_traitsIcESaIcEE", "old"),
         ("_Z1fSbIwSt11char_traitsIwESaIwEE", "old"),
-        # A tag alone, streams, views and a namespace that only looks like it: neither.
+        # Only a tag, streams, views and a similar namespace: neither.
         ("_ZN3c1013MessageLogger6streamB5cxx11Ev", None),
         ("_Z1fRSo", None),
         ("_Z1fSt17basic_string_viewIcSt11char_traitsIcEE", None),
@@ -106,7 +106,7 @@ def test_string_abi(mangled: str, abi: str | None) -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_many_names_the_first_with_each_string_abi(order: int) -> None:
-    """Asked one by one, they say the same."""
+    """The same as one by one."""
     names = [name for _, name in rows()][::order]
     expected: dict[str, str] = {}
     for name in names:
@@ -121,7 +121,7 @@ def test_of_many_names_the_first_with_each_string_abi(order: int) -> None:
 
 
 def test_string_abi_of_compiled_names() -> None:
-    """What only the old ABI's compilation gives mentions the old string, and so for the new one."""
+    """Names in the old ABI's compilation only contain the old string, likewise for the C++11 one."""
     checked = 0
     for compilers, mangled in rows():
         if not parsed(mangled).is_function or parsed(mangled).abi_tags:
@@ -153,7 +153,7 @@ def test_prefixes_find_every_kin() -> None:
     for name in names:
         by_entity[name.entity].append(name)
     for kin in by_entity.values():
-        # A thunk's offset stands before its name, and is part of what is searched.
+        # A thunk's offset precedes its name and is part of the search.
         if kin[0].mangled.startswith("_ZTh"):
             continue
         for name in (kin[0], kin[-1]):

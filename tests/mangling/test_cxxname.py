@@ -1,4 +1,4 @@
-"""A name in its parts. Expected parts are read off the declarations that the names are of."""
+"""The parts of a name. Expected parts are from the declarations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads a name."""
+"""The demangler that reads a name."""
 
 from __future__ import annotations
 

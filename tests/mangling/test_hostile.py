@@ -1,4 +1,4 @@
-"""Whatever stands in a symbol table: an answer or None, soon; no exception, no explosion."""
+"""Any symbol name: a result or None, quickly; no exception, no explosion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from abiscan.mangling.parser.render import RenderStyle
 from tests.mangling.compiled import rows
 
 REAL = [name for _, name in rows()]
-# The letters that productions begin with, so that random text gets somewhere.
+# The first letters of productions, so that random text is partly valid.
 GRAMMAR = st.text(alphabet="NSTIEJLXPRKOFDQUZMACBWGdvcfirslt_0123456789tnyplxb.", max_size=60)
 
 
@@ -91,7 +91,7 @@ def base36(number: int) -> str:
 
 
 def doubling(levels: int) -> str:
-    """pair<pair<..>, pair<..>> by substitutions: text doubles with every level."""
+    """pair<pair<..>, pair<..>> by substitutions: the text doubles with every level."""
     name, last = "_Z1f4pairIiiE", "S0_"
     for level in range(levels):
         name += f"S_I{last}{last}E"
@@ -100,7 +100,7 @@ def doubling(levels: int) -> str:
 
 
 def chain(levels: int) -> str:
-    """A pointer to what the parameter before points to: depth without nesting."""
+    """A pointer to the target type of the previous parameter: depth without nesting."""
     return "_Z1fPi" + "PS_" + "".join(f"PS{base36(level)}_" for level in range(levels))
 
 
@@ -164,6 +164,6 @@ def test_a_caller_that_stands_deep_gets_an_answer() -> None:
     for levels in range(50, 900, 50):
         try:
             answers.append(descend(levels))
-        except RecursionError:  # of descend itself
+        except RecursionError:  # from descend itself
             break
     assert answers

@@ -1,4 +1,4 @@
-"""The parser reads what compilers write, and its text is that of LLVM's demangler (the oracle: pycxxfilt)."""
+"""The parser reads names of compilers, with the same text as LLVM's demangler (oracle: pycxxfilt)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from abiscan.mangling import NameKind, classify, parse
 from tests.mangling.compiled import rows
 from tests.torch_here import exported
 
-# What LLVM 23 itself gets wrong or doesn't read, with the reason.
+# Names that LLVM 23 reads incorrectly or rejects, with the reason.
 NOT_BY_LLVM = {
-    # A conversion operator to a template of its own parameter: arguments within arguments are refused.
+    # A conversion operator to a template of its own parameter: nested arguments are rejected.
     "_ZNK2at10TensorBasecvSt6vectorIT_SaIS2_EEIlEEv",
-    # The base class of an inheriting constructor is a <type>, so later references count it; LLVM doesn't.
+    # The base class of an inheriting constructor is a <type>, so later references count it; LLVM does not.
     "_ZN1n1JCI1NS_1IEIiEET_PS3_",
     "_ZN1n1JCI2NS_1IEIiEET_PS3_",
     "_ZN1n1JCI5NS_1IEIiEET_PS3_",
-    # The same from Clang, which counts it differently again; LLVM's text has the wrong parameter, as ours has.
+    # The same from Clang, which counts it in a third way; LLVM's text has the wrong parameter, as ours has.
     "_ZN1n1JCI2NS_1IEIiEET_PS1_",
 }
 
@@ -39,7 +39,7 @@ def display(name: str) -> str | None:
 def test_compiled_names_read_as_llvm_reads_them(name: str) -> None:
     expected = llvm(name)
     if expected is None:
-        # Clang's lambdas with internal linkage (`$_0`): LLVM refuses those with arguments.
+        # Clang's lambdas with internal linkage (`$_0`): LLVM rejects those with arguments.
         assert "$_0" in name
     else:
         assert display(name) == expected
@@ -61,7 +61,7 @@ def test_torch_exports_read_as_llvm_reads_them(library: str) -> None:
 def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
     names = [name for name in exported("libtorch_cpu.so") if classify(name) is NameKind.CXX][::25]
     assert len(names) > 1500
-    # Where LLVM refuses, GNU's demangler must accept: one of 9 names of 2.13.0 may be in the sample.
+    # If LLVM rejects a name, GNU's demangler must accept it: one of 9 names of 2.13.0 may be in the sample.
     refused = [name for name in names if llvm(name) is None]
     assert all(parse(name) is not None and cxxfilt.demangle(name) for name in refused)
     kept = [name for name in names if name not in refused]
@@ -127,7 +127,7 @@ def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
         "_Z1fIXLDnEEEvv",
         "_Z1fIiEDTquLb1ELi1ELi2EET_",
         "_Z1fIiEDTds1a1bET_",
-        # how tightly an operator binds
+        # operator precedence
         "_ZN1n1gIlXntstlEEEvv",
         "_ZN1n1gIlXntticEEEvv",
         "_ZN1n1gIlXntpp_Lx9EEEEvv",
@@ -144,7 +144,7 @@ def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
     ],
 )
 def test_rare_productions(name: str) -> None:
-    """Names made up after the grammar; what LLVM refuses, the parser need not read."""
+    """Names made up from the grammar; the parser need not read those that LLVM rejects."""
     expected = llvm(name)
     if expected is not None:
         assert display(name) == expected

@@ -1,4 +1,4 @@
-"""Oracle: Clang for x86_64-apple-macos and for x86_64-linux-gnu, of functions that take `__INT64_TYPE__` and
+"""Oracle: Clang for x86_64-apple-macos and x86_64-linux-gnu, for functions with `__INT64_TYPE__` and
 `__UINT64_TYPE__`."""
 
 from __future__ import annotations

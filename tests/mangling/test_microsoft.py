@@ -1,6 +1,6 @@
-"""Microsoft's mangling. The oracle is LLVM's demangler (pycxxfilt), without what it shows and the parts leave out:
-`class` and `struct`, access, calling conventions. The names of compiled/microsoft.txt are of the wheels of torch,
-torchvision, torchaudio and others for Windows."""
+"""Microsoft mangling. Oracle: LLVM's demangler (pycxxfilt), without `class` and `struct`, access and calling
+conventions, which the parts omit. The names of compiled/microsoft.txt are from Windows wheels of torch, torchvision,
+torchaudio and others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from abiscan.mangling.parser.type_nodes import Function
 from abiscan.model.imports import DemangledBy
 
 NAMES = (Path(__file__).parent / "compiled" / "microsoft.txt").read_text("utf-8").splitlines()
-# What LLVM shows of a declaration that has no part here; and how it spells types.
+# Parts of LLVM's output that have no part here; and its spelling of types.
 _LEFT_OUT = re.compile(
     r"\b(?:class|struct|enum|union|public:|private:|protected:|virtual|static|__cdecl|__ptr64) ?|\[thunk\]: |"
     r"'::`\d+(?=')|[`']"
@@ -41,7 +41,7 @@ def _squeezed(text: str) -> str:
 
 
 def _is_comparable(name: CxxName) -> bool:
-    # LLVM writes the arguments of a class behind a constructor's name too, and a conversion operator's type before it.
+    # LLVM also prints class arguments after a constructor's name, and the type before a conversion operator.
     structor = name.scope and name.base.lstrip("~") == name.scope[-1] and name.in_style(RenderStyle.DISPLAY).name
     return not (structor and "<" in structor) and not name.base.startswith("operator ")
 
@@ -66,7 +66,7 @@ def _differs(mangled: str) -> bool:
     if isinstance(name.root, Special) or not _is_comparable(name):
         return name.base.lstrip("~").partition(" ")[0] not in text
     shown = _squeezed(name.display)
-    # The type of an object stands around it.
+    # The type of an object surrounds its name.
     return shown not in _squeezed(text) if name.kind is SpecialKind.DATA else _squeezed(text) != shown
 
 
@@ -79,7 +79,7 @@ def test_a_name_is_found_by_its_prefixes() -> None:
     for mangled in NAMES:
         prefixes = search_prefixes(_parsed(mangled))
         assert mangled.startswith(prefixes)
-        # What lives in a function, or is no class, is found by its own name alone.
+        # Entities in functions, and non-classes, are found by their own name only.
         assert mangled not in prefixes or isinstance(_parsed(mangled).searched, (Local, Function))
 
 
@@ -115,7 +115,7 @@ def test_a_name_is_found_by_its_prefixes() -> None:
     ],
 )
 def test_parts(mangled: str, kind: SpecialKind, qualified: str, parts: object) -> None:
-    """Expected values are read off what llvm-undname prints."""
+    """Expected values are from the output of llvm-undname."""
     name = _parsed(mangled)
     assert (name.kind, name.qualified) == (kind, qualified)
     assert (name.template_args, name.parameters, name.qualifiers, name.member) == parts
@@ -139,7 +139,8 @@ def test_differences() -> None:
 
 
 def test_the_canonical_form_is_that_of_the_other_mangling() -> None:
-    """But for the return type, which Microsoft's mangling has of every function. Both names are of one declaration."""
+    """Except for the return type, which Microsoft mangling has for every function. Both names are of one
+    declaration."""
     pairs = (
         ("??$data_ptr@M@TensorBase@at@@QEBAPEAMXZ", "_ZNK2at10TensorBase8data_ptrIfEEPT_v"),
         (
@@ -204,7 +205,7 @@ def test_what_is_no_name_has_no_parts(mangled: str) -> None:
 
 
 def test_names_that_stand_for_much_text_are_refused_in_time() -> None:
-    # Each parameter is a function of eight of the type before it.
+    # Each parameter is a function with eight of the previous type.
     params = "".join(f"P6AX{str(number - 1) * 8 if number else 'PEAH'}@Z" for number in range(9))
     # A long name, and thousands of references to it.
     scopes = "?f@" + "x" * 30_000 + "@" + "1" * 30_000 + "@YAXXZ"

@@ -1,4 +1,4 @@
-"""Which convention a name is of."""
+"""The mangling convention of a name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.torch_here import exported
         ("_RNvC6mycrate3foo", NameKind.RUST),
         ("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", NameKind.RUST),
         ("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE.llvm.1234", NameKind.RUST),
-        # 17h..., but no hash
+        # 17h..., but not a hash
         ("_ZN2at17hello_world_names1fEv", NameKind.CXX),
         ("_D3std5stdio8__T7writeln", NameKind.D),
         ("$s4main3fooyyF", NameKind.SWIFT),
@@ -49,7 +49,7 @@ def test_classify(name: str, kind: NameKind) -> None:
 
 @pytest.mark.torch
 def test_the_vector_functions_of_libtorch() -> None:
-    """libtorch_cpu 2.13.0 exports 675 names of SLEEF's vector functions; GNU nm shows none of them demangled."""
+    """libtorch_cpu 2.13.0 exports 675 names of SLEEF's vector functions; GNU nm demangles none of them."""
     vector = [name for name in exported("libtorch_cpu.so") if classify(name) is NameKind.VECTOR_ABI]
     assert len(vector) == 675
     assert all("_Sleef_" in name or name[name.index("_", 5) + 1 :].isidentifier() for name in vector)

@@ -1,4 +1,4 @@
-"""Names respelt for another std::string, against the names that torch's own builds of either kind export."""
+"""Names converted to another std::string, compared with exports of torch's own builds of either kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _read(name: str) -> str:
 
 
 def _exported_by(version: str, abi: str, prefix: str) -> dict[str, str]:
-    """What a name reads as -> the name, of the release's own exports with this std::string."""
+    """Demangled text -> name, for the exports of a release with this std::string."""
     histories = open_index(earlier=True).prefix(prefix, "x86_64", 400_000)
     names = [h.name for h in histories if any(build.torch == version for build in h.exporting_builds)]
     return {_read(name): name for name in names if string_abi(name) == abi}
@@ -34,7 +34,7 @@ def _reads(text: str) -> Callable[[str], bool]:
 
 @pytest.mark.parametrize("prefix", ["_ZN5torch3jit", "_ZN3c10", "_ZN5torch8autograd", "_ZNK3c10"])
 def test_between_the_two_of_libstdcxx(prefix: str) -> None:
-    """torch 2.6 has the old string and 2.7 the new one: GCC spelt both."""
+    """torch 2.6 has the old string and 2.7 the C++11 one, both from GCC."""
     old, new = _exported_by("2.6.0", "old", prefix), _exported_by("2.7.0", "new", prefix)
     texts = {read: read.replace(_NEW, "std::string") for read in new}
     pairs = {old[text]: (text, new[read]) for read, text in texts.items() if text in old}
@@ -42,7 +42,7 @@ def test_between_the_two_of_libstdcxx(prefix: str) -> None:
     for name, (text, other) in pairs.items():
         made = respelled(name, "new", _reads(_read(other)))
         back = respelled(other, "old", _reads(text))
-        # None where parts of the string's spelling stand in the name by themselves, which is not attempted.
+        # None if parts of the string's spelling occur in the name by themselves, which is not supported.
         assert made in (other, None), name
         assert back in (name, None), other
         assert made is not None or "char_traits" in name or "SaIcE" in name or "cxx11" in other
@@ -76,7 +76,7 @@ def test_of_libcxx() -> None:
 
 
 def test_what_it_leaves() -> None:
-    """A name whose own parts are those of a string's, one without a string, and one that reads otherwise."""
+    """A name with parts like those of a string, one without a string, and one with another text."""
     assert respelled("_Z1fSt17basic_string_viewIcSt11char_traitsIcEESs", "new", lambda name: True) is None
     assert respelled("_Z1fi", "new", lambda name: True) is None
     assert respelled("_Z1fSs", "new", lambda name: False) is None

@@ -1,4 +1,5 @@
-"""What drivers of NVIDIA's take: rows of PTX ISA, "PTX Release History", and of CUDA's release notes."""
+"""PTX and CUDA versions that NVIDIA drivers support: rows of PTX ISA, "PTX Release History", and of CUDA's release
+notes."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from abiscan.model.cuda_driver import branch_for_ptx, branch_for_runtime, compil
     ("ptx", "toolkit", "branch"),
     [
         *(("6.4", "10.1", 418), ("7.0", "11.0", 445), ("7.8", "11.8", 520), ("8.2", "12.2", 535), ("8.4", "12.4", 550)),
-        # 12.6 (driver r560) has the PTX of 12.5; 8.6 is of 12.7, which was a driver alone (r565).
+        # 12.6 (driver r560) has the PTX of 12.5; 8.6 belongs to 12.7, which was a driver only (r565).
         *(("8.5", "12.5 or 12.6", 555), ("8.6", "12.7", 565), ("9.0", "13.0", 580), ("9.4", "13.4", 615)),
         ("99.0", None, None),
     ],
@@ -28,11 +29,11 @@ def test_the_table_of_ptx(ptx: str, toolkit: str | None, branch: int | None) -> 
 @pytest.mark.parametrize(
     ("ptx", "driver", "answer"),
     [
-        # Newer than the table, by a driver that is in it, and by one that is newer too.
+        # Newer than the table, with a driver in it, and with a newer one.
         *(("99.0", 615, False), ("99.0", 616, None), ("9.4", 999, True)),
         # Older than the table.
         *(("4.1", 384, True), ("4.1", 340, None), ("6.0", 340, False)),
-        # A version that never was, between two.
+        # A version that does not exist, between two others.
         ("8.9", 575, False),
     ],
 )
@@ -59,7 +60,7 @@ def test_versions_of_drivers(text: str, branch: int | None) -> None:
     assert driver_branch(text) == branch
 
 
-# As the two kinds of kernel modules write it.
+# In the form of the two kinds of kernel modules.
 CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:  13\n"
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (root@host)\n"
 
@@ -74,14 +75,14 @@ def test_the_driver_of_the_kernel(text: str, version: str | None, tmp_path: Path
 
 
 def test_the_library_comes_before_the_kernel(tmp_path: Path) -> None:
-    """It compiles; a package for forward compatibility brings a newer one than the kernel has."""
+    """It compiles PTX; a forward compatibility package ships a newer one than the kernel's."""
     module, library = tmp_path / "version", tmp_path / "libcuda.so.1"
     module.write_text(CLOSED)
     (tmp_path / "libcuda.so.570.26").touch()
     library.symlink_to("libcuda.so.570.26")
     assert driver_here(str(library), str(module)) == ("570.26", str(library))
     library.unlink()
-    library.symlink_to("libcuda.so.1.1")  # Windows' in WSL, which tells no version
+    library.symlink_to("libcuda.so.1.1")  # the Windows one in WSL, which has no version
     (tmp_path / "libcuda.so.1.1").touch()
     assert driver_here(str(library), str(module)) == ("535.104.05", str(module))
     assert driver_here(None, str(tmp_path / "nothing")) is None

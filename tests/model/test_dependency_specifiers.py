@@ -1,4 +1,4 @@
-"""Dependency text within the limits; what is beyond them is refused before packaging reads it."""
+"""Dependency text within the limits; text over a limit is rejected before packaging reads it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_requirements_of_a_package_are_counted_together() -> None:
 
 
 def test_a_specifier_admits_versions() -> None:
-    """Version specifiers specification: a version that is none satisfies `===` alone."""
+    """Version specifiers specification: an invalid version satisfies only `===`."""
     assert admits(">=2.4,<2.6", ["2.5.0"])
     assert admits(">=2.4", ["1.0", "2.5.0a0"])
     assert not admits(">=2.4", ["junk", "1" * 5000, ""])

@@ -9,7 +9,7 @@ from abiscan.model.finding import Finding, Severity
 
 
 def test_severities_are_ordered_as_the_command_line_has_them() -> None:
-    # `--fail-on error|warning|note`: each fails on itself and on what is worse.
+    # `--fail-on error|warning|note`: fails on this severity and higher ones.
     fails = {limit: {s for s in Severity if s.at_least(limit)} for limit in Severity}
     assert fails == {
         Severity.ERROR: {Severity.ERROR},

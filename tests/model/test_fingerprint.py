@@ -1,4 +1,4 @@
-"""Fingerprints and module names: what changes them, and what must not."""
+"""Fingerprints and module names: what changes them, and what does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from abiscan.model.fingerprint import (
         ("libfoo.so.1.2.3", "libfoo.so"),
         ("libjpeg.ceea7512.so.62", "libjpeg.so"),
         ("libgomp-a34b3233.so.1.0.0", "libgomp.so"),
-        # Eight characters that are no hash, and digits that are part of a name, stay.
+        # Eight characters that are no hash, and digits in a name, stay.
         ("libfoo-release1.so", "libfoo-release1.so"),
         ("libtorchcodec_core4.so", "libtorchcodec_core4.so"),
         ("kernel.cu", "kernel.cu"),
@@ -83,6 +83,5 @@ def test_what_counts() -> None:
     }
     assert base not in others
     assert len(others) == 7
-    # Baselines in users' repositories hold these: a change here breaks them all. Oracle: sha256sum of
-    # `4:rule5:_C.so4:_Z1a`.
+    # Baselines of users contain these: a change here breaks them all. Oracle: sha256sum of `4:rule5:_C.so4:_Z1a`.
     assert base == "c6bc78de106b779765f7b73c3056eb7f"

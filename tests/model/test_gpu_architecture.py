@@ -1,4 +1,4 @@
-"""Which device code runs where: the tables of NVIDIA's and AMD's documentation, and torch's own."""
+"""GPUs that device code supports: tables of NVIDIA's and AMD's documentation, and of torch."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def code(*modules: GpuModule, unread: str | None = None) -> DeviceImages:
         (code(GpuModule(("sm_80",), 1), GpuModule(("sm_90a",), 3)), Runs.YES),
         (code(GpuModule(("sm_80",), 1)), Runs.NO),
         (code(GpuModule(("sm_80",), 1), unread="damaged"), Runs.UNKNOWN),
-        # nvcc's documentation, "JIT Object Linking": the driver links anew what has PTX or code for the GPU, all of it.
+        # nvcc's documentation, "JIT Object Linking": the driver links all parts again that have PTX or code for the
+        # GPU.
         (code(GpuModule(("sm_80",), 1), GpuModule(("sm_80", "compute_80"), 1, relocatable=True)), Runs.YES),
         (
             code(

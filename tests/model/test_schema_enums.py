@@ -1,4 +1,4 @@
-"""The lists of values in the report's schema are the model's, and lose none."""
+"""The lists of values in the report's schema are complete and equal to the model's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose name an import is, on names typed in. What they are is said by the public headers that declare them."""
+"""Owners of literal names. Expected values are from the public headers that declare them."""
 
 from __future__ import annotations
 
@@ -71,23 +71,23 @@ def test_outer_scope(mangled: str, scope: str | None) -> None:
         ("__kmpc_fork_call", None, None, Owner.OPENMP),
         ("jpeg_read_header", ("libjpeg.so.8", "LIBJPEG_8.0"), "libjpeg.so.8", Owner.OTHER),
         ("custom_c_function", None, None, Owner.OTHER),
-        # What binding and `explain` once answered differently, each with the reason for the one answer.
-        ("_ZN10onnx_torch5ModelE", None, None, Owner.TORCH),  # torch's build renames onnx's namespace so
+        # Names that `scan` and `explain` once treated differently, with the reason for the answer.
+        ("_ZN10onnx_torch5ModelE", None, None, Owner.TORCH),  # namespace that torch's build gives onnx
         ("_ZN4c10d4WorkC1Ev", None, None, Owner.TORCH),
         ("THDGenerator_new", None, None, Owner.TORCH),  # C names of releases before 1.5
         ("initModule", None, None, Owner.TORCH),  # the entry point of libtorch_python
         ("FLAGS_caffe2_log_level", None, None, Owner.TORCH),  # c10/util/Flags.h
         ("_Z16torch_roi_kernelv", None, None, Owner.SELF),  # torch's names of that prefix are C
         ("_Z12cudaMyKernelv", None, None, Owner.SELF),  # CUDA's are C: no C++ name of the global namespace is one
-        ("cuda_my_kernel", None, None, Owner.OTHER),  # nor is one without a capital letter behind the prefix
+        ("cuda_my_kernel", None, None, Owner.OTHER),  # nor one without a capital letter after the prefix
         ("__nvJitLinkComplete_12_4", None, None, Owner.CUDA),
-        ("private_f", ("libcublasLt.so.12", "libcublasLt.so.12"), None, Owner.CUDA),  # the reference names the library
+        ("private_f", ("libcublasLt.so.12", "libcublasLt.so.12"), None, Owner.CUDA),  # the reference has the library
         ("rocfft_plan_create", None, None, Owner.HIP),
         ("hsa_init", None, None, Owner.HIP),
         ("__cxa_throw", None, None, Owner.CXX),
         ("_Unwind_Resume", None, None, Owner.CXX),
-        ("__cxa_thread_atexit_impl", None, None, Owner.LIBC),  # glibc's in spite of its prefix
-        ("at_quick_exit", None, None, Owner.LIBC),  # C11, and nothing of at::
+        ("__cxa_thread_atexit_impl", None, None, Owner.LIBC),  # glibc's, despite its prefix
+        ("at_quick_exit", None, None, Owner.LIBC),  # C11, not at::
         ("dlopen", None, None, Owner.LIBC),
         ("PyInit__C", None, None, Owner.SELF),  # a module defines its own init function
         ("PyInit__io", None, "libpython3.11.so.1.0", Owner.PYTHON),
@@ -96,7 +96,7 @@ def test_outer_scope(mangled: str, scope: str | None) -> None:
         ("_ZN4gloo7ContextC1Ev", None, "libtorch_cpu.so", Owner.TORCH),
         ("cblas_sgemm", None, "libtorch_cpu.so", Owner.TORCH),
         ("cblas_sgemm", None, None, Owner.OTHER),
-        ("curl_easy_init", None, "libcurl.so.4", Owner.OTHER),  # not CUDA's, though it begins with libcu
+        ("curl_easy_init", None, "libcurl.so.4", Owner.OTHER),  # not CUDA's, although it begins with libcu
     ],
 )
 def test_owner(name: str, version: tuple[str, str] | None, provider: str | None, owner: Owner) -> None:
@@ -105,7 +105,7 @@ def test_owner(name: str, version: tuple[str, str] | None, provider: str | None,
 
 
 def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
-    """Of every import that nothing in a file's own names decides."""
+    """For every import without an answer in the file's own names."""
     for fixture in ("good-extension.so", "extension-source-not-built.so", "cuda-build-required.so"):
         for symbol in open_elf(str(fixtures_dir / fixture)).imports:
             need = symbol.version
@@ -122,7 +122,7 @@ def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
         ("libtorch_cpu.dylib", Owner.TORCH),
         ("torch_python.dll", Owner.TORCH),
         ("libc10d_cuda_test.so", Owner.TORCH),
-        # Extensions: rebel's, torch_npu's, torchaudio's, torchvision's, torch_tensorrt's, a copy in a repaired wheel.
+        # Extensions: of rebel, torch_npu, torchaudio, torchvision, torch_tensorrt, and a copy in a repaired wheel.
         ("libc10d_rbln.so", Owner.OTHER),
         ("libtorch_npu.so", Owner.OTHER),
         ("libtorchaudio.so", Owner.OTHER),
@@ -154,7 +154,7 @@ def test_owner_of_a_library(library: str, owner: Owner) -> None:
 
 
 def test_torchs_libraries_are_those_that_its_builds_ship() -> None:
-    """The index lists what each build ships; the names of others' libraries there don't begin as torch's."""
+    """The index lists the libraries of each build; names of others' libraries there do not begin like torch's."""
     shipped = {library for build in open_index().builds() for library in build.libraries}
     begin_so = {
         name for name in shipped if name.startswith(("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser"))
@@ -168,7 +168,8 @@ def test_torchs_libraries_are_those_that_its_builds_ship() -> None:
 
 
 def test_torchs_c_names_are_those_that_its_builds_export() -> None:
-    """All C names in the index but cpuinfo's, which libc10 carries, and options that glog and others call the same."""
+    """All C names in the index except cpuinfo's, which libc10 exports, and options with the names of glog and
+    others."""
     index = open_index()
     names = [
         history.name

@@ -1,4 +1,4 @@
-"""PE files whose tables lie: refused in one line, or read, in linear time."""
+"""PE files with wrong tables: rejected with one line, or read, in linear time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.pe.pe_file import read_pe
 
 
 def _image(content: bytes, directories: dict[int, tuple[int, int]]) -> bytes:
-    """A PE32+ file with one section at RVA 0x1000 that has this content, and these data directories."""
+    """A PE32+ file with one section at RVA 0x1000 with this content, and these data directories."""
     optional = struct.pack(
         "<HBB5IQ2I6H4I2H4Q2I",
         *(0x20B, 14, 0, 0, 0, 0, 0, 0, 1 << 32, 4096, 512, 6, 0, 0, 0, 6, 0, 0),
@@ -29,7 +29,7 @@ def _image(content: bytes, directories: dict[int, tuple[int, int]]) -> bytes:
 
 
 def _imports(descriptors: list[tuple[int, int, int, int, int]], content: bytes) -> bytes:
-    """The descriptors and a zero one at RVA 0x1000, the content behind them."""
+    """The descriptors and a zero one at RVA 0x1000, followed by the content."""
     table = b"".join(struct.pack("<IIIII", *each) for each in (*descriptors, (0, 0, 0, 0, 0)))
     return _image(table + content, {1: (0x1000, len(table))})
 
@@ -84,7 +84,7 @@ def test_an_export_table_with_a_huge_count_is_refused(count: int) -> None:
 
 
 def test_a_forwarder_that_leads_to_its_own_file_is_one_export() -> None:
-    """Following forwarders is the resolver's work: here nothing is followed, so that no loop can hold the reading."""
+    """The resolver follows forwarders; the reader follows none, so no loop can block it."""
     name = b"x.a\0a\0"
     tables = 0x1000 + 40
     table = struct.pack("<IIHHIIIIIII", 0, 0, 0, 0, 0, 1, 1, 1, tables, tables + 4, tables + 8)

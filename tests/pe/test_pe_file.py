@@ -1,5 +1,5 @@
-"""The fixtures for Windows, read. Expected values are those of their sources (tests/fixtures/src/windows) and of
-llvm-readobj --coff-imports --coff-exports, where no other oracle is named."""
+"""Reading the Windows fixtures. Expected values come from their sources (tests/fixtures/src/windows) and from
+llvm-readobj --coff-imports --coff-exports, unless another oracle is named."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_what_the_first_bytes_tell(fixtures_dir: Path) -> None:
 
 
 def test_parts_that_were_left_out_of_a_member_are_unpacked(fixtures_dir: Path) -> None:
-    """What looks like code for GPUs is left out of a member of a wheel, wherever it stands."""
+    """Data that looks like GPU code is omitted from a member of a wheel, in any place."""
     data = (fixtures_dir / "windows" / "_C.cp311-win_amd64.pyd").read_bytes()
     hole = (600, len(data))
     sparse = Sparse(data[:600] + bytes(len(data) - 600), [hole], lambda: data)

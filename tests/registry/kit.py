@@ -1,4 +1,4 @@
-"""Small wheels of the fixtures, and servers that hand them out: an honest one, and ones that fail in each way."""
+"""Small wheels of the fixtures, and servers for them: a correct one, and one for each failure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from abiscan.registry.table_rows import COLUMNS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TAG = "cp311-cp311-manylinux_2_28_x86_64"
-# What a run costs, which no two have in common.
+# Cost of a run, different each time.
 COST = {"bytes_read", "seconds", "cpu_seconds", "peak_memory", "hash_checked", "source"}
 
 
 def wheel(folder: Path, name: str, *fixtures: str, padding: int = 0, requires: str = "torch") -> Path:
-    """A wheel of fixtures; `padding` bytes of a text that does not compress stand behind them."""
+    """A wheel of fixtures, followed by `padding` bytes of incompressible text."""
     path = folder / f"{name}-1.0-{TAG}.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for fixture in fixtures:
@@ -53,7 +53,7 @@ def work(torch: str = "2.13.0", **given: Any) -> Work:
 
 
 def rows_in(record: Record) -> dict[str, list[dict[str, Any]]]:
-    """The rows of an outcome as an engine hands it on; a table without one has an empty list."""
+    """The rows of an outcome from an engine; a table without rows has an empty list."""
     tables = record.columns.tables
     return {
         name: [dict(zip(columns, row, strict=True)) for row in zip(*tables.get(name, [[]]), strict=True)]
@@ -62,28 +62,28 @@ def rows_in(record: Record) -> dict[str, list[dict[str, Any]]]:
 
 
 def told(outcome: Outcome | Record) -> dict[str, Any]:
-    """The rows of an outcome without what they cost, and without the stored facts."""
+    """The rows of an outcome without cost and stored facts."""
     found = rows_in(serialize_outcome(outcome) if isinstance(outcome, Outcome) else outcome)
     rows = {table: list(rows) for table, rows in found.items() if table != "facts"}
     rows["wheels"] = [{k: v for k, v in row.items() if k not in COST} for row in rows["wheels"]]
     return rows
 
 
-# Behind the address of a link: its quotation mark, and an attribute.
+# After the address of a link: its quotation mark, and an attribute.
 YANKED = '" data-yanked="broken'
 
 
 class Server(ThreadingHTTPServer):
-    """An index of the wheels of a folder, by PEP 503 and PEP 691, at `/simple/`.
+    """An index of the wheels in a folder, by PEP 503 and PEP 691, at `/simple/`.
 
     Attributes:
-        ranges: whether a part of a file can be asked for.
-        lies: the hash that the index gives for every file.
-        links: where the index says that a file of some name lies.
-        yanked: names of files that the index says were taken back (PEP 592).
-        validators: headers that tell contents apart, of every file.
-        trouble: called with the handler before a file is sent; True where it has answered itself.
-        sent: bytes of bodies of files.
+        ranges: whether range requests work.
+        lies: hash in the index for every file.
+        links: address in the index for file names.
+        yanked: names of files that the index marks as yanked (PEP 592).
+        validators: headers that identify contents, for every file.
+        trouble: called with the handler before a file is sent; True if it has responded.
+        sent: bytes of file bodies.
         asked: (path, Range header).
     """
 
@@ -106,7 +106,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what some tests are about."""
+        """Some tests are about clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):

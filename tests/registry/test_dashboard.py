@@ -1,4 +1,4 @@
-"""The page over many wheels: names escaped, small however many there are, and what it counts is what DuckDB counts."""
+"""The page over many wheels: names escaped, small for any number of wheels, and the same counts as DuckDB."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     data = data_of(page)
     ((name, verdict, works, files, more),) = data["packages"]["beta"]
     assert (name, verdict, more) == (f"beta-1.0-{TAG}.whl", "fails", 0)
-    # It was compiled by the headers of 2.13.0 with the std::string that no wheel of that release has.
+    # It was compiled with the headers of 2.13.0, and a std::string that no wheel of that release has.
     assert data["texts"][works] == ""
     ((_name, loads, on, *_rest),) = data["packages"]["alpha"]
     assert loads == "loads"
@@ -63,7 +63,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
         "2.13.0",
         "cxx11-abi-mismatch",
     ]
-    # nm -D --undefined-only: what the fixture is made for is what it lacks.
+    # nm -D --undefined-only: the fixture is made for these missing symbols.
     assert unresolved == len(names)
     assert any("torchCheckFail" in data["texts"][each] for each in names)
     assert any(data["texts"][prose] for prose, _commands, _remark in fix)
@@ -77,7 +77,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:
-    """Unless another is named; the page says that there is a later one, and which runs have not ended."""
+    """Unless another is named; the page reports that there is a later one, and which runs have not ended."""
     place, folder = str(tmp_path / "out"), tmp_path / "wheels"
     folder.mkdir()
     unit = local_unit(wheel(folder, "alpha", "good-extension.so").name, str(folder))
@@ -85,7 +85,7 @@ def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:
         run = open_run(place, RunKey("0", "index", torch, ""), f"2026-01-0{number + 1}T00:00:00Z")
         run.add(serialize_outcome(Worker(work(torch)).scan(unit)))
         if torch == "2.11.0":
-            run.write_part()  # as a run that is killed after its first part
+            run.write_part()  # like a run that is killed after its first part
         else:
             run.finish(f"2026-01-0{number + 1}T01:00:00Z")
         run.close()

@@ -1,4 +1,4 @@
-"""The page over a registry's tables in a real, headless Chromium."""
+"""The page over the tables of a registry in a real, headless Chromium."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def opened(browser: Any, page: Path, state: str = "", width: int = 1280, *, dark
 
 
 def names(browser: Any) -> list[str]:
-    """The packages that the table shows, in its order."""
+    """The packages in the table, in order."""
     found: list[str] = browser.execute_script(
         "return [...document.querySelectorAll('#matrix tr[data-name]:not(.off)')].map((row) => row.dataset.name);"
     )
@@ -95,7 +95,7 @@ def test_it_fits_reads_and_is_quiet(browser: Any, page: Path, width: int, dark: 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_list_is_taller_than_the_window(browser: Any, page: Path, width: int) -> None:
-    """However many rows it has: it scrolls by itself."""
+    """For any number of rows: it scrolls."""
     opened(browser, page, width=width)
     browser.execute_script(
         "document.querySelectorAll('.wide tbody').forEach((body) => {"
@@ -118,7 +118,7 @@ def test_a_package_opens_into_wheels_files_and_names(browser: Any, page: Path) -
     shown = browser.execute_script("return document.getElementById('chosen').innerText;")
     for part in ("beta-1.0-", "beta/old-string-extension.so", "torchCheckFail", "cxx11-abi-mismatch", "Fix"):
         assert part in shown
-    # What the address keeps shows the same to who opens it.
+    # The state in the address gives the same page.
     state = browser.execute_script("return location.hash;")
     assert "package=beta" in state
     opened(browser, page, state)
@@ -141,7 +141,7 @@ def test_search_order_and_failing_only_are_in_the_address(browser: Any, page: Pa
     assert "alpha" not in failing
     assert failing == sorted(failing)
     assert "beta" in failing
-    # A name that is missing is found in its table.
+    # A missing symbol is found in its table.
     opened(browser, page, "#q=torchcheckfail")
     found = browser.execute_script(
         "return [...document.getElementById('missing').closest('section').querySelectorAll('tbody tr:not(.off)')]"
@@ -171,7 +171,7 @@ def test_a_cell_tells_why_and_the_keyboard_is_enough(browser: Any, page: Path) -
     said = browser.execute_script("return document.getElementById('tip').innerText;")
     assert "none works" in said
     assert "beta" in said
-    assert "new string ABI" in said  # as `abiscan old-string-extension.so --matrix` says of the releases since 2.7
+    assert "new string ABI" in said  # as in `abiscan old-string-extension.so --matrix` for the releases since 2.7
     browser.execute_script(
         "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true}));"
     )

@@ -1,4 +1,5 @@
-"""Every engine finds the same, and what hangs, eats memory or kills its worker costs itself alone."""
+"""Every engine gives the same results, and a unit that hangs, uses too much memory or kills its worker affects only
+itself."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.registry
 
 
 class Slow(Unit, frozen=True):
-    """Waits, as for a server, where Python could be interrupted."""
+    """Waits like for a server, where Python can be interrupted."""
 
     def open(self, *, whole: bool = False) -> FileBytes:
         signal.pause()
@@ -31,23 +32,23 @@ class Slow(Unit, frozen=True):
 
 
 class Hanging(Unit, frozen=True):
-    """Hangs in C with the interpreter's lock held: no signal handler of Python's ever runs."""
+    """Hangs in C with the interpreter's lock: no Python signal handler runs."""
 
     def open(self, *, whole: bool = False) -> FileBytes:
         lock, libc = ctypes.create_string_buffer(128), ctypes.PyDLL(None)
         while True:
-            libc.pthread_mutex_lock(lock)  # the second time waits for ever, and no signal ends it
+            libc.pthread_mutex_lock(lock)  # the second call waits for ever, and no signal interrupts it
 
 
 class Hungry(Unit, frozen=True):
-    """Takes far more memory than it may."""
+    """Allocates far more memory than allowed."""
 
     def open(self, *, whole: bool = False) -> FileBytes:
         return FileBytes(str(len(bytearray(6 << 30))), "")
 
 
 class Deadly(Unit, frozen=True):
-    """Kills its worker, as a machine without memory does, each time or the first time alone."""
+    """Kills its worker, like a machine without memory, each time or only the first time."""
 
     marker: str = ""
 
@@ -60,7 +61,7 @@ class Deadly(Unit, frozen=True):
 
 
 class Mistaken(Unit, frozen=True):
-    """What a mistake in abiscan would do."""
+    """Simulates a defect of abiscan."""
 
     def open(self, *, whole: bool = False) -> FileBytes:
         raise ZeroDivisionError("a mistake")

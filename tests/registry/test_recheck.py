@@ -1,4 +1,4 @@
-"""What is judged by stored facts is what a scan of the wheel itself says of that release."""
+"""A check with stored facts gives the same result as a scan of the wheel against that release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scanned(path: Path, torch: str) -> Report:
 
 
 def stored(path: Path, torch: str) -> bytes | None:
-    """What a scan against one release keeps, as it lies in a file; None where a name in it is no text."""
+    """The stored facts of a scan against one release, as in a file; None if a name in it is no text."""
     found = context(torch)
     found.keeper = FactKeeper()
     list(scan_batch(Batch((str(path),)), found))
@@ -57,7 +57,7 @@ def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixtur
     facts = stored(path, "2.6.0")
     truth = scanned(path, "2.13.0")
     if facts is None:
-        # It is read again instead, which test_runs.py has.
+        # It is read again instead, see test_runs.py.
         names = [bound.name for artifact in truth.artifacts for bound in artifact.imports]
         assert any(not name.isascii() for name in names)
         return
@@ -68,7 +68,8 @@ def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixtur
 
 
 def test_a_model_calls_what_it_called(tmp_path: Path) -> None:
-    """`torch.ops.aten` has _linalg_svd; at::_ops::_scaled_grouped_mm_v2::call came in 2.10.0 (the release index)."""
+    """`torch.ops.aten` has _linalg_svd; at::_ops::_scaled_grouped_mm_v2::call was added in 2.10.0 (the release
+    index)."""
     path = tmp_path / "model.pt2"
     calls = ("aten::_linalg_svd", "aten::_scaled_grouped_mm_v2", "mine::f.out")
     with zipfile.ZipFile(path, "w") as archive:

@@ -1,4 +1,4 @@
-"""The commands: tables that are whole or not there, runs that go on where they stopped, and verdicts judged anew."""
+"""The commands: tables that are complete or missing, runs that continue where they stopped, and rechecked verdicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def abiscan(*arguments: str, cwd: Path, **given: Any) -> subprocess.CompletedPro
 
 
 def table(directory: Path, name: str, run: str = "run=*") -> list[dict[str, Any]]:
-    """The rows of the newest run, as DuckDB reads them, without what they cost."""
+    """The rows of the newest run, read by DuckDB, without cost."""
     import duckdb
 
     place = sorted(directory.glob(run))[-1]
@@ -135,7 +135,7 @@ def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
     found = abiscan("registry", "recheck", "out", "--torch", release, cwd=folder)
     assert "0 bytes read" in found.stderr
     old, new = tables(folder / "out"), tables(folder / "fresh")
-    # What has no facts is told, and not left out.
+    # Units without facts are reported.
     unknown = {row["path"] for row in old["errors"] if "no stored facts" in row["message"]}
     assert {path.rpartition("/")[2].partition("-")[0] for path in unknown} == {"damaged", "hostile"}
     for name, rows in new.items():
@@ -205,7 +205,7 @@ def test_a_full_disk_keeps_what_was_through(folder: Path) -> None:
     many(folder, 40)
 
     def little_room() -> None:
-        # EFBIG where a full disk gives ENOSPC: the same OSError of the same write.
+        # EFBIG instead of the ENOSPC of a full disk: the same OSError of the same write.
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
@@ -306,7 +306,7 @@ def test_facts_that_cannot_be_read_are_read_anew_from_the_wheel(folder: Path) ->
 
 
 def bound_by_permissions() -> None:
-    """Also root's: no program after this one has the capabilities that pass over them (capabilities(7))."""
+    """Drops root's capabilities too: later programs cannot bypass permissions (capabilities(7))."""
     import ctypes
 
     for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
@@ -314,7 +314,7 @@ def bound_by_permissions() -> None:
 
 
 def errors_of(directory: Path) -> dict[str, str]:
-    """Path -> message of what is unreadable in the newest run."""
+    """Path -> message of unreadable units in the newest run."""
     unread = {row["path"] for row in table(directory, "wheels") if row["verdict"] == "unreadable"}
     found = {row["path"]: row["message"] for row in table(directory, "errors")}
     assert unread == set(found)
@@ -413,7 +413,7 @@ def test_a_damaged_table_is_told_in_a_line(folder: Path, name: str) -> None:
     (file,) = (folder / "out").glob(f"run=*/part=*/{name}.parquet")
     whole = file.read_bytes()
     commands = [["registry", "dashboard", "out"]]
-    if name != "readiness":  # which no other reads
+    if name != "readiness":  # which no other table reads
         commands += [
             ["registry", "recheck", "out", "--torch", "2.4.1"],
             ["registry", "scan", "wheels", "--resume", "out", "--torch", "2.13.0"],
@@ -482,7 +482,7 @@ def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
 
 
 def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None:
-    """For sm_110 the fixture has PTX alone, of CUDA 13.0 (cuobjdump), which came with driver 580."""
+    """For sm_110 the fixture has only PTX, of CUDA 13.0 (cuobjdump), the release with driver 580."""
     path = wheel(tmp_path, "demo", "gpu-cuda.so")
     assert abiscan("registry", "scan", path.name, "-o", "out", "--torch", "2.13.0", cwd=tmp_path).returncode == 0
     for driver, status in (("470", 1), ("580.65.06", 0)):
@@ -494,14 +494,14 @@ def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None
 
 
 def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
-    """As README.md has it for one report: what was found before counts where the command asks for it again."""
+    """As for one report in README.md: earlier results count if the command includes their wheels."""
     one = {path.name.partition("-")[0]: f"wheels/{path.name}" for path in (folder / "wheels").iterdir()}
     options = ("--torch", "2.13.0")
     assert abiscan("registry", "scan", one["gamma"], "-o", "out", *options, cwd=folder).returncode == 0
     for names, status in (
         (["beta"], 1),
         (["gamma"], 0),  # although beta's rows are in the tables
-        (["gamma", "beta"], 1),  # although nothing is looked at
+        (["gamma", "beta"], 1),  # although nothing is scanned
         (["damaged"], 3),
         (["damaged", "beta"], 1),
     ):

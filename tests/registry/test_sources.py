@@ -1,4 +1,4 @@
-"""What comes from servers: as much as is needed, the rows that a file has, and an error row where a server fails."""
+"""Wheels on servers: minimum transfers, the same rows as for a file, and an error row if a server fails."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scanned(*targets: str, **given: Any) -> dict[str, Outcome]:
 
 
 def rows(outcome: Outcome) -> dict[str, Any]:
-    """Without the place, which is another one on a server."""
+    """Without the path, which differs on a server."""
     path = outcome.path
 
     def moved(value: Any) -> Any:
@@ -86,7 +86,7 @@ def test_an_index_and_a_project_of_it_list_their_wheels(server: Server, as_json:
 
 @pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
 def test_what_was_taken_back_is_left_out(server: Server, as_json: bool) -> None:
-    """PEP 592: an installer ignores it, unless it is asked for by its very version."""
+    """PEP 592: an installer ignores yanked files, unless their exact version is requested."""
     server.json = as_json
     everything = set(scanned_names(server))
     taken = next(name for name in everything if name.startswith("beta"))
@@ -103,7 +103,7 @@ def scanned_names(server: Server) -> list[str]:
     ("latest", "versions"), [(1, {"2.10.0"}), (2, {"2.9.0", "2.10.0"}), (None, {"1.0", "2.9.0", "2.10.0", "3.0rc1"})]
 )
 def test_the_newest_releases_of_a_project(server: Server, latest: int | None, versions: set[str]) -> None:
-    """PEP 440: 2.10.0 is newer than 2.9.0, and a pre-release counts only where there is no other."""
+    """PEP 440: 2.10.0 is newer than 2.9.0, and a pre-release counts only if there is no other."""
     first = next(server.folder.glob("alpha-1.0-*manylinux*"))
     for version in ("2.9.0", "2.10.0", "3.0rc1"):
         (server.folder / first.name.replace("-1.0-", f"-{version}-")).write_bytes(first.read_bytes())
@@ -233,7 +233,7 @@ def test_what_fails_after_the_first_range_is_an_error_of_that_wheel(server: Serv
 
 
 def test_a_server_that_fails_for_one_member_gives_no_verdict(server: Server) -> None:
-    """The other member was read, and fails: that is no verdict on the wheel, which a later run reads again."""
+    """The other member was read and fails: this is no verdict on the wheel, which a later run reads again."""
     wheel(server.folder, "gamma", "old-string-extension.so", "good-extension.so", padding=6 << 20)
     asked: list[int] = []
 
@@ -333,7 +333,7 @@ def test_a_full_disk_is_an_error_of_that_wheel(server: Server) -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     server.ranges = False
     try:
-        # EFBIG where a full disk gives ENOSPC: the same OSError of the same write.
+        # EFBIG instead of the ENOSPC of a full disk: the same OSError of the same write.
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
         (outcome,) = scanned(f"{server.url}/simple/beta/").values()
     finally:

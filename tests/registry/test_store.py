@@ -1,5 +1,4 @@
-"""The folder of a run: parts, journals and runs after a kill, and parts that are merged. The oracle is DuckDB, which
-reads the raw tables."""
+"""The directory of a run: parts, journals and runs after a kill, and merged parts. Oracle: DuckDB on the raw tables."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ def kept_paths(run_directory: str) -> list[str]:
 def test_a_kill_between_a_part_and_the_end_of_its_journal_leaves_no_row_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The unit that could not be read has no identity: only the number of the journal shows that its part is there."""
+    """The unreadable unit has no identity: only the number of the journal shows that its part exists."""
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
     run.add(serialize_outcome(failed(Unit("a.whl", None), "the server answered 503")))
     run.add(serialize_outcome(failed(Unit("b.whl", "sha256:0"), "cut off")))
@@ -153,6 +152,6 @@ def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
 
 
 def test_limits_are_no_part_of_the_question() -> None:
-    """A wheel that took too long has no identity, and a run with a higher limit goes on with it."""
+    """A wheel over the time limit has no identity, and a run with a higher limit continues with it."""
     assert run_key_of(work(seconds=1.0, memory=1 << 30)) == run_key_of(work(seconds=900.0))
     assert run_key_of(work(torch="2.8.0")) != run_key_of(work())

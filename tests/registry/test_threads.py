@@ -1,4 +1,4 @@
-"""What is listed by a thread of its own."""
+"""Listing in another thread."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_no_more_than_asked_is_taken_before_it_is_wanted_and_nothing_when_nobody
 
     taken = read_ahead(items(), 3)
     assert next(taken) == 0
-    # One was handed out, three wait, and one is in the thread's hand.
+    # One was returned, three wait, and the thread holds one.
     assert waited(lambda: len(listed) == 5)
     time.sleep(0.05)
     assert len(listed) == 5

@@ -1,8 +1,7 @@
-"""What assertions tell of the headers that a file was compiled with.
+"""Evidence from assertions about the headers that a file was compiled with.
 
 The oracles are compilers: `tests/fixtures/drift/*-torch-2.8.so` were made with the headers of torch 2.8.0 and
-`*-torch-2.13.so` with those of 2.13.0 by g++ 12.2; what g++ and clang++ made of `SOURCE` is written down below.
-"""
+`*-torch-2.13.so` with those of 2.13.0 by g++ 12.2; results of g++ and clang++ for `SOURCE` are listed below."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ inline void check(int a) {
 #define WITHIN(x) \\
   TORCH_INTERNAL_ASSERT(x)
 """
-# `strings` of what compilers make of it, but for the folder: g++ 12.2 has line 4, clang++ 14 and 19 have line 7.
+# `strings` of the compiled file, without the folder: g++ 12.2 has line 4, clang++ 14 and 19 have line 7.
 TEXTS = (
     b"a > 0 INTERNAL ASSERT FAILED at "
     b'"/x/site-packages/torch/include/c10/core/X.h":3, please report a bug to PyTorch. ',
@@ -114,7 +113,7 @@ def test_a_header_is_named_below_its_folder(path: str, header: str | None) -> No
 
 
 def test_hostile_texts_take_no_time() -> None:
-    """Each would take minutes in a search that goes back at each place."""
+    """Each would take minutes in a backtracking search."""
     text = b'include/ATen/ INTERNAL ASSERT FAILED at "' * 20_000
     assert assertions_in([text, b"/*" * 2000 + MARK + b"include/ATen/" * 300 + b'":1,'] * 50_000) is not None
 

@@ -1,7 +1,5 @@
-"""Every corpus file judged twice: against the index's build 2.13.0, and against the wheel it was made from.
-
-`pytest -m index` fetches the wheel (0.5 GB), keeps its libraries for the run and deletes them.
-"""
+"""Every corpus file checked twice: against build 2.13.0 of the index, and against the wheel that it was made from.
+`pytest -m index` downloads the wheel (0.5 GB), keeps its libraries for the run and deletes them."""
 
 from __future__ import annotations
 
@@ -31,12 +29,12 @@ WHEEL = "torch-2.13.0-cp311-cp311-manylinux_2_28_x86_64.whl"
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """torch/lib and torch/version.py of the CUDA wheel; ABISCAN_TORCH_2_13 names one that is there already."""
+    """torch/lib and torch/version.py of the CUDA wheel; ABISCAN_TORCH_2_13 names an existing one."""
     if kept := os.environ.get("ABISCAN_TORCH_2_13"):
         yield Path(kept)
         return
     directory = tmp_path_factory.mktemp("torch")
-    # A pip that is set up to prefer local wheels would bring another build of the same version.
+    # A pip that prefers local wheels would find another build of the same version.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_FIND_LINKS")}
     environment["PIP_CONFIG_FILE"] = os.devnull
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", str(directory)]
@@ -61,7 +59,7 @@ def judged(torch: str) -> dict[tuple[str, str | None], ArtifactReport]:
 
 
 def of_torch(report: ArtifactReport, also: ArtifactReport) -> dict[str, tuple[str, str, str | None]]:
-    """Status, owner and providing library of every import that either says is torch's."""
+    """Status, owner and provider of every import that either result assigns to torch."""
     names = {b.name for a in (report, also) for b in a.imports if b.owner is Owner.TORCH}
     return {b.name: _told(b) for b in report.imports if b.name in names}
 

@@ -1,4 +1,4 @@
-"""Which torch a release of torchvision or torchaudio is for. The oracle is `Requires-Dist: torch` of its own wheel."""
+"""The torch of a torchvision or torchaudio release. Oracle: `Requires-Dist: torch` of its own wheel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_release_is_for_one_torch(package: str, version: str, torch: str) -> N
     assert companions.release_for(package, torch) == ".".join(version.split(".")[:2])
 
 
-# The table of torchvision's README, which goes back before Requires-Dist was exact.
+# The table of torchvision's README, for releases before Requires-Dist was exact.
 @pytest.mark.parametrize(
     ("version", "torch"), [("0.5.0", "1.4"), ("0.9.1", "1.8"), ("0.10.0", "1.9"), ("0.14.1", "1.13"), ("0.18.0", "2.3")]
 )

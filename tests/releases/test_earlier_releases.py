@@ -1,7 +1,5 @@
-"""The releases before 1.13: a file of their own, which is asked where an answer depends on them.
-
-The ranges are what `nm -D --defined-only` lists of the libraries in the wheels on the package index (x86_64).
-"""
+"""The releases before 1.13, in a separate file that is read only if a result depends on it. The ranges are from `nm -D
+--defined-only` on the libraries in the wheels on the package index (x86_64)."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
 from abiscan.target.run_torch import released_target
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-# at::TensorBase came in 1.10 (ATen/core/TensorBase.h).
+# at::TensorBase was added in 1.10 (ATen/core/TensorBase.h).
 RANGES = [
     ("THCState_getCurrentStream", (("1.0.0", "1.4.0"),)),
     ("__THCudaCheck", (("1.0.0", "1.5.1"),)),  # C++ since: _Z13__THCudaCheck9cudaErrorPKci
@@ -84,7 +82,8 @@ def test_up_to_1_4_torch_loads_its_libraries_for_all(version: str, so: bool) -> 
 
 
 def test_a_file_that_links_nothing_of_torch_binds_up_to_1_4_alone() -> None:
-    """thc-api.so needs no library of torch. 1.4.0 exports both of its names (nm), and loads libtorch for all to see."""
+    """thc-api.so needs no library of torch. 1.4.0 exports both of its names (nm), and loads libtorch with
+    RTLD_GLOBAL."""
     (old,) = run(FIXTURES / "thc-api.so", "--torch", "1.4.0")["artifacts"]
     (new,) = run(FIXTURES / "thc-api.so", "--torch", "1.5.1")["artifacts"]
     assert (old["verdict"], new["verdict"]) == ("loads", "fails")

@@ -1,4 +1,4 @@
-"""The GPUs that builds of torch were compiled for, against what torch itself answers."""
+"""The GPUs that builds of torch were compiled for, compared with torch itself."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def test_every_released_build_with_cuda_has_a_list_and_no_other_has() -> None:
 @pytest.mark.parametrize(
     ("content", "listed"),
     [
-        # As 2.13.0 and 2.8.0 have it; the second follows the tail of a text whose head its compiler put into code.
+        # As in 2.13.0 and 2.8.0; the second follows the end of a text whose beginning the compiler put into code.
         (b"x\0sm_75 sm_80 sm_86 sm_90 sm_100 sm_120\0", "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"),
         (b"std::string ipc_hsm_70 sm_75 compute_90\0x", "sm_70 sm_75 compute_90"),
         (b"sm_70 sm_75\0sm_70 sm_75\0", "sm_70 sm_75"),
-        # Neither which of two it is nor a part of a sentence is guessed.
+        # Ambiguous texts and parts of sentences are not used.
         (b"sm_70 sm_75\0sm_80 sm_90\0", ""),
         (b"built for sm_70 sm_75, and others\0", ""),
     ],
@@ -38,7 +38,7 @@ def test_the_list_among_other_texts(content: bytes, listed: str) -> None:
 
 @pytest.mark.torch
 def test_the_list_of_the_torch_that_is_here() -> None:
-    """Its own word: `torch.cuda.get_arch_list()` returns it where a GPU is."""
+    """Oracle: `torch.cuda.get_arch_list()`, which returns it if there is a GPU."""
     ask = "import torch; print(getattr(torch._C, '_cuda_getArchFlags', lambda: '')() or '')"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     listed = tuple(done.stdout.split())

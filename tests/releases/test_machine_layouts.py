@@ -1,5 +1,5 @@
-"""Layouts of aarch64. A `std::mutex` is glibc's pthread_mutex_t: __SIZEOF_PTHREAD_MUTEX_T in
-sysdeps/aarch64/nptl/bits/pthreadtypes-arch.h is 48, and 40 in that of x86."""
+"""Layouts on aarch64. A `std::mutex` is glibc's pthread_mutex_t: __SIZEOF_PTHREAD_MUTEX_T in
+sysdeps/aarch64/nptl/bits/pthreadtypes-arch.h is 48, in that of x86 it is 40."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def one(size: int, place: int = 0) -> Layout:
 
 
 def tables() -> tuple[LayoutTable, MachineLayouts]:
-    """Of two releases: `Same` is alike on both architectures, `Other` has a mutex, `Gone` is not on the second, `Both`
-    holds `Other`, and `Late` grows on the second alone."""
+    """Two releases: `Same` is equal on both architectures, `Other` has a mutex, `Gone` is missing on the second, `Both`
+    contains `Other`, and `Late` grows only on the second."""
     holding = Layout(8, 8, (Field(0, "o", "Other"),))
     base = {
         "2.8.0": {"Same": one(8), "Other": one(40), "Gone": one(8), "Both": holding, "Late": one(8)},
@@ -59,12 +59,12 @@ def test_a_mutex_has_48_bytes_on_aarch64() -> None:
     assert beside is not None
     assert layouts_of("riscv64", None) is None
     for release in ("2.9.1", "2.13.0"):
-        # Holds one: c10::GeneratorImpl::mutex_.
+        # Contains one: c10::GeneratorImpl::mutex_.
         own, other = beside.layout("c10::GeneratorImpl", release), base.layout("c10::GeneratorImpl", release)
         assert own is not None
         assert other is not None
         assert own.size == other.size + 8
         assert beside.layout("c10::TensorImpl", release) == base.layout("c10::TensorImpl", release)
-    # Of the index of releases none before 2.0 has a wheel for it.
+    # No release before 2.0 in the index has a wheel for it.
     assert beside.layout("c10::TensorImpl", "1.13.1") is None
     assert beside.number("c10::TensorImpl", "2.12.1") != beside.number("c10::TensorImpl", "2.13.0")

@@ -1,8 +1,7 @@
-"""The matrix of real wheels against what the wheels say of themselves: `pytest -m corpus` fetches them.
+"""The matrix of real wheels compared with their own requirements: `pytest -m corpus` downloads them.
 
-The oracle is the wheel's own `Requires-Dist: torch==X`: it was built with X, so every module in it loads on X, and
-none of them derives from a class as X does not have it.
-"""
+Oracle: the wheel's own `Requires-Dist: torch==X`. It was built with X, so every module in it loads on X, and no class
+derives from one with another layout in X."""
 
 from __future__ import annotations
 
@@ -28,12 +27,12 @@ from tests.corpus.wheels import WHEELS
 
 pytestmark = pytest.mark.corpus
 
-# Older than the oldest build of the index.
+# Older than the oldest build in the index.
 TOO_OLD = {"kaldifeat-1.4-py38-none-any.whl"}
-# Members that take part in a matrix must exist, or the tests below would pass over nothing.
+# Members with a matrix must exist, or the tests below would check nothing.
 PINNED_AT_LEAST = 70
 
-# Wheels for aarch64 by (requirement, torch that they pin).
+# Wheels for aarch64 by (requirement, pinned torch).
 AARCH64 = (
     "torchvision==0.17.2",
     "torchvision==0.19.0",
@@ -59,7 +58,7 @@ def pinned_torch(wheel: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One module of a wheel, judged."""
+    """One checked module of a wheel."""
 
     wheel: str
     pinned: str
@@ -75,7 +74,7 @@ class Member:
 
 
 def judged(wheel: Path, torch: str) -> list[ArtifactReport]:
-    """The members that import something of torch."""
+    """The members that import symbols of torch."""
     options = ScanOptions(torch=torch, environment=None, settings=LoaderSettings(cwd=str(wheel.parent)), matrix=True)
     report = scan([str(wheel)], options)
     assert not report.errors
@@ -110,7 +109,7 @@ def test_every_member_loads_on_the_torch_that_its_wheel_pins() -> None:
 def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
     found = {str(each): f.message for each in members() for f in each.report.findings if f.rule == "vtable-drift"}
     assert found == {}
-    # Some do derive from torch's classes: against another torch the rule speaks.
+    # Some do derive from torch classes: against another torch the rule has findings.
     assert any(f.rule == "vtable-drift" for f in of("torchvision-0.19.0", "torchvision/_C.so").findings)
 
 
@@ -118,11 +117,11 @@ def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
     ("wheel", "member", "ranges"),
     [
         ("torchvision-0.19.0", "torchvision/_C.so", (("2.4.0", "2.5.1"),)),
-        # Says torch>=2.5.1, was built with it, and loads on 2.4 too; 2.7 has the new std::string.
+        # Requires torch>=2.5.1, was built with it, and also loads on 2.4; 2.7 has the C++11 string.
         ("autoawq_kernels-0.0.9", "awq_ext.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
         ("autoawq_kernels-0.0.9", "exl_ext.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
         ("torchao-0.7.0", "torchao/_C.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
-        # The stable ABI, from its first release with what the file uses on.
+        # The stable ABI, since the first release with the symbols of the file.
         ("torchaudio-2.11.0", "torchaudio/lib/libtorchaudio.abi3.so", (("2.11.0", "2.15.0"),)),
         ("torchao-0.18.0", "torchao/_C_cutlass_90a.abi3.so", (("2.10.0", "2.15.0"),)),
         ("xformers-0.0.35", "xformers/_C.so", (("2.10.0", "2.15.0"),)),
@@ -134,7 +133,7 @@ def test_ranges(wheel: str, member: str, ranges: tuple[tuple[str, str], ...]) ->
 
 
 def test_a_file_named_after_its_torch_loads_on_it() -> None:
-    """dgl builds one library a release of torch and writes that release into its name."""
+    """dgl builds one library per torch release and puts that release into its name."""
     (path,) = [fetch.download(each, fetch.corpus_dir()) for each in WHEELS if each.file.startswith("dgl-")]
     seen = 0
     for report in judged(path, "2.1.0"):
@@ -167,7 +166,7 @@ def test_aarch64(arm_wheel: Path) -> None:
     for report in reports:
         assert report.machine == "aarch64"
         assert pinned in {v.torch for v in report.releases or () if v.loads}, report.member
-        # Bound against that build, by the index alone: nothing of torch's is left over.
+        # Resolved against that build with the index alone: all torch symbols resolve.
         torch = {b.status.value for b in report.imports if b.owner is Owner.TORCH}
         assert torch <= {"resolved", "weak"}, (report.member, torch)
         assert not [f for f in report.findings if f.rule == "vtable-drift"]

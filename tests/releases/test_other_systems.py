@@ -1,4 +1,4 @@
-"""The builds for Windows and macOS: files of their own, opened with the first file of their system."""
+"""The builds for Windows and macOS: separate files, opened with the first file of their system."""
 
 from __future__ import annotations
 

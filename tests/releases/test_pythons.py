@@ -1,5 +1,5 @@
-"""Which releases of torch have wheels for which CPython: the tags of the wheels on the package index, 2026-11-22, for
-Linux on x86-64; free-threaded ones left out."""
+"""Releases of torch with wheels for each CPython: tags of the wheels on the package index, 2026-11-22, for Linux on
+x86-64, without free-threaded ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The shipped release index against what was measured before it was made, and against nm.
-
-The ranges and vtable sizes below were read with `nm -D -S` from the wheels of the package index; an entry that the
-index got from another reader must agree with them.
-"""
+"""The shipped release index, compared with earlier measurements and with nm. The ranges and vtable sizes below were
+read with `nm -D -S` from the wheels on the package index, independently of the index reader."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ def test_ranges(index: ReleaseIndex, name: str, ranges: tuple[tuple[str, str], .
 def test_the_clang_spelling_of_const_data_ptr_is_in_no_build(index: ReleaseIndex) -> None:
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
     assert index.history(name) is None
-    # Absent, and not because the rule leaves it out: so it is known to be missing.
+    # It is absent, and the rule does not omit it: so it is known to be missing.
     assert index.known_omitted(name) is None
 
 
@@ -76,7 +73,7 @@ def test_a_parameter_was_added_to_the_cuda_check_in_2_14(index: ReleaseIndex) ->
 
 
 def test_libtorch_python_hides_its_names_from_2_7_on(index: ReleaseIndex) -> None:
-    """3,623 names of torch, at, c10 and THP in 2.6.0, some 240 in 2.7 (measured with nm on the demangled names)."""
+    """3,623 names of torch, at, c10 and THP in 2.6.0, some 240 in 2.7 (nm with demangled names)."""
     wrap = index.history("_Z16THPVariable_WrapN2at6TensorE") or index.history("_Z16THPVariable_WrapRKN2at10TensorBaseE")
     assert wrap is not None
     table = index.tables[0]
@@ -105,7 +102,7 @@ def test_thirty_releases_of_each_architecture_in_version_order(index: ReleaseInd
 
 
 def test_string_abi_of_the_builds(index: ReleaseIndex) -> None:
-    """Old through 2.6.0 on x86_64; on aarch64 the change came one release earlier."""
+    """Old until 2.6.0 on x86_64; aarch64 changed one release earlier."""
     x86 = {build.torch: build.cxx11_abi for build in index.builds("x86_64")}
     arm = {build.torch: build.cxx11_abi for build in index.builds("aarch64")}
     assert (x86["2.6.0"], x86["2.7.0"]) == (False, True)
@@ -186,7 +183,7 @@ def test_vtables(index: ReleaseIndex, cls: str, in_2_4_1: int, in_2_8_0: int, in
 
 
 def test_which_virtual_functions_came_to_node(index: ReleaseIndex) -> None:
-    """The reference counting of Python objects moved into intrusive_ptr_target: torch/csrc/autograd/function.h."""
+    """The reference counting of Python objects moved to intrusive_ptr_target: torch/csrc/autograd/function.h."""
     old, new = (index.vtable("_ZTVN5torch8autograd4NodeE", index.resolve(v)) for v in ("2.8.0", "2.13.0"))
     assert old is not None
     assert new is not None
@@ -206,13 +203,13 @@ def test_which_virtual_functions_came_to_node(index: ReleaseIndex) -> None:
     ],
 )
 def test_a_function_has_no_size(index: ReleaseIndex, name: str, weak: bool) -> None:
-    """nm calls the explicit instantiation W and the operator T."""
+    """nm marks the explicit instantiation W and the operator T."""
     export = index.exports(index.resolve("2.13.0"), name)
     assert export is not None
     assert (export.library, export.size, export.weak) == ("libtorch_cpu.so", None, weak)
 
 
-# --- what is left out ---------------------------------------------------------------------------------------------
+# --- omitted names ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -269,14 +266,14 @@ def test_what_a_build_brings(index: ReleaseIndex) -> None:
     assert not any(name.startswith("libcu") for name in index.resolve("2.4.1", "aarch64").brings)
 
 
-# --- the installed torch, as nm reads it --------------------------------------------------------------------------
+# --- the installed torch, compared with nm ------------------------------------------------------------------------
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("library", "allowed"), [("libc10.so", 0), ("libtorch_python.so", 1), ("libtorch_cpu.so", 1)])
 def test_every_name_that_nm_lists_is_in_build_2_13(index: ReleaseIndex, library: str, allowed: int) -> None:
-    """The index has the CUDA build of 2.13.0 for one CPython: these libraries of the CPU build, or libtorch_python for
-    another CPython (_torch_PyOpcode_Jump, of 3.12's alone), differ from it in a name each."""
+    """The index has the CUDA build of 2.13.0 for one CPython. These libraries of the CPU build, and libtorch_python for
+    another CPython (_torch_PyOpcode_Jump, only for 3.12), differ from it in one name each."""
     assert torch_here.version()[0] == "2.13.0"
     build = index.resolve("2.13.0")
     same_python = build.python == f"cp3{sys.version_info.minor}"
@@ -297,7 +294,7 @@ def test_every_name_that_nm_lists_is_in_build_2_13(index: ReleaseIndex, library:
     for name, export in found.items():
         if export is not None:
             assert library in export.libraries
-            # What libtorch_python defines of CPython's types has the size of the CPython that the wheel is for.
+            # CPython types that libtorch_python defines have the size in the CPython of the wheel.
             if library != "libtorch_python.so" or same_python:
                 assert export.size in (None, sizes[name])
 

@@ -1,4 +1,4 @@
-"""Index files: what goes in comes out, and damage or a later format is one clear line."""
+"""Index files: reading returns what was written, and damage or a later format gives one clear line."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_ranges_with_a_gap_and_variants_of_one_version(tmp_path: Path) -> None:
     ]
     history = index.history("_ZN2at1fEv")
     assert history is not None
-    # 2.2.0 counts, because one of its two builds has the name; the other build's absence is in `exports`.
+    # 2.2.0 counts, because one of its two builds has the name; `exports` shows that the other build lacks it.
     assert history.exported_in == (("2.0.0", "2.0.0"), ("2.2.0", "2.10.0"))
     assert history.mask == 0b110101
     assert index.resolve("2.2.0").variant == "cpu"
@@ -192,7 +192,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 
 
 def test_no_flipped_byte_goes_unnoticed(sound: Path) -> None:
-    """Every byte behind the preamble is under a checksum: the header's CRC-32 or a block's Adler-32."""
+    """Every byte after the preamble has a checksum: the header's CRC-32 or a block's Adler-32."""
     data = sound.read_bytes()
     random.seed(4)
     for at in random.sample(range(32, len(data)), 300):
@@ -206,7 +206,7 @@ def test_no_flipped_byte_goes_unnoticed(sound: Path) -> None:
 
 @pytest.fixture(scope="module")
 def torch_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed torch with two of its libraries: the whole takes seconds."""
+    """The installed torch with two of its libraries: all of them would take seconds."""
     root = tmp_path_factory.mktemp("torch")
     installed = torch_here.directory()
     (root / "lib").mkdir()

@@ -1,4 +1,4 @@
-"""The table of stable counterparts against the release index and, where torch is installed, its headers."""
+"""The table of stable counterparts, compared with the release index and the headers of the installed torch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_name_and_no_word_stands_in_two_rows() -> None:
     ("name", "kind"),
     [
         ("at::TensorBase::mutable_data_ptr", "stable"),
-        # The longest pattern counts: an operator with a function of its own before operators as such.
+        # The longest pattern counts: an operator with a function of its own before operators in general.
         ("at::_ops::clone::call", "stable"),
         ("at::_ops::cat::call", "shim"),
         ("c10::SymInt::guard_int", "inlined"),
@@ -57,7 +57,7 @@ def test_the_row_of_a_name(name: str, kind: str) -> None:
 
 @pytest.mark.torch
 def test_every_type_of_an_element_has_its_row() -> None:
-    """By the macros of the installed torch's headers; quantized types, bits and integers of fewer bits are left out."""
+    """By the macros of the installed torch's headers; without quantized types, bits and small integers."""
     words = source_words()
     (headers,) = installed().values()
     scalars = re.findall(

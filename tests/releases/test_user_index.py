@@ -1,4 +1,4 @@
-"""`abiscan releases add` from end to end, as the command: a build like any other; of what is bad, one line."""
+"""`abiscan releases add` end to end, as the command: a build like any other; one line per error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(data: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that a failed command says."""
+    """The one line of a failed command."""
     assert done.returncode in (2, 3), done
     assert "Traceback" not in done.stderr
     lines = done.stderr.strip().splitlines()
@@ -43,7 +43,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory to which the CPU part of the torch of this environment (2.13.0) was added."""
+    """A data directory with the CPU part of this environment's torch (2.13.0)."""
     directory = tmp_path_factory.mktemp("data")
     done = run(directory, "releases", "add", torch_here.cpu_build(tmp_path_factory.mktemp("torch")))
     assert done.returncode == 0, done.stderr
@@ -62,13 +62,13 @@ def test_it_is_listed(data: Path) -> None:
     rows = builds["builds"] if isinstance(builds, dict) else builds
     (mine,) = [row for row in rows if row["user"]]
     assert (mine["key"], mine["torch"], mine["variant"], mine["cuda"]) == (KEY, "2.13.0", "cpu", None)
-    # 92 for Linux (60 that files are checked against, 31 earlier ones, and this), the others for Windows and macOS.
+    # 92 for Linux (60 that files are checked against, 31 earlier ones, and this); the others are for Windows and macOS.
     assert Counter(system_of(row["machine"]) for row in rows)[OperatingSystem.LINUX] == 92
 
 
 @pytest.mark.torch
 def test_imports_are_resolved_against_it(data: Path) -> None:
-    """The CPU build has no c10_cuda; the shipped build of the same version has."""
+    """The CPU build has no c10_cuda; the shipped build of the same version has it."""
     verdicts = {}
     for torch in ("2.13.0+cpu", "2.13.0+cu130", KEY):
         document = json.loads(run(data, "--torch", torch, NEEDS_CUDA, "-f", "json").stdout)

@@ -1,4 +1,5 @@
-"""Layouts of a release that the user adds. Clang is played by a script with what clang++ 19 printed of the header."""
+"""Layouts of a release that the user adds. Clang is replaced by a script with the output of clang++ 19 for the
+header."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def test_they_stand_beside_the_shipped_ones(
     assert table.traces.keys() >= shipped.traces.keys()
     (own,) = (each for each in table.assertions[RELEASE] if each.header == "c10/core/X.h")
     assert table.releases_in(table.asserting(Assertion("c10/core/X.h", 2, 2, own.condition))) == (RELEASE,)
-    # What was put together is kept, until something else is to be.
+    # Cached until another one is made.
     (kept,) = index.glob("layouts-*")
     open_layouts.cache_clear()
     assert open_layouts(str(index)).path == str(kept)
@@ -95,7 +96,7 @@ def test_without_clang_its_assertions_are_known(
 def test_all_headers_of_a_wheel_are_there_for_clang(
     wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torch/extension.h includes pybind11, which a wheel has beside torch's own headers."""
+    """torch/extension.h includes pybind11, which a wheel ships with torch's own headers."""
     with zipfile.ZipFile(wheel, "a") as archive:
         archive.writestr("torch/include/pybind11/pybind11.h", "")
         archive.writestr("torch/_vendor/include/x.h", "")
@@ -119,7 +120,7 @@ def test_a_release_without_layouts_is_said_not_to_be_compared(
 
 
 def test_an_old_clang_is_none(wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clang 14.0.6 ends by a signal in `-fdump-record-layouts-complete` over the headers of torch 2.8.0."""
+    """Clang 14.0.6 crashes in `-fdump-record-layouts-complete` on the headers of torch 2.8.0."""
     clang(tmp_path, monkeypatch, "kill -SEGV $$", version="14.0.6")
     assert "Clang 16 or later, and PATH has none" in add_layouts(wheel, index, RELEASE, "x86_64")
 

@@ -1,7 +1,5 @@
-"""A rewrite that a rule advises, made: it promises the releases of the file compiled from the rewritten source.
-
-g++ and the headers of the torch in this environment (2.13.0) are the oracle.
-"""
+"""A rewrite that a rule advises, applied: the predicted releases are those of the compiled file. Oracle: g++ and the
+headers of this environment's torch (2.13.0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A headless Chromium from the system, driven by its own chromedriver. Loads local files alone."""
+"""A headless Chromium of the system, driven by its own chromedriver. Loads only local files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-# Without these, Chromium keeps calling home, and inside a container its sandbox cannot start.
+# Without these, Chromium contacts its servers, and its sandbox cannot start in a container.
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -27,15 +27,13 @@ _FLAGS = (
 )
 
 
-# `npm install --prefix build axe-core` puts it there.
+# From `npm install --prefix build axe-core`.
 AXE = Path(__file__).parents[2] / "build" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def serious(browser: webdriver.Chrome) -> list[tuple[str, str, str]]:
-    """What axe-core finds on the open page that is serious or critical: the rule, what it says, and the first element.
-
-    The script comes in through the debugger, which the page's content security policy does not concern.
-    """
+    """Serious and critical findings of axe-core on the open page: rule, message and first element. The script is
+    injected with the debugger, to which the page's content security policy does not apply."""
     assert AXE.is_file(), "npm install --prefix build axe-core"
     browser.execute_script(AXE.read_text(encoding="utf-8"))
     found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1]);")
@@ -49,7 +47,7 @@ def serious(browser: webdriver.Chrome) -> list[tuple[str, str, str]]:
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
-    """A browser with a new profile, its console and network events recorded."""
+    """A browser with a new profile, with recorded console and network events."""
     binary = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     assert binary is not None, "apt-get install chromium chromium-driver"
@@ -77,7 +75,7 @@ def viewport(browser: webdriver.Chrome, width: int, height: int, *, dark: bool =
 
 
 def requests(browser: webdriver.Chrome) -> list[str]:
-    """Every address that a page of ours has asked for since the last call (not what the browser's own pages ask)."""
+    """Every address that our page requested since the last call (without the browser's own pages)."""
     found = []
     for entry in browser.get_log("performance"):
         message: dict[str, Any] = json.loads(entry["message"])["message"]

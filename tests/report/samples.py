@@ -1,4 +1,4 @@
-"""Reports made by hand: every state that a format must show, and names that try to break out of it."""
+"""Literal reports: every state of a format, and names with hostile markup."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TargetEnvironment, TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges
 
-# What a symbol name may hold: markup, the ends of CDATA and of a script, terminal escapes, a line break that starts a
-# workflow command, table and code-span breakers, a bidirectional override, a byte that is no UTF-8, a NUL-like control.
+# Hostile symbol names: markup, ends of CDATA and of a script, terminal escapes, a line break before a workflow command,
+# table and code-span delimiters, a bidirectional override, a byte that is not UTF-8, a control like NUL.
 HOSTILE = (
     "<script>alert(1)</script>",
     "]]><x/>",
@@ -117,7 +117,7 @@ def an_import(
     version: str | None = None,
     index: int = 1,
 ) -> CheckedImport:
-    """An import as the loader stage makes it."""
+    """An import as made by the loader stage."""
     need = VersionNeed("libc.so.6", version, False) if version else None
     binding = SymbolBinding.WEAK if status is Status.WEAK else SymbolBinding.GLOBAL
     symbol = Import(name, binding, SymbolType.FUNC, Visibility.DEFAULT, need, True, index)
@@ -141,7 +141,7 @@ def a_finding(
     locations: tuple[Location, ...] = (),
     detail: str = "",
 ) -> Finding:
-    """A finding as a rule makes it."""
+    """A finding as made by a rule."""
     return Finding(
         rule,
         severity,
@@ -163,7 +163,7 @@ def an_artifact(
     findings: tuple[Finding, ...] = (),
     **fields: object,
 ) -> ArtifactReport:
-    """An artifact with nothing special to it."""
+    """An artifact with default values."""
     base = ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 51234, "x86_64", verdict, findings=findings)
     made = replace(base, **fields)  # type: ignore[arg-type]
     ranges = ReleaseRanges([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
@@ -171,14 +171,14 @@ def an_artifact(
 
 
 def a_report(*artifacts: ArtifactReport, errors: tuple[InputError, ...] = ()) -> Report:
-    """A run as `scan` hands it to the gate."""
+    """A run as passed from `scan` to the gate."""
     return Report("0.1.0", TARGET, artifacts, errors, RULES)
 
 
 def releases(
     *, loads: tuple[str, ...] = ("2.12.0", "2.13.0"), why: str = "old string ABI"
 ) -> tuple[ReleaseVerdict, ...]:
-    """Six builds, of which those in `loads` do."""
+    """Six builds; those in `loads` load the file."""
     return tuple(
         ReleaseVerdict(
             f"{version}+cpu-x86_64",
@@ -364,7 +364,7 @@ def empty() -> Report:
 
 
 def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
-    """A wheel as large as wheels get, with imports in all states."""
+    """A very large wheel, with imports in all states."""
     artifacts = []
     per_file = imports // files
     for f in range(files):
@@ -448,12 +448,12 @@ SUBJECTS = (
 )
 
 
-# The builds that `wheels` are judged on: three releases of one variant each.
+# The builds that `wheels` are checked against: three releases of one variant each.
 BUILDS = ("2.7.1", "2.8.0", "2.9.0")
 
 
 def on_builds(*states: ReleaseState) -> tuple[ReleaseVerdict, ...]:
-    """How a file fares on each of `BUILDS`."""
+    """The outcome of a file on each of `BUILDS`."""
     return tuple(
         ReleaseVerdict(
             f"{version}+cu128-x86_64",
@@ -500,7 +500,8 @@ ON_RELEASE = TargetEnvironment(torch_build=RELEASE)
 
 
 def wheels() -> Report:
-    """Three wheels, judged on 2.8.0: one that loads there, one that does not though it says so, one without torch."""
+    """Three wheels, checked against 2.8.0: one loads there, one does not despite its requirement, one does not use
+    torch."""
     good, bad, layout, cuda = (
         ReleaseState.LOADS,
         ReleaseState.FAILS,
@@ -572,7 +573,7 @@ def wheels() -> Report:
 
 
 def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
-    """Wheels of a release: their files share most of their imports, as those of one project do."""
+    """Wheels of a release: like those of one project, their files share most of their imports."""
     bound = tuple(
         an_import(
             f"_ZN2at6native5op{i:04}ERKNS_6TensorE", demangled=f"at::native::op{i:04}(at::Tensor const&)", index=i

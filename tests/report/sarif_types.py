@@ -1,8 +1,7 @@
-"""A SARIF log held against the classes that pysarif generates from the OASIS schema of SARIF 2.1.0.
+"""Compares a SARIF log with the classes that pysarif generates from the OASIS schema of SARIF 2.1.0.
 
-The classes have the schema's property names, types, enumerations and required properties. What else the schema says
-(numbers from 1 on, lists without repetition) the tests of `test_sarif.py` check where abiscan writes such a thing.
-"""
+The classes have the schema's property names, types, enumerations and required properties. `test_sarif.py` checks other
+conditions of the schema (numbers from 1 on, lists without repetition) where abiscan writes such values."""
 
 from __future__ import annotations
 
@@ -14,19 +13,19 @@ from typing import Any, Literal, Union
 
 import pysarif
 
-# pysarif's schema is that of the committee specification; the standard has another name for this property
-# (section 3.35.3 of SARIF 2.1.0).
+# pysarif's schema is that of the committee specification; the standard has another name for this property (section
+# 3.35.3 of SARIF 2.1.0).
 _NAMES_OF_THE_STANDARD = {("Suppression", "state"): "status"}
 
 
 def misfits(log: object) -> list[str]:
-    """What in a log the schema does not allow, each with its place."""
+    """Values in a log that the schema does not allow, each with its place."""
     return list(_misfits(log, pysarif.SarifLog, "$"))
 
 
 def _misfits(value: object, kind: Any, where: str) -> Iterator[str]:
     origin = typing.get_origin(kind)
-    # A class says None for what may be left out; in the log itself null is no value.
+    # A class has None for optional properties; in the log, null is no value.
     choices = [choice for choice in typing.get_args(kind) if choice is not type(None)]
     if origin in (Union, types.UnionType):
         answers = [list(_misfits(value, choice, where)) for choice in choices]
@@ -44,7 +43,7 @@ def _misfits(value: object, kind: Any, where: str) -> Iterator[str]:
     elif dataclasses.is_dataclass(kind):
         yield from _object_misfits(value, kind, where)
     elif kind is Any:
-        # Where the classes say no more, the schema has an object; those that abiscan writes hold texts.
+        # Classes without further properties are objects in the schema; those that abiscan writes contain texts.
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             yield f"{where}: {value!r} is no object of texts"
     elif not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

@@ -1,4 +1,4 @@
-"""What `compat` calls its targets, and one target alone."""
+"""Labels of the inputs of `compat`, and a single input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_one_target_has_one_row_of_each() -> None:
 
 
 def test_nothing_that_was_read_is_compatible_with_nothing() -> None:
-    """An empty folder, a text: no claim is made of it. Nor of a file that asks for nothing that is known."""
+    """An empty folder or a text: nothing is known about it, nor about a file without known requirements."""
     nothing = Compatibility((), None, None, None, ())
     empty = intersect_compatibility((Compared("/a/empty", None, None, 0, nothing),))
     assert sheet(empty).headline == "empty: no shared object could be read"

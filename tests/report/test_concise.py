@@ -1,4 +1,4 @@
-"""`-f concise` and `--statistics`: nothing that the report counts is left out, and nothing is added."""
+"""`-f concise` and `--statistics` contain exactly what the report counts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_never_silent() -> None:
 
 @dataclass
 class Rows:
-    """Name -> (first, second number) of a table."""
+    """Name -> (first, second number) in a table."""
 
     rules: dict[str, tuple[int, int]]
     causes: dict[str, tuple[int, int]]

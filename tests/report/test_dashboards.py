@@ -1,4 +1,4 @@
-"""The queries of docs/how-to/dashboards.md, run as they stand over a folder of reports."""
+"""The queries of docs/how-to/dashboards.md, run unchanged over a folder of reports."""
 
 from __future__ import annotations
 

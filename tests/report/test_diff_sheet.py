@@ -1,4 +1,4 @@
-"""The headline of `diff` where not everything could be read."""
+"""The headline of `diff` after read errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of `env` where there is no torch, and where no package has a row."""
+"""The page of `env` without torch, and without packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No character without a visible glyph reaches a reader, in any format, and names in every script stay as they are."""
+"""No character without a visible glyph is printed, in any format, and names in every script stay unchanged."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from abiscan.report import FORMATS, render
 from abiscan.report.escape import DEFAULT_IGNORABLE, printable, safe_json, safe_markup, safe_text
 from tests.report import samples
 
-# Ranges and single ones as the property's file has them (DerivedCoreProperties.txt of Unicode 14.0.0, "Total code
-# points: 4174"), and what no property has: see `escape._BLANK`.
+# Ranges and single characters from the property's file (DerivedCoreProperties.txt of Unicode 14.0.0, "Total code
+# points: 4174"), and characters without a property: see `escape._BLANK`.
 BLANK = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10)}
 TAGS = {*range(0xE0000, 0xE0080), *range(0xE0100, 0xE01F0)}
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
-# By the general categories alone, and the lists above.
+# By general categories and the lists above.
 HIDDEN = {
     each
     for each, kind in zip(EVERYTHING, map(unicodedata.category, EVERYTHING), strict=True)
     if kind[0] == "C" or (kind[0] == "Z" and each != " ")
 } | set(map(chr, BLANK | TAGS))
-# All that are few, some of the others; lone surrogates are bytes that were no UTF-8.
+# Small groups completely, samples of others; lone surrogates are bytes that were not UTF-8.
 SOME = (
     "".join(
         each for each in sorted(HIDDEN) if unicodedata.category(each) not in ("Cn", "Co", "Cs") and each < "\U000e0110"
@@ -38,13 +38,13 @@ READABLE = (
 
 
 def test_the_table_is_whole() -> None:
-    """As many as the file of the property says at its end."""
+    """The total in the file of the property."""
     assert sum(last - first + 1 for first, last in DEFAULT_IGNORABLE) == 4174
 
 
 def test_no_code_point_is_hidden() -> None:
     assert not HIDDEN & set(printable(EVERYTHING))
-    # By itself each is escaped too, and says which it is.
+    # Each is escaped alone too, with its code.
     for code in BLANK:
         assert printable(chr(code)) == f"\\u{code:04x}"
     assert printable("\U000e0041") == "\\U000e0041"
@@ -53,7 +53,7 @@ def test_no_code_point_is_hidden() -> None:
 
 def test_all_other_characters_stay() -> None:
     shown = "".join(each for each in EVERYTHING if each not in HIDDEN and unicodedata.category(each)[0] != "M")
-    # Symbols and letters whose glyph is blank; the letters are assigned since Unicode 15.
+    # Symbols and letters with a blank glyph; the letters are assigned since Unicode 15.
     assert {0x1D159} <= set(map(ord, set(shown) - set(printable(shown)))) <= {0x1D159, 0x13441, 0x13442}
 
 

@@ -1,4 +1,4 @@
-"""What holds for every format: the registry, the work by the number of files, and what can be streamed."""
+"""Properties of every format: the table, work per file, and streaming."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.report import samples
 
 
 class Compared(ArtifactReport, frozen=True):
-    """An artifact whose comparison is a call of Python's, which the count below sees."""
+    """An artifact whose comparison is a Python call, which is counted below."""
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -32,7 +32,7 @@ class Compared(ArtifactReport, frozen=True):
 
 
 def of_many(number: int, *, wheels: bool) -> Report:
-    """A run over so many files, good ones and bad ones: each in a wheel of its own, or all in one."""
+    """A run over many files, good and bad ones: each in a wheel of its own, or all in one."""
     artifacts = []
     for n in range(number):
         verdict = ArtifactVerdict.FAILS if n % 2 else ArtifactVerdict.LOADS
@@ -53,7 +53,7 @@ def of_many(number: int, *, wheels: bool) -> Report:
 
 
 def steps(work: Callable[[], object]) -> int:
-    """Lines run and functions called, Python's and C's, by a piece of work: no load on the machine changes that."""
+    """Executed lines and called functions, of Python and C: independent of the machine's load."""
     count = 0
 
     def seen(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
@@ -128,7 +128,7 @@ def test_a_stream_holds_one_artifact_at_a_time(name: str) -> None:
     alone = []
     for piece in stream(name, report, summary_of(report), one_by_one(artifacts)):
         shown = [a.path for a in artifacts if a.path in piece]
-        # The list of containers, at the end, names all of them in one piece.
+        # The list of containers at the end is one piece.
         if len(shown) == 1:
             assert shown == taken[-1:]
             alone += shown

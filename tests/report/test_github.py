@@ -39,7 +39,7 @@ def test_every_kind_is_there() -> None:
     (missing,) = [(p, m) for _, p, m in commands if "nothing exports" in m]
     assert missing[0]["file"] == "dist/example-1.0-cp311-cp311-linux_x86_64.whl"
     assert missing[1].endswith("\nfix: Rebuild with torch 2.13.0")
-    # One const-data-ptr of ops.abi3.so is accepted: it is not said.
+    # One const-data-ptr of ops.abi3.so is accepted and not reported.
     assert not [m for _, p, m in commands if "ops.abi3.so" in m and "const-data-ptr" in p["title"]]
 
 
@@ -64,7 +64,8 @@ def test_ten_of_a_level(number: int, lines: int) -> None:
 
 
 def test_failing_files_lead_with_their_cause_and_findings_take_turns() -> None:
-    """Two wheels, one with a member of many findings before it in the alphabet: each wheel is told before any twice."""
+    """Two wheels, one with a member of many findings before it in the alphabet: each wheel has one annotation before
+    any has two."""
     wheels = ("dist/a.whl", "dist/b.whl")
     artifacts = [
         replace(
@@ -115,7 +116,7 @@ def test_nothing_to_say() -> None:
 
 
 def test_a_name_is_escaped_as_the_runner_decodes_it() -> None:
-    """Line ends come back as they are (actions/toolkit, escapeData and escapeProperty); no other control character may
+    """Line ends are decoded again (actions/toolkit, escapeData and escapeProperty); no other control character may
     reach the log."""
     name = "a\r\nb\x1b[31m\u202e%0A,:.cpp"
     finding = samples.a_finding(rule=name, message=f"100% of {name}", locations=(Location(None, name, 7, None),))

@@ -1,4 +1,4 @@
-"""The HTML page as text: what it says, and that no name can become markup."""
+"""The HTML page as text: its contents, and that no name can become markup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPORTS = {
     "empty": samples.empty(),
     "passing": apply(samples.a_report(samples.an_artifact()), Policy()),
 }
-# Every element that the template writes. A name that became markup would add another, or another of these two.
+# Every element of the template. A name that became markup would add another, or one more of these two.
 ELEMENTS = {
     "html", "head", "meta", "title", "link", "style", "body", "a", "header", "div", "p", "span", "nav",
     "button", "main", "section", "h1", "ul", "li", "dl", "dt", "dd", "h2", "h3", "article", "pre", "code",
@@ -122,7 +122,7 @@ def test_the_headline(report: samples.Report, headline: str) -> None:
 
 def test_a_large_wheel_makes_a_page_of_bounded_size() -> None:
     text = html.render(samples.large())
-    # 12,000 imports and 1,200 cells: a page that a mail takes and a browser opens at once.
+    # 12,000 imports and 1,200 cells: small enough for mail, and for a browser to open at once.
     assert len(text.encode()) < 4_000_000
     assert text.count('class="cell c-') >= 1_200
 
@@ -134,7 +134,7 @@ def test_modules_of_one_name_are_told_apart() -> None:
 
 
 def test_a_release_with_another_layout_has_a_cell_of_its_own() -> None:
-    """`ReleaseState`: such a release binds the file, and does not fit it."""
+    """`ReleaseState`: all symbols resolve on such a release, but the layout differs."""
     releases = samples.releases()
     other = replace(releases[0], state=ReleaseState.OTHER_LAYOUT, drift=("c10::KernelFunction",), reason="other layout")
     page = Elements(html.render(samples.a_report(samples.an_artifact(releases=(other, *releases[1:])))))

@@ -72,7 +72,7 @@ def open_page(
 
 
 def shown(browser: Any, kind: str) -> list[str]:
-    """The titles of the cards of a kind that the search leaves."""
+    """The titles of the cards of a kind that match the search."""
     titles: list[str] = browser.execute_script(
         "return [...document.querySelectorAll('.find:not(.off)')].filter((card) => card.dataset.kind === arguments[0])"
         ".map((card) => card.querySelector('h3, summary b, summary code').textContent);",
@@ -138,7 +138,7 @@ def test_search_over_twelve_thousand_imports(browser: Any, tmp_path: Path) -> No
     )
     slowest, none, some, rows = result
     assert none == "0 of 12000 imports"
-    # By hand: the file's number and a running number of 0 to 299 follow `op`: op02 + 300 of file 02 alone.
+    # By hand: the file's number and a counter from 0 to 299 follow `op`: op02 + 300 of file 02 only.
     assert some == "300 of 12000 imports"
     assert rows < 60
     # Milliseconds; two frames at 60 Hz are 33, and this machine may be busy.
@@ -161,7 +161,7 @@ def test_the_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
     chosen = browser.execute_script("return document.querySelector('[aria-selected=true]').id;")
     assert browser.execute_script("return document.activeElement.getAttribute('aria-activedescendant');") == chosen
     assert "op0210" in browser.execute_script("return document.getElementById('detail').innerText;")
-    # The matrix: one stop for Tab, in a row that the search has left; arrows from there.
+    # The matrix: one tab stop, in a row that matches the search; arrow keys from there.
     assert browser.execute_script("return document.querySelector('#matrix td[tabindex=\"0\"]').checkVisibility();")
     browser.execute_script("document.getElementById('q').value = '';")
     browser.execute_script("document.getElementById('q').dispatchEvent(new Event('input'));")
@@ -220,8 +220,8 @@ def test_counts_lead_to_what_they_count(browser: Any, tmp_path: Path) -> None:
 
 
 def test_one_search_and_what_fails_alone(browser: Any, tmp_path: Path) -> None:
-    """By hand from `samples.wheels`: `data_ptr` is beta's one import, of the finding and the cause; alpha and gamma
-    have neither."""
+    """By hand from `samples.wheels`: `data_ptr` is beta's one import, in finding and cause; alpha and gamma have
+    neither."""
     open_page(browser, tmp_path, samples.wheels())
     assert shown(browser, "wheel") == ["alpha 1.0", "beta 2.0", "gamma 3.0"]
     type_in = "const q = document.getElementById('q'); q.value = arguments[0]; q.dispatchEvent(new Event('input'));"
@@ -272,7 +272,7 @@ def test_a_link_keeps_the_state(browser: Any, tmp_path: Path) -> None:
     )
     at = browser.execute_script("return document.activeElement.closest('details').id;")
     assert at in state
-    # A bare anchor, as others write it.
+    # A plain anchor, as in links of others.
     open_page(browser, tmp_path, samples.wheels(), state="#wheel-1")
     assert browser.execute_script("return document.getElementById('wheel-1').open;") is True
 
@@ -290,7 +290,7 @@ def test_members_open_below_their_wheel(browser: Any, tmp_path: Path) -> None:
 
 
 def test_the_csv_is_the_table(browser: Any, tmp_path: Path) -> None:
-    """Read back by Python's reader; a name that a spreadsheet would compute begins with an apostrophe."""
+    """Read by Python's csv; a name that a spreadsheet would compute begins with an apostrophe."""
     report = samples.wheels()
     first = report.containers[0]
     report = replace(
@@ -323,7 +323,7 @@ def test_the_csv_is_the_table(browser: Any, tmp_path: Path) -> None:
 
 
 def test_the_sheet_of_paper_is_complete(browser: Any, tmp_path: Path) -> None:
-    """What is folded away on the screen is on paper, and so is what the search left out."""
+    """Collapsed parts and rows outside of the search are printed too."""
     open_page(browser, tmp_path, samples.wheels(), state="#q=nothing-has-this")
     assert shown(browser, "wheel") == []
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -346,7 +346,7 @@ def test_the_sheet_of_paper_is_complete(browser: Any, tmp_path: Path) -> None:
 
 
 def test_thirty_wheels_are_there_within_a_second(browser: Any, tmp_path: Path) -> None:
-    """By the time that the page's own thread worked, which other programs of the machine do not change much."""
+    """Time of the page's own thread, which depends little on other programs."""
     browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
     open_page(browser, tmp_path, samples.many_wheels())
     found = browser.execute_cdp_cmd("Performance.getMetrics", {})
@@ -356,7 +356,7 @@ def test_thirty_wheels_are_there_within_a_second(browser: Any, tmp_path: Path) -
 
 
 def test_in_a_frame_without_origin_it_works(browser: Any, tmp_path: Path) -> None:
-    """As a notebook shows it (`Report._repr_html_`): no address of its own, no storage."""
+    """As in a notebook (`Report._repr_html_`): no address, no storage."""
     (tmp_path / "notebook.html").write_text(
         "<!doctype html><title>n</title>"
         '<iframe id="f" sandbox="allow-scripts allow-popups allow-downloads" '
@@ -379,7 +379,7 @@ def test_in_a_frame_without_origin_it_works(browser: Any, tmp_path: Path) -> Non
 
 
 def test_the_map_begins_where_something_was_judged(browser: Any, tmp_path: Path) -> None:
-    """On a phone the newest release is not what a wheel for an older one is looked at for."""
+    """On a phone, the newest release is less relevant for a wheel that is made for an older one."""
     states = [ReleaseState.FAILS] * 40
     states[3] = ReleaseState.LOADS
     wide = tuple(

@@ -1,7 +1,5 @@
-"""The page for a run over several wheels: its heat map, what it says of the set, and earlier runs beside it.
-
-What each wheel works on is asked of the fixtures of `samples.wheels` by hand, cell by cell.
-"""
+"""The page for a run over several wheels: heat map, common compatibility, and earlier runs. Expected cells were derived
+by hand from `samples.wheels`."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def text_of(found: Elements) -> str:
 
 
 def matrix(found: Elements) -> list[tuple[str, list[str]]]:
-    """The rows of the heat map: whether it stands below a wheel's, and the classes of its cells."""
+    """The rows of the heat map: whether it is below a wheel's, and the classes of its cells."""
     rows: list[tuple[str, list[str]]] = []
     for tag, attributes in found.found:
         classes = attributes.get("class") or ""
@@ -55,13 +53,13 @@ def data(found: Elements) -> dict[str, object]:
 
 
 def test_the_cells_of_wheels_and_of_their_files() -> None:
-    """A wheel loads where all of its files do; the file that fares worst gives the cell; the range is the requirement's
-    (`torch>=2.8,<2.9` admits 2.8.0 alone), and 2.8.0 is what was judged."""
+    """A wheel loads if all of its files do; its cell is that of the worst file; the range is the requirement's
+    (`torch>=2.8,<2.9` allows 2.8.0 only), and 2.8.0 is the target."""
     rows = matrix(page(samples.wheels()))
     assert rows == [
         ("", ["fails minor", "loads minor range from to target", "other-layout minor"]),
         ("sub", ["fails minor", "loads minor target", "other-layout minor"]),
-        # Two files that fare the same have one row.
+        # Two files with equal outcomes have one row.
         ("sub", ["loads minor", "loads minor target", "loads minor"]),
         ("", ["other-cuda minor", "fails minor range from target", "loads minor range to"]),
         ("sub", ["other-cuda minor", "fails minor target", "loads minor"]),
@@ -71,7 +69,7 @@ def test_the_cells_of_wheels_and_of_their_files() -> None:
 def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
     words = text_of(page(samples.wheels()))
     assert "1 of 3 wheels fails on torch 2.8.0 (cu128)." in words
-    # 2.8.0 is the one release for the first, 2.9.0 for the second.
+    # 2.8.0 is the only release for the first, 2.9.0 for the second.
     assert "No known release of torch loads all of them together." in words
     assert "alpha 1.0" in words
     assert "cp311 · loads on 2.8.0" in words
@@ -92,12 +90,12 @@ def test_the_releases_on_which_all_load_are_said() -> None:
         artifacts=tuple(a for a in report.artifacts if "beta" not in a.path) + members,
         containers=(report.containers[0], container),
     )
-    # alpha's requirement admits 2.8.0, delta loads everywhere.
+    # alpha's requirement allows 2.8.0, delta loads everywhere.
     assert "Together they load on torch 2.8.0." in text_of(page(alone))
 
 
 def test_two_versions_of_one_project_are_no_set() -> None:
-    """They are never in one environment: nothing is said of them together."""
+    """They are never in one environment: no common releases."""
     one = samples.a_wheel(
         "p", "1.0", samples.an_artifact("", "p.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
     )
@@ -120,7 +118,7 @@ def test_every_state_has_a_colour_a_sign_and_words(state: ReleaseState) -> None:
 
 
 def test_what_could_not_be_read_leaves_a_wheel_undecided() -> None:
-    """A member of the first wheel is broken: where the others load, nobody can say of the wheel; where one fails, it
+    """A member of the first wheel is broken: the wheel is undecided where the others load, and fails where one
     fails."""
     report = samples.wheels()
     path = report.containers[0].path
@@ -143,7 +141,7 @@ def test_a_wheel_without_a_known_build_of_its_kind_is_not_checked() -> None:
 
 
 def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
-    """The release 2.8.0 of PyPI loads it; the installed CPU build of 2.8.0 is what was judged, and does not."""
+    """The release 2.8.0 of PyPI loads it; the target is the installed CPU build of 2.8.0, which does not."""
     here = replace(samples.RELEASE, variant="cpu")
     file = samples.an_artifact(
         "",
@@ -256,7 +254,7 @@ def test_hostile_names_of_wheels_facts_and_operators_stay_text() -> None:
     assert len(found.scripts) == 2
     assert not set(found.scripts[0]) & set("<>&\u2028\u2029")
     assert not [a for _, attributes in found.found for a in attributes if a.startswith("on") or a == "style"]
-    # Every bare id that a link names is one element's, so that no name can take another's place.
+    # Every plain id in a link belongs to one element, so no name can replace it.
     ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
     assert len(ids) == len(set(ids))
 
@@ -265,7 +263,7 @@ def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
     report = samples.many_wheels(30, files=7, imports=200)
     text = html.render(report, find_run_compatibility(report))
     assert len(text.encode()) < 3_000_000
-    # 42,000 imports, and each name of them once.
+    # 42,000 imports, with each name once.
     assert text.count("_ZN2at6native5op0001ERKNS_6TensorE") == 1
 
 
@@ -352,7 +350,7 @@ def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> 
 
 
 def test_a_wheel_that_fails_without_an_error_of_a_rule_is_counted() -> None:
-    """A build for another CUDA has no rule of its own: the file fails, and what is found in it is a warning."""
+    """A build for another CUDA has no rule: the file fails, and its only finding is a warning."""
     warned = samples.an_artifact(
         "", "d.so", verdict=ArtifactVerdict.FAILS, findings=(samples.a_finding(severity=samples.Severity.WARNING),)
     )

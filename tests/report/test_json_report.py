@@ -30,7 +30,7 @@ REPORTS = {
     "large": samples.large(files=4, imports=200),
 }
 
-# The field names of the contract, typed in from the design, not from the schema or the code.
+# The field names of the contract, from the design, not from the schema or the code.
 CONTRACT = {
     "": "schema_version tool torch_build verdict summary artifacts errors",
     "tool": "name version",
@@ -51,7 +51,7 @@ CONTRACT = {
 
 
 def strict(schema: Any) -> Any:
-    """The schema, refusing every field that it does not name: users' validators must not, this test must."""
+    """The schema without unknown fields: users' validators must accept them, this test must not."""
     if isinstance(schema, dict):
         changed = {key: strict(value) for key, value in schema.items()}
         if "properties" in changed:
@@ -153,7 +153,7 @@ def test_an_import_takes_one_line() -> None:
 
 def test_suppressed_findings_are_not_counted_as_standing() -> None:
     summary = json.loads(json_report.render(samples.mixed()))["summary"]
-    # By hand: one missing import; const-data-ptr in a binary and in a source, and once ignored; one note.
+    # By hand: one missing import; const-data-ptr in a binary and in a source, and one ignored; one note.
     assert summary["findings"] == {"error": 1, "warning": 2, "note": 1}
     assert (summary["suppressed"], summary["stale"], summary["errors"]) == (1, 1, 1)
     assert (summary["artifacts"], summary["loads"], summary["fails"], summary["unreadable"]) == (6, 2, 1, 1)

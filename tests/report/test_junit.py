@@ -1,8 +1,6 @@
-"""JUnit XML read by junitparser, and by the standard library as a CI server would.
-
-No package that was looked at ships a schema of the format. junitparser reads what CI servers agree on, so each element
-and attribute must be one that it knows, and its counts the ones that are written.
-"""
+"""JUnit XML read by junitparser, and by the standard library like in a CI server. No known package ships a schema of
+the format. junitparser reads the common subset of CI servers, so each element and attribute must be known to it, with
+equal counts."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from abiscan.model.report import ArtifactVerdict
 from abiscan.report import junit
 from tests.report import samples
 
-# Where each element may stand, and the attributes that junitparser's class for it reads.
+# Parents of each element, and the attributes that junitparser's class for it reads.
 PARENTS = {
     "testsuite": "testsuites",
     "testcase": "testsuite",
@@ -61,7 +59,7 @@ def test_the_counts_are_those_of_the_cases(name: str) -> None:
     assert root.tag == "testsuites"
     cases = root.findall("testsuite/testcase")
     assert int(root.attrib["tests"]) == len(cases)
-    # Jenkins' schema has it of a suite alone.
+    # Jenkins' schema has it only for suites.
     assert "skipped" not in root.attrib
     assert int(root.attrib["failures"]) == len(root.findall("testsuite/testcase/failure"))
     assert int(root.attrib["errors"]) == len(root.findall("testsuite/testcase/error"))
@@ -71,7 +69,7 @@ def test_the_counts_are_those_of_the_cases(name: str) -> None:
 
 
 def misfits(text: str) -> list[str]:
-    """Elements and attributes that a reader of the format does not know, or not in that place."""
+    """Elements and attributes that a reader does not know, or not in that place."""
     root = ET.fromstring(text.encode("utf-8"))
     parents = {child: parent.tag for parent in root.iter() for child in parent}
     found = [e.tag for e in root.iter() if e is not root and PARENTS.get(e.tag) != parents[e]]

@@ -1,4 +1,4 @@
-"""Markdown: the facts are there, and no name can leave its cell or its code block."""
+"""Markdown: complete facts, and no name can leave its cell or code block."""
 
 from __future__ import annotations
 

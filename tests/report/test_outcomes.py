@@ -1,8 +1,5 @@
-"""Every format counts the same failing wheels: forty made of every kind of file, rendered in all of them.
-
-The oracle is how a wheel was made: it fails where one of its files does not load or a finding of it fails the run, and
-nothing accepts that.
-"""
+"""Every format counts the same failing wheels: forty of all kinds of files, rendered in all formats. Oracle: the way a
+wheel was made. It fails if a file does not load or has an error, and this is not accepted."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ def member(path: str, number: int, kind: str) -> ArtifactReport:
 
 
 def wheel(number: int, kinds: list[str], *, damaged: bool = False) -> tuple[Report, GateOutcome]:
-    """A wheel with files of these kinds, and what it was made to come to."""
+    """A wheel with files of these kinds, and its expected outcome."""
     path = f"dist/w{number:02}-1.0-cp311-cp311-linux_x86_64.whl"
     files = tuple(member(path, place, kind) for place, kind in enumerate(kinds))
     names = tuple(file.display for file in files)
@@ -155,7 +152,7 @@ def test_every_format_has_the_same_failing_wheels(counted: object) -> None:
 
 
 def test_every_format_counts_the_same_failing_files() -> None:
-    """The other builds that a package does not load are counted apart from those that fail."""
+    """Builds that a package does not load are counted separately from failing ones."""
     made = Counter(outcomes_of(JUDGED).values())
     shown = {
         kind: number for kind, _words, number, _section in page_view(JUDGED, ordered(JUDGED), None, ()).tallies[:6]
@@ -168,12 +165,12 @@ def test_every_format_counts_the_same_failing_files() -> None:
 
 def test_what_a_wheel_comes_to_is_the_worst_of_its_files() -> None:
     assert container_outcomes(JUDGED) == EXPECTED
-    # Every outcome is there, so that none is counted for lack of a sample.
+    # Every outcome occurs, so each is counted in a sample.
     assert set(EXPECTED.values()) == set(GateOutcome) - {GateOutcome.REPLACED}
 
 
 def test_what_a_baseline_accepts_fails_nowhere() -> None:
-    """Nothing red stands above `pass`."""
+    """Nothing red is printed above `pass`."""
     report, _ = wheel(1, ["known", "loads"])
     judged = apply(report, POLICY)
     shown = text.render(judged, Style(width=None))

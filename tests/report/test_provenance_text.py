@@ -1,4 +1,4 @@
-"""Which of its compilers the line of a file names."""
+"""The compilers in the line of a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.report import samples
         (("GCC 13.3.1",), "GCC 13.3.1"),
         (("GCC 13.3.1", "GCC 13.3.1 (C++20)", "GCC 8.5.0"), "GCC 13.3.1 (C++20), GCC 8.5.0"),
         (("GCC 13.3", "GCC 13.3.1 (C++20)"), "GCC 13.3, GCC 13.3.1 (C++20)"),
-        # What rustc made is linked with the C library's own objects, which GCC made.
+        # The output of rustc is linked with objects of the C library, compiled by GCC.
         (("GCC 10.2.1", "GCC 4.8.5", "rustc 1.99.1", "LLD 23.1.1"), "rustc 1.99.1, GCC 10.2.1"),
         (("LLD 23.1.1", "Clang 19.1.7"), "Clang 19.1.7, LLD 23.1.1"),
     ],

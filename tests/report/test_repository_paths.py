@@ -1,4 +1,4 @@
-"""Paths of a checkout, which GitHub and GitLab resolve annotations and SARIF results against."""
+"""Paths of a checkout, for annotations and SARIF results on GitHub and GitLab."""
 
 from __future__ import annotations
 

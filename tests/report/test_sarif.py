@@ -1,4 +1,4 @@
-"""SARIF against the official schema as pysarif has it, and against what GitHub's documentation says that it needs."""
+"""SARIF compared with the official schema in pysarif, and with the requirements in GitHub's documentation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_code_scanning_needs(name: str) -> None:
     run = run_of(REPORTS[name])
     rules = run["tool"]["driver"]["rules"]
     fingerprints = set()
-    # The schema calls these lists sets.
+    # These lists are sets in the schema.
     for members in (rules, run["artifacts"], *(result["locations"] for result in run["results"])):
         written = [json.dumps(member) for member in members]
         assert len(set(written)) == len(written)
@@ -103,7 +103,7 @@ def test_places() -> None:
     for result in run["results"]:
         by_rule.setdefault((result["ruleId"], result["message"]["text"].split("(")[0]), result)
     source, binary = by_rule[("const-data-ptr", "const_data_ptr<long>")]["locations"]
-    # The line that a person can edit is first: code scanning annotates only that.
+    # The editable line is first: code scanning annotates only that.
     assert source["physicalLocation"]["artifactLocation"]["uri"] == "csrc/kernel%20one.cpp"
     assert source["physicalLocation"]["region"] == {"startLine": 42}
     assert binary["physicalLocation"]["region"] == {"startLine": 1, "byteOffset": 0x11C0}
@@ -201,7 +201,7 @@ def test_messages_are_read_literally(text: str, expected: str) -> None:
 
 
 def test_the_tool_says_which_it_is() -> None:
-    """What the rule SARIF2005 of Microsoft's multitool asks for (ProvideToolProperties)."""
+    """The rule SARIF2005 of Microsoft's multitool requires it (ProvideToolProperties)."""
     driver = run_of(samples.mixed())["tool"]["driver"]
     # The placeholder of an address that is not known yet is in no output.
     assert driver.get("informationUri") == (None if "/OWNER/" in address() else address())

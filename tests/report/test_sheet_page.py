@@ -32,7 +32,7 @@ SHEET = Sheet(
 
 
 class Reader(HTMLParser):
-    """The texts of a page by the element that they stand in, and its elements."""
+    """The texts of a page by element, and its elements."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ def test_names_stay_text(name: str) -> None:
     plain = page(
         Sheet("x", "x", Tone.GOOD, (Table(("x", "x", "x"), (Row(("x", "x", "x"), Tone.BAD, ("x",)),), "x"),), ("x",))
     )
-    markup = {"code"}  # words between backticks
+    markup = {"code"}  # words in backticks
     tags = [[tag for tag, _ in Reader(each).tags if tag not in markup] for each in (hostile, plain)]
     assert tags[0] == tags[1]
     assert "\x1b" not in hostile

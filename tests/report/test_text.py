@@ -1,4 +1,4 @@
-"""The text report: what a person reads for each verdict, how much, and that no name in it can steer a terminal."""
+"""The text report for each verdict, its length, and that no name in it can control a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from abiscan.report import text
 from abiscan.report.style import LineGroup, Style, fit_sections, wrap
 from tests.report import samples
 
-# A pipe: lines as long as they are.
+# A pipe: no line limit.
 PIPE = Style(width=None)
 NAME = "build/_C.cpython-311-x86_64-linux-gnu.so"
 
@@ -58,7 +58,7 @@ def test_what_of_a_release_is_not_known_is_said() -> None:
 
 def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> None:
     lines = lines_of(samples.failing())
-    # In the order in which they are needed; the fix stands whole on its line, to be pasted.
+    # In order of need; the fix is complete on its line, to be pasted.
     wanted = [
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
         "1 of 6 symbols is undefined on torch 2.13.0 (cpu, installed)",
@@ -76,7 +76,7 @@ def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> Non
         "  note: libavcodec.so.58 is not here: 1 import is undecided",
     ]
     assert [line for line in lines if line in wanted] == wanted
-    # What the causes explain is not told once more by the rule.
+    # Findings do not repeat the causes.
     assert not any("missing-import" in line for line in lines)
     assert len(lines) <= 30
 
@@ -213,7 +213,7 @@ def test_findings_of_sources_are_shown_by_rule() -> None:
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_what_fails_the_gate_is_shown(quiet: bool) -> None:
-    """A note, the fourth rule of a file, a file among good ones: hidden otherwise."""
+    """A note, the fourth rule of a file, a file among good ones: otherwise hidden."""
     rules = ("unstable-abi", "message-logger", "cuda-set-device", "c10-cuda-check")
     notes = tuple(a_note("", rule=rule) for rule in rules)
     report = samples.a_report(samples.an_artifact("a.so"), samples.an_artifact("b.so", findings=notes))
@@ -250,7 +250,7 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
         report = replace(samples.a_report(loose, *inside), containers=(wheel,))
         lines = text.render(report, PIPE).splitlines()
         assert lines[:2] == ["loads     lib/loose.so", ""]
-        # The wheel is named once; what is not in order stands before what is.
+        # The wheel is named once; problems come first.
         assert [line for line in lines[3:] if path in line] == []
         labels = [line.split()[0] for line in lines[3:] if " x/" in line]
         assert labels == sorted(labels, key=lambda label: label == "loads")
@@ -261,7 +261,7 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     assert over(fails, *members) == f"FAILS {path}: 1 of 3 files does not load, 1 undecided{asked}"
     assert over(undecided, members[0], members[2]) == f"undecided {path}: 1 of 2 files undecided{asked}"
     good = replace(members[1], verdict=loads)
-    # A file may import no name of torch and need libtorch all the same (torchaudio 2.9.1's libctc_prefix_decoder.so).
+    # A file may need libtorch without torch imports (torchaudio 2.9.1's libctc_prefix_decoder.so).
     whole = f"loads {path}: 2 of 2 files use torch and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
@@ -314,7 +314,7 @@ def test_the_line_at_the_end_of_a_run(report: Report, line: str) -> None:
 def test_lines_keep_to_the_width(width: int, color: bool) -> None:
     long = replace(samples.failing(), notes=("word " * 60, "x" * 500))
     shown = text.render(samples.a_report(long), Style(width, color)).splitlines()
-    # What is longer is one word on a line of its own. A fix's second line and a count are not wrapped; none is here.
+    # A longer line is a single word. The second line of a fix and counts are not wrapped; there are none here.
     wide = [line for line in (re.sub(r"\x1b\[[\d;]*m", "", each) for each in shown) if len(line) > width]
     assert [line for line in wide if len(line.split()) > 1] == []
 
@@ -322,7 +322,7 @@ def test_lines_keep_to_the_width(width: int, color: bool) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80])
 @pytest.mark.parametrize("label", ["  mangled: ", "- "])
 def test_a_mangled_name_is_not_broken(width: int, label: str) -> None:
-    """A name that does not fit behind its label stands on the next line, so that it can be copied."""
+    """A name that does not fit after its label is on the next line, so that it can be copied."""
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
     alone = [label.rstrip(), f"    {name}"] if len(label) > 4 else [f"{label}{name}"]
     assert wrap(name, Style(width), label, "    ") == alone
@@ -364,7 +364,7 @@ def test_no_name_can_steer_a_terminal(width: int | None, verbose: int) -> None:
     shown = text.render(samples.hostile(), Style(width, verbose=verbose))
     unsafe = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert {c for c in shown if unicodedata.category(c) in unsafe} == {"\n"}
-    # Nothing is dropped: what is unsafe is written out.
+    # Nothing is dropped: unsafe characters are escaped.
     flat = re.sub(r"\s+", "", shown)
     for escaped in (r"\x1b[31mred\x1b[0m\x07", r"\u202egnp.so\u2066", r"raw\xff\x80byte", "<script>alert(1)</script>"):
         assert escaped in flat
@@ -386,7 +386,7 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
 
 
 def test_what_fails_for_another_file_comes_behind_it_and_says_so() -> None:
-    """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which lacks a name."""
+    """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which has an undefined symbol."""
     why = "all its imports resolve on 2.15.0+cu132; , but it does not load there: libneml2.so fails"
     derived = samples.an_artifact(
         "a/_aoti.so", verdict=ArtifactVerdict.FAILS, notes=("of another kind", why), failure_reasons=(why,)
@@ -432,7 +432,7 @@ def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
     judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), torch_build=target)
     plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), torch_build=target)
     assert "note: no torch here" in text.render(judged, Style())
-    # A file has the torch of its own setting without a note, where nothing else was known for it either.
+    # A file has the torch of its own target environment without a note, if nothing else was known for it either.
     own = replace(judged.artifacts[0], target=TargetEnvironment(torch_build=samples.TARGET))
     assert "note: no torch here" in text.render(replace(judged, artifacts=(own,)), Style())
     assert "no torch here" not in text.render(judged, Style(quiet=True))
@@ -440,7 +440,7 @@ def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
 
 
 def test_what_a_wheel_of_one_file_should_require_is_behind_its_verdict() -> None:
-    """However many graver findings the file has, and whether or not it loads."""
+    """However severe other findings of the file are, and whether or not it loads."""
     finding = replace(
         samples.a_finding("torch-requirement-too-wide", severity=Severity.WARNING),
         message="allows 2.15.0",

@@ -27,9 +27,9 @@ def index() -> ReleaseIndex:
 
 @cache
 def reports() -> dict[str, ArtifactReport]:
-    """File name -> report, of every x86_64 fixture that is a shared object of its own (not of the loader's cases)."""
+    """File name -> report, for every x86_64 fixture that is a separate shared object (not in loader cases)."""
     files = sorted(FIXTURES.glob("*.so"))
-    # Neither the packages nor the version of the Python that runs the tests have a part in what is said.
+    # The result does not depend on packages and version of the Python that runs the tests.
     environment = replace(read_environment(sys.executable), site_packages=(), version=PythonVersion(3, 11))
     with tempfile.TemporaryDirectory() as folder:
         # A machine without CUDA reports the library as not found, and one with it does not.

@@ -1,8 +1,6 @@
-"""What is found in every fixture, as text: `python -m tests.rules.snapshots [NAME.so...]` writes the files
-anew, all or those of the named fixtures.
-
-Read the difference before committing it: a snapshot is a claim about each fixture, not a record of what the code did.
-"""
+"""The findings in every fixture, as text: `python -m tests.rules.snapshots [NAME.so...]` writes all files, or those of
+the named fixtures. Review the difference before committing it: a snapshot is a claim about each fixture, not a record
+of the code's output."""
 
 from __future__ import annotations
 

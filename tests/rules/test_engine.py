@@ -1,4 +1,4 @@
-"""The engine on typed-in imports."""
+"""The engine with literal imports."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_scope_and_base_decide(name: str, fires: bool) -> None:
 
 
 def test_search_leaves_no_name_out() -> None:
-    """Against the plain way: each pattern tried on each import."""
+    """Oracle: each pattern tried on each import."""
     names = [
         "_ZN3c104cuda9SetDeviceEab",
         "9SetDevice",
@@ -118,7 +118,7 @@ def test_clang_spelling_has_its_own_advice() -> None:
 
 
 def test_rewrites_on_windows_have_the_names_of_its_mangling() -> None:
-    """Both spellings are names that torch_cpu.dll 2.8.0 exports (llvm-readobj --coff-exports)."""
+    """torch_cpu.dll 2.8.0 exports both names (llvm-readobj --coff-exports)."""
     about = subject(bound("??$const_data_ptr@_J@TensorBase@at@@QEBAPEB_JXZ"))
     known = {
         "??$data_ptr@_J@TensorBase@at@@QEBAPEA_JXZ": ReleaseRanges([("1.13.0", "2.15.0")]),
@@ -150,7 +150,7 @@ def test_every_rewrite_has_the_same_function_in_both_manglings() -> None:
 
 @pytest.mark.parametrize(("torch", "option"), [("2.6.0", True), ("2.12.0", False), ("2.2.0", False)])
 def test_fix_names_what_the_target_exports(torch: str, option: bool) -> None:
-    """With -fclang-abi-compat=17 the import is the name of torch 2.3 to 2.11; mutable_data_ptr came with 2.1."""
+    """With -fclang-abi-compat=17 the import is the name in torch 2.3 to 2.11; 2.1 added mutable_data_ptr."""
     compat = "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v"
     known = {compat: ReleaseRanges([("2.3.0", "2.11.0")]), "mutable": ReleaseRanges([("2.3.0", "2.15.0")])}
     about = replace(
@@ -217,7 +217,7 @@ def test_missing_library_takes_the_imports_that_name_it() -> None:
 
 
 def test_a_missing_library_that_no_torch_ships_is_none_of_torchs_whatever_its_name_begins_with() -> None:
-    """The release index lists what each build ships."""
+    """The release index lists the libraries of each build."""
     shipped = {library for build in open_index().builds() for library in build.libraries}
     projects = ("torchaudio", "torchcodec_core8", "torchtext", "torchvision", "torch_npu", "torio_ffmpeg6", "c10_npu")
     others = {f"lib{project}.so" for project in projects}
@@ -237,7 +237,7 @@ def test_pybind_alone_is_noted_and_a_registered_operator_is_not() -> None:
     library = bound("_ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c1011DispatchKeyEEPKcj", 3, Status.RESOLVED)
     assert found("op-not-registered", subject(wrap, module))
     assert not found("op-not-registered", subject(wrap))
-    # What torch/extension.h of torch 2.5 to 2.13 has a module import (nm -D on wheels of torchao and torchrl).
+    # Imports of a module because of torch/extension.h of torch 2.5 to 2.13 (nm -D on wheels of torchao and torchrl).
     load = bound("_ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb", 4, Status.RESOLVED)
     device = bound("_ZN8pybind116detail11type_casterIN3c106DeviceEvE4loadENS_6handleEb", 5, Status.RESOLVED)
     assert found("op-not-registered", subject(load, module))
@@ -255,7 +255,7 @@ def test_stable_abi_names_pass_in_an_abi3_module() -> None:
 
 @pytest.mark.parametrize(
     ("written", "code"),
-    # Of g++ 12 and clang++ 19 for `template <class T> void f()`.
+    # From g++ 12 and clang++ 19 for `template <class T> void f()`.
     [("long", "l"), ("c10::Half", "N3c104HalfE"), ("Half", "4Half"), ("float*", None), ("std::complex<float>", None)],
 )
 def test_type_code(written: str, code: str | None) -> None:
@@ -285,7 +285,7 @@ def test_notes_are_not_located() -> None:
 
 
 def _blas_handle(torch: str, status: Status) -> Severity:
-    """The severity of a hit of a rule that calls a missing import an error, for a name of 2.0.0 to 2.5.1."""
+    """The severity of a hit of a rule with severity error for a missing import, for a name in 2.0.0 to 2.5.1."""
     about = subject(
         bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), exported_in=ReleaseRanges([("2.0.0", "2.5.1")])
     )
@@ -294,7 +294,7 @@ def _blas_handle(torch: str, status: Status) -> Severity:
 
 
 def test_a_build_without_the_library_is_not_the_changed_api() -> None:
-    """torch 2.4.1 exports the name, its CPU build has no such library: nothing about the API changed."""
+    """torch 2.4.1 exports the name; its CPU build has no such library: the API did not change."""
     base = rule("current-cuda-blas-handle").severity
     assert base is not Severity.ERROR
     assert _blas_handle("2.4.1", Status.MISSING) is base
@@ -303,7 +303,7 @@ def test_a_build_without_the_library_is_not_the_changed_api() -> None:
     assert _blas_handle("2.6.0", Status.MISSING) is Severity.ERROR
     assert _blas_handle("1.13.1", Status.MISSING) is Severity.ERROR
     assert _blas_handle("2.10.0", Status.MISSING) is Severity.ERROR  # numbers, not text
-    assert _blas_handle("2.4.0a0", Status.MISSING) is Severity.ERROR  # no release: its exports are its own
+    assert _blas_handle("2.4.0a0", Status.MISSING) is Severity.ERROR  # no release: its exports may differ
 
 
 @pytest.mark.parametrize("name", ["_ZN2at1f`reboot`Ev", "_ZN2at1f$(reboot)Ev", "torch_x\nreboot", "torch_x';reboot'"])
@@ -318,7 +318,7 @@ def test_no_hostile_name_stands_in_a_command(name: str) -> None:
 
 
 def _naming(fields: frozenset[str]) -> dict[str, str]:
-    """Templates that name every field."""
+    """Templates with every field."""
     return dict.fromkeys(("message", "fix"), " ".join(f"{{{field}}}" for field in sorted(fields)))
 
 

@@ -11,7 +11,7 @@ def results(fixture: str) -> list[tuple[str, ReleaseRanges]]:
 
 
 def test_rewriting_const_data_ptr_widens_the_range() -> None:
-    # The file also calls mutable_data_ptr<float>(), which 2.1 introduced: FACTS, "Windows".
+    # The file also calls mutable_data_ptr<float>(), added in 2.1: FACTS, "Windows".
     assert results("gcc-const-data-ptr.so") == [("const-data-ptr", (("2.1.0", "2.15.0"),))]
     assert results("clang-const-data-ptr.so") == [("const-data-ptr", (("2.1.0", "2.15.0"),))]
 

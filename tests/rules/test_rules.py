@@ -1,4 +1,4 @@
-"""The rules that are shipped: well-formed, true, and each at work on a fixture."""
+"""The shipped rules: well-formed, true, and each with a fixture."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_facts_agree_with_the_release_index(each: Rule) -> None:
     for fact in each.facts:
         history = index().history(fact.symbol)
         found = () if history is None else history.exported_in
-        # A fact that is open at its end stays true when a release is added.
+        # A fact with an open end stays true when a release is added.
         last = fact.exported_in[-1][1] if fact.exported_in else None
         if found and last is not None and found[-1][1] == newest:
             assert found[:-1] == fact.exported_in[:-1], fact.symbol

@@ -1,4 +1,4 @@
-"""A rule file that is wrong is refused with its name and the key."""
+"""An invalid rule file is rejected with its name and the key."""
 
 from __future__ import annotations
 

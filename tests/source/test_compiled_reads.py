@@ -1,7 +1,5 @@
-"""What `explain` advises in the place of `__ldg`, compiled for every type by nvcc and by Clang with HIP's headers.
-
-`hip_headers` has a stub of rocThrust, of which torch's header for complex numbers calls functions.
-"""
+"""Replacements of `__ldg` that `explain` advises, compiled for every type by nvcc and by Clang with HIP's headers.
+`hip_headers` has a stub of rocThrust, which torch's header for complex numbers uses."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def nothing() -> Knowledge:
 
 
 def failure(source: Path, read: str, *types: str, hip: bool, more: tuple[str, ...] = ()) -> str:
-    """The compiler's output; empty where it compiles."""
+    """The compiler's output; empty if it compiles."""
     spec = importlib.util.find_spec("torch")
     assert spec is not None
     assert spec.origin is not None
@@ -69,7 +67,7 @@ def test_reads(tmp_path: Path, *, hip: bool) -> None:
     assert failure(source, "*", *TYPES, hip=hip) == ""
     reported = failure(source, "__ldg", "c10::complex<float>", hip=hip)
     assert ("no matching function" if hip else "no instance of overloaded function") in reported
-    # Of torch's own overloads HIP sees the one for BFloat16 alone.
+    # With HIP, only torch's overload for BFloat16 is visible.
     assert (failure(source, "__ldg", "c10::Half", hip=hip) == "") is not hip
     assert failure(source, "__ldg", "c10::BFloat16", hip=hip) == ""
     assert failure(source, "__ldg", "__half", hip=hip) == ""
@@ -90,7 +88,7 @@ def test_other_reads(tmp_path: Path, *, hip: bool) -> None:
 @compilers
 @pytest.mark.parametrize("overloaded", ["Half", "BFloat16"])
 def test_a_second_overload_is_explained(tmp_path: Path, nothing: Knowledge, overloaded: str, *, hip: bool) -> None:
-    """What the compiler prints where a project and torch overload `__ldg` for one class."""
+    """The compiler's message if a project and torch overload `__ldg` for one class."""
     more = ("-include", str(SOURCES / "overload.h"), f"-DOVERLOADED={overloaded}", "-DOVERLOADED_ALWAYS")
     reported = failure(tmp_path / "read.cu", "__ldg", f"c10::{overloaded}", hip=hip, more=more)
     if hip and overloaded == "Half":

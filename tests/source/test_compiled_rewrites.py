@@ -1,10 +1,8 @@
-"""Rewrites, compiled and run for every type: before and after print the same, and the flagged import is gone.
+"""Rewrites, compiled and run for every type: the same output before and after, and no flagged import afterwards.
 
-The oracles are the compiler, the linker (`nm -D`), and the program's own output. torch's headers and libraries are
-those of the environment that runs the tests. There is no HIP compiler here: a host compiler takes the kernel as HIP
-does, with `hip_stub` in the place of HIP's headers, whose `__ldg` has the overloads that HIP's has. nvcc compiles it
-where it is.
-"""
+Oracles: the compiler, the linker (`nm -D`), and the program's own output. torch's headers and libraries are those of
+the environment that runs the tests. There is no HIP compiler: a host compiler compiles the kernel in HIP's form, with
+`hip_stub` instead of HIP's headers, whose `__ldg` has the same overloads. nvcc compiles it if available."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def test_load_of_half_under_hip(tmp_path: Path) -> None:
 @pytest.mark.torch
 @pytest.mark.skipif(NVCC is None, reason="no nvcc here")
 def test_load_of_half_under_cuda(tmp_path: Path) -> None:
-    """For the host and for a device, with a launch for each type."""
+    """For the host and a device, with a launch for each type."""
     launches = "".join(
         f"template <> void launch<{name}>() {{ copy_kernel<{name}><<<1, 1>>>(nullptr, nullptr, 0); }}\n"
         for name in ("float", "double", "int", "int64_t", "short", "unsigned char", "c10::BFloat16", "c10::Half")
@@ -136,7 +134,7 @@ def test_load_of_half_under_cuda(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_a_whole_project(tmp_path: Path) -> None:
-    """What compiled before compiles after, no object imports what was flagged, and nothing is left to rewrite."""
+    """It compiles before and after, no object has a flagged import, and no rewrite is left."""
     project = tmp_path / "project"
     shutil.copytree(SOURCES / "project", project)
     for command in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
@@ -151,7 +149,7 @@ def test_a_whole_project(tmp_path: Path) -> None:
 
     for source in sources:
         assert "14const_data_ptr" not in object_of(source)
-    # The kernel in the header reads scalar_t, of which Half is one, and int64_t.
+    # The kernel in the header reads scalar_t, which includes Half, and int64_t.
     kernel = (project / "csrc/cuda/gather.cuh").read_text()
     assert "out[at] = *(src + __ldg(index + at));" in kernel
     again = subprocess.run(fix, cwd=project, capture_output=True, text=True, check=True)
@@ -159,7 +157,7 @@ def test_a_whole_project(tmp_path: Path) -> None:
 
 
 def object_of(source: Path) -> str:
-    """The imports of the object file that a source becomes."""
+    """The imports of a source's object file."""
     made = compiled(source, "-c", "-fPIC")
     assert made.returncode == 0, made.stderr
     listed = subprocess.run(["nm", "-u", str(source.with_suffix(""))], capture_output=True, text=True, check=True)

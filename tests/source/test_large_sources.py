@@ -19,20 +19,20 @@ from abiscan.source.word_index import WordIndex
 
 RULES = SourceRules(load_rules())
 _FLAGGED = "#include <torch/extension.h>\ntorch::Tensor t; auto q = t.data<float>();\n"
-# Peak of the whole process, in KiB; tokens as objects took 247 MiB of parentheses, a number of 1 MiB took 464.
+# Peak of the whole process, in KiB; with tokens as objects, parentheses took 247 MiB, a number of 1 MiB took 464.
 _MOST_MEMORY = 80 << 10
 
 
 @pytest.mark.parametrize("unit", ["(", "1", "//\\a"])
 def test_memory_of_a_large_file(unit: str, tmp_path: Path) -> None:
-    """1 MiB of what takes the most tokens, or the longest ones."""
+    """1 MiB with the most tokens, or the longest ones."""
     source = tmp_path / "a.cpp"
     source.write_text(_FLAGGED + unit * ((1 << 20) // len(unit)))
     code = (
         "import re, sys\nfrom abiscan.source import check_source\n"
         "data = open(sys.argv[1], 'rb').read()\n"
         "assert check_source('a.cpp', data, 'a.cpp')\n"
-        # proc_pid_status(5): ru_maxrss counts what the process that started this one had taken.
+        # proc_pid_status(5): ru_maxrss includes the parent's.
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run(
@@ -60,11 +60,11 @@ def test_a_file_beyond_the_limits_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     "unit", ["auto x = [&](auto y) { return t.data<float>(); };\n", ".data<float>()", "auto a = a; a.data<float>();\n"]
 )
 def test_steps_beyond_those_of_the_size_are_one_line(unit: str) -> None:
-    """600 KB of what is asked the most questions: whatever it costs, it ends soon, by one line."""
+    """600 KB with the most lookups: one line, soon."""
     before = time.process_time()
     with pytest.raises(UnreadableFile, match="too many steps: too large to be read as a source"):
         match_source(_FLAGGED + unit * (600_000 // len(unit)), "a.cpp", RULES)
-    assert time.process_time() - before < 2  # 0.7 s where nothing else runs
+    assert time.process_time() - before < 2  # 0.7 s on an idle machine
 
 
 def test_tokens_are_those_of_the_text() -> None:

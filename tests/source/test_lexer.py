@@ -46,7 +46,7 @@ def test_any_text_ends_and_offsets_fit(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ['"\\', "/*", 'R"(', "'", "\\\n", "//\\\n", "1'", "#include <"])
 def test_time_is_linear(unit: str) -> None:
-    """A pattern that goes back over what it has read takes tens of seconds on this."""
+    """A backtracking pattern takes tens of seconds on this."""
     start = time.monotonic()
     tokens(unit * 20_000)
     assert time.monotonic() - start < 5

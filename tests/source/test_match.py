@@ -1,4 +1,4 @@
-"""Rules over sources: typed-in lines, shaped like those of public projects."""
+"""Rules over sources: literal lines in the form of public projects."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def hits(text: str, path: str = "a.cpp") -> list[tuple[str, list[int | None]]]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # FlashInfer's csrc/pytorch_conversion_utils.h, the line that the report names
+        # FlashInfer's csrc/pytorch_conversion_utils.h, the line in the report
         ("\nconst int64_t* first = tensor.const_data_ptr<int64_t>();", [("const-data-ptr", [2])]),
         ("t->const_data_ptr<float>();", [("const-data-ptr", [1])]),
         ("t.template const_data_ptr<scalar_t>();", [("const-data-ptr", [1])]),
-        ("t.const_data_ptr ();", []),  # the untyped one imports nothing that changes
+        ("t.const_data_ptr ();", []),  # the untyped one has no changed import
         ("// t.const_data_ptr<float>()", []),
         ('log("t.const_data_ptr<float>()");', []),
         ("const_data_ptr<float>();", []),  # the file's own function
@@ -50,9 +50,9 @@ def hits(text: str, path: str = "a.cpp") -> list[tuple[str, list[int | None]]]:
         ("TORCH_CHECK_EQ(a, b);", [("message-logger", [1])]),
         ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', [("op-not-registered", [1])]),
         ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); } TORCH_LIBRARY(n, m) {}', []),
-        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {}", []),  # binds nothing
+        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {}", []),  # no functions
         ('int f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', []),
-        ("torch::stable::Tensor t; t.const_data_ptr<float>();", []),  # another class, whose member is inline
+        ("torch::stable::Tensor t; t.const_data_ptr<float>();", []),  # another class with an inline member
     ],
 )
 def test_places(text: str, expected: list[tuple[str, list[int | None]]]) -> None:
@@ -73,7 +73,7 @@ KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* ind
         ("k.cu", "void f(const c10::Half* p) { g(__ldg(p)); }", "note", "high"),
         ("k.cu", "using half_t = at::Half; void f(half_t* p) { g(__ldg(p)); }", "note", "high"),
         ("k.cu", HALF + "void f() { g(__ldg(h())); }", "note", "low"),
-        # torch's own headers overload it for BFloat16, CUDA's and HIP's for the plain types and __half
+        # torch's own headers overload it for BFloat16, those of CUDA and HIP for plain types and __half
         ("k.hip", "void f(const c10::BFloat16* p) { __ldg(p); } c10::Half h;", None, None),
         ("k.hip", HALF + KERNEL % "int i = __ldg(index + 1);", None, None),
         ("k.hip", HALF + KERNEL % "int i = __ldg(info.data + n * 2);", None, None),
@@ -84,9 +84,9 @@ KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* ind
         ("k.hip", HALF + "template <typename IdType> void f(IdType* p) { __ldg(p); }", None, None),
         ("k.hip", HALF + "template <typename index_t> void f(index_t* p) { __ldg(p); }", None, None),
         ("k.hip", HALF + "template <typename Input> void f(Input* p) { __ldg(p); }", "warning", "medium"),
-        # no instantiation with Half in sight
+        # no instantiation with Half
         ("k.hip", KERNEL % "T x = __ldg(p);", None, None),
-        # the file's own overload or macro, or code that HIP does not see
+        # the file's own overload or macro, or code that HIP skips
         ("k.hip", HALF + "__device__ at::Half __ldg(const at::Half* p);" + KERNEL % "T x = __ldg(p);", None, None),
         ("k.cu", "#ifdef USE_ROCM\n#define __ldg(p) *(p)\n#endif\n" + HALF + KERNEL % "T x = __ldg(p);", None, None),
         ("k.cu", HALF + KERNEL % "#if !defined(USE_ROCM)\nT x = __ldg(p);\n#endif", None, None),
@@ -108,14 +108,14 @@ OVERLOAD = "__device__ inline at::Half __ldg(const at::Half* p) { return *p; }"
 @pytest.mark.parametrize(
     ("files", "found"),
     [
-        # a kernel in a header, dispatched by who includes it
+        # a kernel in a header, dispatched by its includer
         ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": DISPATCH}, ["medium"]),
-        # over another header
+        # through another header
         (
             {"k.cuh": KERNEL % "T x = __ldg(p);", "b.h": '#include "k.cuh"', "a.cu": '#include "b.h"\n' + HALF},
             ["medium"],
         ),
-        # another type; no Half; another file's Half; an overload in the file that includes it, or in what that includes
+        # another type; no Half; another file's Half; an overload in the includer, or in its includes
         ({"k.cuh": KERNEL % "int i = __ldg(index);", "a.cu": DISPATCH}, []),
         ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": '#include "k.cuh"'}, []),
         ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": HALF}, []),

@@ -1,4 +1,4 @@
-"""What a PYBIND11_MODULE binds, through macros, includes and functions."""
+"""The functions that a PYBIND11_MODULE binds, through macros, includes and functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abiscan.source.code import Code
 from abiscan.source.pybind_functions import pybind_functions
 
 RULES = SourceRules(load_rules())
-# The shape of aiter's: the body is a macro of one header, the functions are declared in another.
+# The form of aiter's: the body is a macro in one header, the functions are declared in another.
 AITER = {
     "csrc/pybind/activation_pybind.cu": """
 #include "rocm_ops.hpp"
@@ -78,6 +78,6 @@ def test_broken_text(text: str) -> None:
 
 
 def test_macros_that_double_end() -> None:
-    """Thirty macros that each name the one before twice would become a billion tokens."""
+    """Thirty macros that each use the previous one twice would become a billion tokens."""
     doubling = "".join(f"#define M{n} M{n - 1} M{n - 1}\n" for n in range(1, 30))
     assert found_in({"a.cpp": f"#define M0 x\n{doubling}PYBIND11_MODULE(a, m) {{ M29 }}"}) == []

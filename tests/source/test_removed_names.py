@@ -1,5 +1,5 @@
-"""Names that a release of torch removed. The oracle is g++ with the headers of torch 2.13.0, which rejects the first
-list and takes the second."""
+"""Names that a release of torch removed. Oracle: g++ with the headers of torch 2.13.0, which rejects the first list and
+accepts the second."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_time_does_not_grow_with_the_table(unit: str) -> None:
 
 
 def test_conditions_in_one_another_take_no_longer() -> None:
-    """Each open condition was asked again at each directive."""
+    """Each open condition was evaluated again at each directive."""
     text = "#if TORCH_VERSION_MAJOR > 3\n" * 30_000 + "#endif\n" * 29_999 + "#else\nauto z = at::symeig(x);\n#endif\n"
     before = time.process_time()
     assert found(text) == ["at::symeig"]
@@ -133,6 +133,6 @@ def test_conditions_in_one_another_take_no_longer() -> None:
 
 
 def test_numbers_of_many_digits_are_not_read() -> None:
-    """Python refuses more than 4,300 digits with a ValueError; GCC 12: integer constant is too large for its type."""
+    """Python rejects more than 4,300 digits with a ValueError; GCC 12: integer constant is too large for its type."""
     text = f"#if TORCH_VERSION_MAJOR > {'9' * 5000}\nauto z = at::symeig(x);\n#endif\n"
     assert found(text) == []

@@ -1,4 +1,4 @@
-"""Rewrites of single places, as text; that the results compile is `test_compiled_rewrites.py`'s to say."""
+"""Rewrites of single places, as text; `test_compiled_rewrites.py` compiles the results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
             'AT_DISPATCH_ALL_TYPES(x.type().scalarType(), "f", [&] {});',
             'AT_DISPATCH_ALL_TYPES(x.scalar_type(), "f", [&] {});',
         ),
-        # the pointer itself is const, and not what it points to
+        # the pointer itself is const, not its target
         ("auto* const p = x.const_data_ptr<T>();", "auto* const p = static_cast<const T*>(x.data_ptr<T>());"),
         ("return x.const_data_ptr<T>();", "return static_cast<const T*>(x.data_ptr<T>());"),
         (
@@ -138,7 +138,7 @@ def test_what_is_left(text: str, reason: str | None) -> None:
     ],
 )
 def test_members_of_what_is_no_tensor_are_no_places(text: str) -> None:
-    """The declarations say so: ISO C++20, 6.4 [basic.scope]."""
+    """According to the declarations: ISO C++20, 6.4 [basic.scope]."""
     if "AT_DISPATCH" in text:
         text = text.replace("Tensor t;", "Tensor t; Kind mine;")
     assert places_in(text, "a.cpp", RULES, SingleSource()) == []
@@ -155,7 +155,7 @@ def test_a_header_says_what_a_tensor_is() -> None:
 )
 @pytest.mark.torch
 def test_functions_that_return_tensors(names: frozenset[str], declaration: str) -> None:
-    """The oracle is torch's own headers."""
+    """Oracle: torch's own headers."""
     spec = importlib.util.find_spec("torch")
     assert spec is not None
     include = Path(str(spec.origin)).parent / "include"
@@ -210,7 +210,8 @@ def test_rules_with_rewrites_exist() -> None:
 
 
 def test_data_ptr_is_exported_for_every_type_of_const_data_ptr() -> None:
-    """Or the rewritten call would not bind. The oracle is the release index: torch 2.13.0 of the package index."""
+    """Otherwise the rewritten call would not resolve. Oracle: the release index with torch 2.13.0 of the package
+    index."""
     index = open_index()
     builds = [each for each in index.builds("x86_64") if each.torch == "2.13.0"]
     prefix, suffix = "_ZNK2at10TensorBase14const_data_ptrI", "EEPKT_v"
@@ -246,8 +247,8 @@ PYBIND11_MODULE(my_kernels, m) {
 
 @pytest.mark.torch
 def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
-    """Imported by torch itself, with a Python module in the place of the extension; a function that returns nothing
-    is traced under fullgraph=True."""
+    """Imported by torch itself, with a Python module instead of the extension; a function without result is traced with
+    fullgraph=True."""
     ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, SingleSource(), "my_kernels")
     assert stub.path == "csrc/bind_operators.py"
     assert "strange" in stub.after.partition("# Not written")[2]
@@ -314,7 +315,7 @@ def test_time_grows_with_the_text(unit: str, before: str) -> None:
     [("auto q = __ldg(q);\n", "using h = c10::Half; void k() {\n"), ("x.const_data_ptr<T>().", "")],
 )
 def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: str) -> None:
-    """Each link leads to the one before it, so that steps grow with the square: 200 are read."""
+    """Each link leads to the previous one, so steps grow quadratically: 200 are read."""
     short = seconds_to_read(before + unit * 200)
     start = time.process_time()
     with pytest.raises(UnreadableFile, match="too many steps"):
@@ -323,7 +324,7 @@ def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: st
 
 
 def seconds_to_read(text: str) -> float:
-    """Processor time in seconds of all that is done with one source."""
+    """Processor seconds for one source."""
     start = time.process_time()
     rewrite_source(text, "k.cu", RULES, SingleSource())
     list(stubs_for(text, "k.cu", RULES, SingleSource(), None))
@@ -331,7 +332,7 @@ def seconds_to_read(text: str) -> float:
 
 
 def test_the_module_of_a_source_is_the_one_that_names_its_path() -> None:
-    """As apex: several modules have an `interface.cpp`."""
+    """Like apex: several modules have an `interface.cpp`."""
     setup = """CUDAExtension(name="bnp", sources=["csrc/groupbn/interface.cpp"])
     CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
     assert module_name(setup, "/x/csrc/xentropy/interface.cpp") == "xentropy_cuda"
@@ -364,7 +365,7 @@ def test_module_name_of_cmake(text: str, expected: str | None) -> None:
 
 
 def test_lists_of_lists_are_no_operator() -> None:
-    """torch.library.infer_schema refuses them (torch 2.13)."""
+    """torch.library.infer_schema rejects them (torch 2.13)."""
     text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'
     ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "a")
@@ -385,8 +386,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 @pytest.mark.torch
 def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -> None:
-    """What `py::arg` says is how pybind11 lets Python call a function (pybind11's documentation, "Default arguments");
-    torch.library reads the stub, and passes on what the call gave."""
+    """`py::arg` defines how Python can call a function (pybind11's documentation, "Default arguments"); torch.library
+    reads the stub, and passes the arguments on."""
     ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, SingleSource(), "named_kernels")
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "named_kernels.py").write_text(
@@ -406,5 +407,5 @@ def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -
     assert run.returncode == 0, run.stderr
     assert 'factor=2.5, SymInt dim=-1, str mode="sum", ' in run.stdout
     assert " weight=None) -> Tensor" in run.stdout
-    # A default that is no literal ends the defaults: Python has none before a parameter without one.
+    # A default that is no literal ends the defaults: Python allows none before a parameter without one.
     assert "def fill(x: torch.Tensor, value: float, kind: torch.dtype) -> None" in stub.after

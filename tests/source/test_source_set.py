@@ -1,4 +1,4 @@
-"""Which file an `#include` means."""
+"""The file of an `#include`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_around_a_file(tmp_path: Path) -> None:
     assert [code.text for name in ("a.h", "../b.h") if (code := others.find("k.cu", name))] == ["int a;", "int b;"]
     assert others.find("k.cu", "absent.h") is None
     assert others.find("k.cu", "/etc/hosts") is None
-    assert others.find("k.cu", "../../../../../etc/hostname") is None  # no source by its name
+    assert others.find("k.cu", "../../../../../etc/hostname") is None  # not the name of a source
 
 
 def test_who_includes_a_header(tmp_path: Path) -> None:

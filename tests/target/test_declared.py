@@ -1,5 +1,5 @@
-"""What a file declares of its setting. The oracle is packaging's reading of tags and requirements, PEP 425 and PEP 3149
-for tags and suffixes, and the labels and folders of published wheels."""
+"""The declared target environment of a file. Oracles: packaging for tags and requirements, PEP 425 and PEP 3149 for
+tags and suffixes, and labels and folders of published wheels."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_variant_of_a_label() -> None:
 
 
 def test_requirements_that_do_not_count_here() -> None:
-    """Markers are asked about Linux, the file's architecture and its own Python."""
+    """Markers are evaluated for Linux, the file's architecture and its own Python."""
     only_arm = facts("torch==2.4.0; platform_machine == 'aarch64'", "torch==2.8.0; platform_machine == 'x86_64'")
     assert declared_by(only_arm, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
     old = facts("torch==2.4.0; python_version < '3.10'", tags=("cp311-cp311-linux_x86_64",))
@@ -121,7 +121,7 @@ def test_requirements_that_do_not_count_here() -> None:
     extra = facts("torch==2.4.0; extra == 'gpu' and platform_machine == 'aarch64'")
     assert declared_by(extra, "x.so", "x86_64").torch is None
     assert declared_by(extra, "x.so", "aarch64").torch is not None
-    # For any Python: the newest one that Requires-Python admits, whichever runs this.
+    # For any Python: the newest that Requires-Python allows, whichever runs this.
     both = facts("torch==2.4.0; python_version < '3.10'", "torch==2.8.0; python_version >= '3.10'")
     assert declared_by(both, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
     older = replace(both, requires_python="<3.10")
@@ -175,7 +175,7 @@ def test_the_pythons_that_are_declared(tags: tuple[str, ...], place: str, texts:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        # Labels of wheels as PyTorch, AMD and torch-scatter write them, and files of bitsandbytes.
+        # Labels in wheels of PyTorch, AMD and torch-scatter, and files of bitsandbytes.
         *(
             ("libx_rocm62.so", "ROCm 6"),
             ("libx_rocm6.2.so", "ROCm 6"),
@@ -205,7 +205,7 @@ def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
     ],
 )
 def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known: bool) -> None:
-    """Tags as PEP 425 and packaging.tags form them; cp399 stands for releases to come, pp310 for other Pythons."""
+    """Tags in the form of PEP 425 and packaging.tags; cp399 is a future release, pp310 another Python."""
     container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
     said = list(unknown_of(container))
     assert len(said) == (not known)

@@ -1,4 +1,4 @@
-"""Which torch a file is checked against: the installed one where it is_for_environment to it, else what it declares."""
+"""The torch that a file is checked against: the installed one if is_for_environment, else the declared one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_belongs_to_the_installed_torch(container: ContainerFacts, place: s
 
 
 def test_a_file_that_is_named_itself_is_asked_about_here_and_now() -> None:
-    """dgl's libdgl_sparse_pytorch_2.0.0.so, handed to the loader of an environment with another torch."""
+    """dgl's libdgl_sparse_pytorch_2.0.0.so, opened in an environment with another torch."""
     declared = declared_by(facts(tags=()), "libdgl_sparse_pytorch_2.0.0.so", "x86_64")
     assert declared.torch is not None
     assert is_for_environment(declared, TORCH, PYTHON, "x86_64", named=True, alone=True)
@@ -68,7 +68,7 @@ def test_the_newest_release_that_is_declared() -> None:
 
 
 def test_of_several_releases_an_installer_takes_one_with_wheels_for_the_python() -> None:
-    """torch has no wheels for CPython 3.9 from 2.9 on."""
+    """torch 2.9 and later have no wheels for CPython 3.9."""
     old = facts("torch>=2.0", tags=("cp39-cp39-manylinux_2_28_x86_64",))
     choice = find_declared_release(declared_by(old, "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
@@ -96,7 +96,7 @@ def test_a_variant_that_the_index_does_not_hold_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["torchcodec-xpu", "torchcodec-rocm", "torchcodec-npu"])
 def test_a_build_for_an_accelerator_that_the_index_does_not_hold_is_not_checked(name: str) -> None:
-    """`abiscan releases`: the builds of the shipped index are for CUDA."""
+    """`abiscan releases`: the builds in the shipped index are for CUDA."""
     declared = declared_by(facts(name=name), "x.so", "x86_64")
     assert not is_for_environment(declared, TORCH, PYTHON, "x86_64", named=False)
     choice = find_declared_release(declared, INDEX, "x86_64")

@@ -1,4 +1,4 @@
-"""Which torch a run is resolved against: a wheel or archive by its path."""
+"""The torch of a run: a wheel or archive by its path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _no_index() -> ReleaseIndex:
 
 @pytest.fixture
 def wheel(tmp_path: Path, fixtures_dir: Path) -> Path:
-    """A wheel with one library that is called libc10.so: a fixture, whose exports are then torch's."""
+    """A wheel with one library named libc10.so: a fixture, whose exports count as torch's."""
     path = tmp_path / "torch-2.6.0+cpu-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(fixtures_dir / "good-extension.so", "torch/lib/libc10.so")
@@ -41,7 +41,7 @@ def test_a_wheel_is_read_once(wheel: Path, tmp_path: Path) -> None:
         assert chosen.index is not None
         assert chosen.build is not None
     assert seen.count("libc10.so") == 1
-    # Another content under the same name is read anew, and so is a damaged copy.
+    # New contents with the same name are read again, and so is a damaged copy.
     wheel.touch()
     find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
     assert seen.count("libc10.so") == 2

@@ -1,4 +1,4 @@
-"""abiscan's prediction beside the loader's answer, file by file."""
+"""Compares abiscan's prediction with the loader's result, file by file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
     """Run the command once over `files` (absolute paths) for the environment of `python`.
 
     Raises:
-        RuntimeError: the command gave no report.
+        RuntimeError: the command printed no report.
     """
     environment = {name: value for name, value in os.environ.items() if name not in LOADER_VARIABLES}
     environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    # The scanner is a process too; what is set for the file must not decide what the scanner itself loads. The
-    # command reads these variables from its environment, and a small preloaded library does a Python no harm.
+    # The scanner is a process too; variables for the file must not affect its own libraries. The command reads these
+    # variables from its environment, and a small preloaded library is harmless for Python.
     environment |= env or {}
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
         listed.writelines(f"{file}\n" for file in files)
@@ -49,7 +49,7 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
     if not done.stdout.strip():
         raise RuntimeError(f"abiscan gave no report (exit status {done.returncode}): {done.stderr[-2000:]}")
     report: dict[str, Any] = json.loads(done.stdout)
-    # What could not be read at all is no artifact.
+    # An unreadable file is no artifact.
     unreadable = {str(Path("/") / error["path"]): Prediction("unreadable", None, None) for error in report["errors"]}
     return unreadable | {
         str(Path("/") / artifact["path"]): Prediction(
@@ -62,10 +62,8 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
 def predict_without_torch(
     files: Sequence[Path], *, python: Path, env: Mapping[str, str] | None = None
 ) -> dict[str, Prediction]:
-    """What the loader model says of a process that has not imported torch.
-
-    The command predicts for an environment with torch alone, so this asks the stage behind it.
-    """
+    """The loader model for a process that has not imported torch. The command predicts only for an environment with
+    torch, so this calls the model directly."""
     loader = Loader(LoaderSettings.of(env or {}, "/"), read_environment(str(python)))
     predictions = {}
     for file in files:
@@ -82,15 +80,15 @@ def predict_without_torch(
 
 @dataclass(slots=True)
 class Comparison:
-    """Where abiscan and the loader agree and where they don't.
+    """Agreement of abiscan and the loader.
 
     Attributes:
-        compared: files whose answer is one that a prediction can equal: it loads, or the loader refuses it.
-        wrong: another outcome, a guess none at all included.
-        text: the same outcome in other words.
-        unreadable: refused by both, abiscan without the loader's words because it could not read the file.
-        other_machine: refused by the loader as another architecture's; no prediction is made for those (CONTRACT).
-        not_compared: files where the process died or left: their own code, or an assertion of the loader.
+        compared: files with a comparable result: it loads, or the loader rejects it.
+        wrong: another outcome, or no prediction.
+        text: the same outcome with another message.
+        unreadable: rejected by both, abiscan without the loader's message because it could not read the file.
+        other_machine: rejected by the loader for its architecture; there is no prediction for those (CONTRACT).
+        not_compared: files where the process died or exited: their own code, or an assertion of the loader.
     """
 
     compared: int = 0
@@ -120,7 +118,7 @@ class Comparison:
 
     @property
     def text_rate(self) -> float:
-        """Share of the compared files that are told in the loader's own words; saying nothing is not."""
+        """Fraction of the compared files with the loader's message; no message does not count."""
         return 1 - (len(self.text) + len(self.unreadable) + len(self.other_machine)) / max(self.compared, 1)
 
     def __str__(self) -> str:
@@ -135,7 +133,7 @@ class Comparison:
 
 
 def compare(answers: Mapping[str, Answer], predictions: Mapping[str, Prediction]) -> Comparison:
-    """Compare every file that the loader was asked about."""
+    """Compare all files with a result of the loader."""
     result = Comparison()
     for path, answer in sorted(answers.items()):
         result.add(path, answer, predictions.get(path))

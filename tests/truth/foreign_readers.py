@@ -1,4 +1,4 @@
-"""What LLVM's tools, LIEF and pefile tell of the imports and exports of a file for Windows or macOS."""
+"""Imports and exports of a file for Windows or macOS, by LLVM's tools, LIEF and pefile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PeImport = tuple[str, str, bool]
 PeExport = tuple[str | None, int, str | None]
 
 
-# Bytes of a name from which on pefile may have cut it.
+# Length in bytes from which pefile may truncate a name.
 _CUT = 200
 
 
@@ -30,7 +30,8 @@ class MachoTables(Struct, frozen=True):
     """Imports and exports of a slice of a Mach-O file.
 
     Attributes:
-        imports: (name, weak) of what is bound at once; lazy: names of what is bound lazily.
+        imports: (name, weak) of non-lazy imports.
+        lazy: names of lazy imports.
         undefined: undefined symbols of the symbol table.
         exports: (name, address; None for a re-export).
     """
@@ -48,7 +49,7 @@ def _lines(*command: str | Path) -> list[str]:
 
 
 def pe_of_llvm(path: Path) -> PeTables:
-    """By llvm-readobj."""
+    """From llvm-readobj."""
     imports: set[PeImport] = set()
     exports: set[PeExport] = set()
     library, delayed, fields = "", False, dict[str, str]()
@@ -73,7 +74,7 @@ def pe_of_llvm(path: Path) -> PeTables:
 
 
 def pe_of_lief(path: Path) -> PeTables:
-    """By LIEF."""
+    """From LIEF."""
     import lief
 
     file: Any = lief.PE.parse(str(path))
@@ -93,8 +94,8 @@ def pe_of_lief(path: Path) -> PeTables:
 
 
 def pe_names_of_pefile(path: Path) -> tuple[set[str], set[str]]:
-    """(imported, exported names) by pefile, as far as it reads them: it stops in long tables and cuts long names,
-    silently."""
+    """(imported, exported names) from pefile, as far as it reads them: it silently stops in long tables and truncates
+    long names."""
     import pefile
 
     file: Any = pefile.PE(str(path), fast_load=True)
@@ -112,7 +113,7 @@ def pe_names_of_pefile(path: Path) -> tuple[set[str], set[str]]:
 
 
 def macho_of_llvm(path: Path, machine: str) -> MachoTables:
-    """By llvm-objdump and llvm-nm."""
+    """From llvm-objdump and llvm-nm."""
     tool = ("llvm-objdump-19", "--macho", f"--arch={machine}")
     imports = set(_bound(_lines(*tool, "--bind", path))) | set(_chained(_lines(*tool, "--chained-fixups", path)))
     lazy = {name for name, _ in _bound(_lines(*tool, "--lazy-bind", path))}
@@ -131,7 +132,7 @@ def macho_of_llvm(path: Path, machine: str) -> MachoTables:
 def _bound(lines: list[str]) -> Iterator[tuple[str, bool]]:
     for line in lines:
         words = line.split()
-        # Segment, section, address, and at the end the library and the symbol.
+        # Segment, section, address; the last words are the library and the symbol.
         if len(words) >= 5 and words[2].startswith("0x"):
             weak = words[-1] == "(weak_import)"
             yield words[-2] if weak else words[-1], weak

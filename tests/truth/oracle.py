@@ -1,12 +1,11 @@
-"""What the loader of this machine does with a file: the oracle of the loader tests.
+"""Results of this machine's loader for a file: the oracle of the loader tests.
 
-`ask` opens every file as CPython opens an extension (`RTLD_NOW | RTLD_LOCAL`) in a process that has, or has not,
-imported torch, and returns the loader's own words. It runs the files' constructors: for files that are trusted
-enough to be run only. `abiscan` itself never does any of this.
+`ask` opens every file like CPython opens an extension (`RTLD_NOW | RTLD_LOCAL`), in a process with or without torch,
+and returns the loader's message. It runs the files' constructors: only for files that are trusted. `abiscan` itself
+never does this.
 
 By default one process imports torch and forks a child for each file; `fresh=True` starts an interpreter for each.
-`test_oracle.py` holds that both say the same.
-"""
+`test_oracle.py` checks that both give the same results."""
 
 from __future__ import annotations
 
@@ -17,18 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SERVER = Path(__file__).with_name("server.py")
-# What a user's shell may hold that changes what the loader does; a test sets them itself where it wants them.
+# Variables of a user's shell that affect the loader; tests set them explicitly.
 LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_AUDIT", "GLIBC_TUNABLES", "LD_DYNAMIC_WEAK")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one file.
+    """The result for one file.
 
     Attributes:
-        outcome: `loads`; `fails`, the loader refused it; `crash`, the process died or left in the attempt (a
-            constructor, an IFUNC resolver, an assertion of the loader); `timeout`, it did not come back.
-        text: the loader's message for `fails`, how the process ended for `crash` and `timeout`, else empty.
+        outcome: `loads`; `fails`, the loader rejected it; `crash`, the process died or exited (a constructor, an IFUNC
+            resolver, an assertion of the loader); `timeout`.
+        text: the loader's message for `fails`, the end of the process for `crash` and `timeout`, else empty.
     """
 
     outcome: str
@@ -39,7 +38,7 @@ def _run(python: Path, request: list[str], env: Mapping[str, str], cwd: Path | N
     paths = request[2:]
     encoded = b"".join(os.fsencode(item) + b"\0" for item in request)
     environment = {name: value for name, value in os.environ.items() if name not in LOADER_VARIABLES}
-    # One thread: a pool started by the import would be missing in the forked child.
+    # One thread: the forked child would lack a thread pool started by the import.
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= env
     done = subprocess.run(
@@ -66,26 +65,26 @@ def ask(
     fresh: bool = False,
     retry: bool = True,
 ) -> dict[str, Answer]:
-    """Ask the loader about each of `files`, one process a file.
+    """The loader's result for each of `files`, one process per file.
 
     Args:
-        files: what to open, by the path that is handed to `dlopen`; a path without a slash is searched for.
+        files: paths for `dlopen`; a path without a slash is searched.
         python: the interpreter; with `torch`, its environment must have one.
-        modules: what else to import before, in this order.
-        env: variables to set for the process (`LD_LIBRARY_PATH`, `LD_PRELOAD`); others of the loader are removed.
-        timeout: seconds a file.
-        fresh: start an interpreter for each file, instead of forking one that has done its imports.
-        retry: ask again, in a fresh process, about files that killed a forked one.
+        modules: modules to import before, in order.
+        env: variables for the process (`LD_LIBRARY_PATH`, `LD_PRELOAD`); other loader variables are removed.
+        timeout: seconds per file.
+        fresh: start an interpreter for each file, instead of forking one with its imports.
+        retry: repeat, in a fresh process, files that killed a forked one.
 
     Raises:
-        RuntimeError: the interpreter itself could not be run to the end.
+        RuntimeError: the interpreter itself failed.
     """
     mode = ",".join(["torch"] * torch + list(modules))
     paths = [str(file) for file in files]
     if fresh:
         return {path: _run(python, [mode, str(timeout), path], env or {}, cwd)[0] for path in paths}
     answers = dict(zip(paths, _run(python, [mode, str(timeout), *paths], env or {}, cwd), strict=True))
-    # A constructor may fail over being forked (threads, locks): only a fresh process says that it fails always.
+    # A constructor may fail in a forked process (threads, locks): only a fresh process shows that it always fails.
     for path, answer in answers.items():
         if retry and answer.outcome in {"crash", "timeout"}:
             answers[path] = _run(python, [mode, str(timeout), path], env or {}, cwd)[0]

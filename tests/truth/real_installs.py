@@ -46,7 +46,7 @@ from tests.corpus.fetch import installed_name, shared_objects
 from tests.truth.oracle import LOADER_VARIABLES, Answer, ask
 
 _ABSENT_MODULE = re.compile(r"No module named '([^'.]+)")
-# Import names whose distribution is called otherwise.
+# Import names whose distribution has another name.
 _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml", "cv2": "opencv-python-headless", "sklearn": "scikit-learn"}
 _ABSENT_LIBRARY = re.compile(r"([^/\s:]+): cannot open shared object file")
 _DRIVER_NAME = re.compile(r" U ((?:cu[A-Z]|nvml[A-Z])\w*)$", re.MULTILINE)
@@ -59,13 +59,13 @@ class Row:
     """One wheel.
 
     Attributes:
-        torch: what it requires of torch; empty where nothing.
-        environment: the release in whose environment it was installed; None where there is none.
+        torch: its torch requirement; may be empty.
+        environment: the release in whose environment it was installed; None if there is none.
         status: abiscan's exit status.
-        chosen: the build of torch that abiscan judged each shared object against, by its path where it is installed.
-        imported: the exception that importing its packages ended with; empty where there was none.
-        opened: each shared object's path where it is installed, and what the loader said.
-        judged: abiscan's verdicts, by the same path.
+        chosen: installed path of each shared object -> the torch build that abiscan checked it against.
+        imported: the exception of importing its packages; empty if there was none.
+        opened: installed path of each shared object -> the loader's result.
+        judged: installed path of each shared object -> abiscan's verdict.
     """
 
     wheel: str
@@ -78,7 +78,7 @@ class Row:
     judged: dict[str, str] = field(default_factory=dict)
 
     def differing(self) -> Iterator[str]:
-        """Each shared object of which abiscan says that it loads, and the loader that it does not, or the reverse."""
+        """Shared objects for which abiscan and the loader disagree."""
         for member, verdict in self.judged.items():
             answer = self.opened.get(member)
             if answer is None or answer.outcome == "absent" or verdict not in ("loads", "fails") or self._other(member):
@@ -91,8 +91,8 @@ class Row:
         return self.chosen.get(member, self.environment or "").partition("+")[0] != self.environment
 
     def works(self) -> bool | None:
-        """Whether its packages can be imported and its files for this torch opened; None where nothing is against it
-        but an import that wants a GPU or a package that was not fetched."""
+        """Whether its packages can be imported and its files for this torch opened; None if the only problem is an
+        import that needs a GPU or a package that was not installed."""
         for member, answer in self.opened.items():
             judged = self.judged.get(member) != "not-torch" and not self._other(member)
             if judged and answer.outcome not in ("loads", "absent"):
@@ -109,7 +109,7 @@ def _metadata(wheel: Path) -> bytes:
 
 
 def _requirements(metadata: bytes) -> list[Requirement]:
-    """What a METADATA file requires on this platform, without extras; what cannot be read is left out."""
+    """Requirements in a METADATA file for this platform, without extras and invalid ones."""
     found = []
     for line in email.parser.BytesParser().parsebytes(metadata, headersonly=True).get_all("Requires-Dist", []):
         try:
@@ -122,20 +122,20 @@ def _requirements(metadata: bytes) -> list[Requirement]:
 
 
 def _newest(requirements: Sequence[Requirement]) -> str:
-    """The newest known release of torch that all of them admit; "" where none is."""
+    """The newest known release of torch that all of them allow; "" if there is none."""
     known = {build.torch for build in open_index().builds("x86_64")}
     return max((v for v in known if all(each.specifier.contains(v) for each in requirements)), key=Version, default="")
 
 
 def _pip(python: Path, target: Path, what: str) -> str:
-    """Install into `target` without requirements; pip's last line where it fails."""
+    """Install into `target` without requirements. Return pip's last line if it fails."""
     command = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
     done = subprocess.run([*command, "--target", target, what], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["pip failed"])[-1]
 
 
 def _import(python: Path, modules: Sequence[str], env: dict[str, str]) -> str:
-    """Import the modules in one process; the last line of its traceback, or "" where there is none."""
+    """Import the modules in one process. Return the last line of its traceback, or ""."""
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
     command = [python, "-c", code, *modules]
     try:
@@ -149,14 +149,14 @@ def _import(python: Path, modules: Sequence[str], env: dict[str, str]) -> str:
 
 
 def _packages(installed: Path) -> list[str]:
-    """What the wheel offers to import: folders with an __init__.py, and extension modules beside them."""
+    """The importable contents of a wheel: folders with an __init__.py, and top-level extension modules."""
     packages = [path.parent.name for path in sorted(installed.glob("*/__init__.py"))]
     modules = [path.name.partition(".")[0] for path in sorted(installed.glob("*.so"))]
     return [name for name in (*packages, *modules) if name.isidentifier() and name not in ("tests", "test")]
 
 
 def _driver_stand_in(files: Sequence[Path], directory: Path) -> None:
-    """Libraries in the place of the GPU driver's: every driver function that the files import answers "no device"."""
+    """Libraries that replace the GPU driver's: every driver function that the files import returns "no device"."""
     names: set[str] = set()
     for file in files:
         listed = subprocess.run(["nm", "-D", "-u", file], capture_output=True, check=True).stdout
@@ -176,7 +176,7 @@ def _absent(answer: Answer) -> str | None:
 def _open(
     python: Path, files: Sequence[Path], modules: Sequence[str], env: dict[str, str], driver: Path
 ) -> dict[str, Answer]:
-    """What the loader says of each file, after the modules were imported; `driver` is an empty folder."""
+    """The loader's result for each file, after importing the modules; `driver` is an empty folder."""
     answers = ask(files, python=python, modules=modules, env=env)
     absent = {path: name for path, answer in answers.items() if (name := _absent(answer))}
     folders = set(filter(None, env.get("LD_LIBRARY_PATH", "").split(":")))
@@ -203,7 +203,7 @@ def _real(
     before: Sequence[str],
     env: dict[str, str],
 ) -> tuple[str, dict[str, Answer]]:
-    """Install, import after `before`, open: (what the import ended with, what the loader said of each file)."""
+    """Install, import after `before`, open: (exception of the import, the loader's result for each file)."""
     installed, beside, driver = place / "wheel", place / "beside", place / "driver"
     beside.mkdir()
     driver.mkdir()
@@ -234,7 +234,7 @@ def _real(
 
 
 def judge(wheel: Path, plain: Path, torches: Path, torch: str | None = None, libraries: str | None = None) -> Row:
-    """One wheel: what abiscan says of it (against `torch`, where that is given), and what happens."""
+    """One wheel: abiscan's result (against `torch`, if given), and the real one."""
     command = [sys.executable, "-m", "abiscan", "-q", "--python", plain, wheel, "-f", "json"]
     command += ["--torch", torch] if torch else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -260,7 +260,7 @@ def judge(wheel: Path, plain: Path, torches: Path, torch: str | None = None, lib
 
 
 def _lines(row: Row) -> Iterator[str]:
-    """The wheel in one line, and below it what explains it."""
+    """The wheel in one line, with explanations below."""
     said = f"abiscan {row.status} (against {', '.join(sorted(set(row.chosen.values()))) or 'no torch'})"
     if row.environment is None:
         yield f"{row.wheel}: requires torch {row.torch or '-'}; {said}; no environment has it"

@@ -1,7 +1,6 @@
-"""Records what the loader says: `python -m tests.truth.record OUT.json [--python PATH] FILE|DIR...`
+"""Records results of the loader: `python -m tests.truth.record OUT.json [--python PATH] FILE|DIR...`
 
-The record is for reading and for comparing runs; the tests ask the loader afresh.
-"""
+The record is for reading and for comparing runs; tests run the loader."""
 
 from __future__ import annotations
 
@@ -20,12 +19,12 @@ MODES = {"torch": True, "plain": False}
 
 
 def expand(targets: Iterable[Path]) -> list[Path]:
-    """The files named, and the shared objects below the directories named, absolute."""
+    """The given files, and the shared objects below the given directories, absolute."""
     return [file.absolute() for target in targets for file in (shared_objects(target) if target.is_dir() else [target])]
 
 
 def record(files: Sequence[Path], python: Path) -> dict[str, object]:
-    """Every file's answer with and without torch imported, with what the answers hold for."""
+    """Results for every file with and without torch, with the facts that they depend on."""
     answers = {mode: ask(files, python=python, torch=torch) for mode, torch in MODES.items()}
     return {
         "glibc": platform.libc_ver()[1],

@@ -1,11 +1,9 @@
-"""Runs inside the interpreter that is asked: opens each file in a child of its own and tells what the loader said.
+"""Runs inside the tested interpreter: opens each file in its own child process and reports the loader's result.
 
-Started by `oracle.py` as a script, never imported. It imports only what every interpreter has built in, and `ctypes`,
-so that a forked child stands where a fresh process stands after `import torch`: the same libraries in memory.
-
-Protocol: standard input is what to import before (commas between), the timeout in seconds, then the paths, all ended by
-NUL bytes; standard output is one record a path: outcome, NUL, message, NUL.
-"""
+Started by `oracle.py` as a script, never imported. It imports only built-in modules and `ctypes`, so that a forked
+child is in the same state as a fresh process after `import torch`: the same libraries are loaded. Protocol: standard
+input has the modules to import first (separated by commas), the timeout in seconds, then the paths, each ended by NUL;
+standard output has one record per path: outcome, NUL, message, NUL."""
 
 import ctypes
 import importlib
@@ -15,7 +13,7 @@ import sys
 
 
 def _open(path: bytes, report: int, timeout: int) -> None:
-    """In the child: try, report, leave. Whatever the file's constructors print goes nowhere."""
+    """In the child: open, report, exit. Output of the file's constructors is discarded."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -25,16 +23,16 @@ def _open(path: bytes, report: int, timeout: int) -> None:
     except OSError as error:
         os.write(report, b"fails\0" + os.fsencode(str(error)))
     except UnicodeDecodeError as error:
-        # A message that names bytes which are not UTF-8; CPython 3.11 cannot make a str of it.
+        # A message with bytes that are not UTF-8, which CPython 3.11 cannot convert to str.
         os.write(report, b"fails\0" + error.object)
     else:
         os.write(report, b"loads\0")
-    # Destructors of what was opened are not the question.
+    # Destructors of the opened files are not tested.
     os._exit(0)
 
 
 def ask_loader(path: bytes, timeout: int) -> tuple[bytes, bytes]:
-    """(outcome, text) of opening one file in a child, as `oracle.Answer` has them; waits `timeout` seconds at most."""
+    """(outcome, text) of opening one file in a child, see `oracle.Answer`; waits at most `timeout` seconds."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -47,7 +45,7 @@ def ask_loader(path: bytes, timeout: int) -> tuple[bytes, bytes]:
     while True:
         try:
             part = os.read(reader, 65536)
-        except BlockingIOError:  # a grandchild of some constructor still holds the other end
+        except BlockingIOError:  # a grandchild of a constructor still holds the other end
             break
         if not part:
             break

@@ -1,8 +1,7 @@
-"""Empty libraries in the place of those that a machine lacks.
+"""Empty libraries that replace missing ones.
 
-Most extensions of a corpus stop at libcudart.so.12 on a machine without CUDA, and the loader never comes to their
-symbols. With an empty library of every absent name on LD_LIBRARY_PATH it does, and has far more to say.
-"""
+Most extensions of a corpus stop at libcudart.so.12 on a machine without CUDA, before their symbols are looked up. With
+empty libraries on LD_LIBRARY_PATH, the loader continues and reports more."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from pathlib import Path
 
 from tests.truth.oracle import Answer
 
-# A library without a soname and without versions: it serves under any file name.
+# A library without soname and versions works under any file name.
 _EMPTY = Path(__file__).resolve().parents[1] / "fixtures" / "empty-library.so"
 _ABSENT = re.compile(r"([^/\s:]+): cannot open shared object file: No such file or directory")
 
 
 def add(answers: Mapping[str, Answer], directory: Path) -> int:
-    """Put a library into `directory` for each name that the answers call absent; how many were added."""
+    """Add a library to `directory` for each missing name in the results. Return the number of added ones."""
     names = {match[1] for answer in answers.values() if (match := _ABSENT.fullmatch(answer.text))}
     added = 0
     for name in names:

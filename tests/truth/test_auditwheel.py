@@ -1,9 +1,8 @@
-"""The manylinux floor of every wheel of the corpus against auditwheel's own policy:
-`pip install auditwheel && python -m tests.corpus.fetch && pytest -m auditwheel`.
+"""The manylinux floor of every wheel of the corpus, compared with auditwheel's policy: `pip install auditwheel &&
+python -m tests.corpus.fetch && pytest -m auditwheel`.
 
-The policy is given what `readelf -V` lists of the wheel's members. `auditwheel show` adds what libraries of the machine
-that it finds for them ask for, and the versions of libraries that the wheel brings: its answer can be newer.
-"""
+The policy is applied to `readelf -V` of the wheel's members. `auditwheel show` adds requirements of libraries that it
+finds on the machine, and versions of bundled libraries: its result can be newer."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _FILE, _NAME = re.compile(r"File: (\S+)"), re.compile(r"Name: (\S+) +Flags: (\S+
 
 
 def asked_for(path: Path) -> dict[str, set[str]]:
-    """Library -> the versions that a file needs of it, by readelf."""
+    """Library -> the versions that a file needs from it, by readelf."""
     text = subprocess.run(
         ["readelf", "-VW", path], capture_output=True, encoding="utf-8", errors="replace", check=False
     ).stdout

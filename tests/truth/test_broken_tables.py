@@ -1,5 +1,5 @@
-"""Files that no linker makes, each with one table broken: abiscan never says that they load where the loader of this
-machine refuses them or dies of them, with torch or without."""
+"""Files that no linker makes, each with one broken table: abiscan never predicts success where this machine's loader
+rejects them or crashes, with or without torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 LOADER = Path(__file__).resolve().parents[1] / "fixtures" / "loader"
-# With start-up code, relocations and RELRO as a C compiler's driver links them; it loads.
+# With start-up code, relocations and RELRO, linked by the compiler driver; it loads.
 WHOLE = LOADER.parent / "unreferenced-import.so"
 
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELAENT = 1, 2, 4, 5, 6, 7, 8, 9
@@ -35,7 +35,7 @@ PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_PHDR, PT_RELRO = 1, 2, 4, 6, 0x6474E552
 
 
 def in_table(tag: int, at: int, code: str, value: int) -> crafted.Edit:
-    """Write a number into what a dynamic entry points to."""
+    """Write a number into the target of a dynamic entry."""
 
     def edit(path: Path) -> None:
         content = bytearray(path.read_bytes())
@@ -116,7 +116,7 @@ VERSION_EDITS: dict[str, crafted.Edit] = {
     "verneed-name": in_table(DT_VERNEED, 16 + 8, "I", 1 << 30),
     "verneed-library": in_table(DT_VERNEED, 4, "I", 1),
 }
-# Of a file that has a variable copied into it.
+# For a file with a copy relocation.
 COPY_EDITS: dict[str, crafted.Edit] = {
     "copy-of-more-than-there-is": crafted.retag(DT_SYMTAB, DT_SYMTAB, 0x138),
     "copy-of-nothing-to-nowhere": crafted.both(in_table(DT_SYMTAB, 24 + 16, "Q", 0), in_table(DT_RELA, 0, "Q", 0x10)),
@@ -125,7 +125,7 @@ COPY_EDITS: dict[str, crafted.Edit] = {
 
 
 def test_nothing_that_the_loader_refuses_loads(tmp_path: Path, plain_python: Path) -> None:
-    """Oracle: the loader, asked in a process of its own for each file."""
+    """Oracle: the loader, in one process per file."""
     files: dict[str, Path] = {}
     for name, edit in EDITS.items():
         for seed in (WHOLE, LOADER / "both-hashes" / "target.so"):
@@ -172,7 +172,7 @@ def test_nothing_that_the_loader_refuses_loads(tmp_path: Path, plain_python: Pat
 
 
 def test_what_dies_is_said_to(tmp_path: Path) -> None:
-    """Without any environment: the file alone tells it."""
+    """Without an environment: the file alone is sufficient."""
     path = tmp_path / "x.so"
     shutil.copy(WHOLE, path)
     crafted.retag(DT_RELAENT, DT_RELAENT, 16)(path)
@@ -182,7 +182,7 @@ def test_what_dies_is_said_to(tmp_path: Path) -> None:
 
 
 def test_a_definition_that_no_hash_table_reaches_is_open(tmp_path: Path) -> None:
-    """Oracle: the loader says "undefined symbol" of such a name, or finds it elsewhere; the file tells neither."""
+    """Oracle: the loader reports "undefined symbol" for such a name, or finds it elsewhere; the file shows neither."""
     path = tmp_path / "x.so"
     shutil.copy(LOADER / "base-version" / "target.so", path)
     assert first_problem(open_elf(path)) is None

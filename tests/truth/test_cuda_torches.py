@@ -34,7 +34,7 @@ def _judge(files: list[Path], version: str, at_least: int) -> None:
 
 
 def test_the_same_objects_are_loaded(version: str) -> None:
-    """Those of packages in the order of loading; modules of Python's own library come as others import them."""
+    """Libraries of packages in loading order; modules of the standard library depend on other imports."""
     python = torch_python(version)
     environment = read_environment(str(python))
     torch = read_torch(find_torches(environment)[0], environment)
@@ -52,7 +52,7 @@ def _of_packages(names: list[str], prefix: str) -> list[str]:
 
 
 def _system_libraries(names: list[str], prefix: str) -> set[str]:
-    """Without modules of Python's own library: which of them are imported does not matter, what they need does."""
+    """Without modules of the standard library: it does not matter which are imported, but what they need does."""
     return {os.path.realpath(name) for name in names if not name.startswith(prefix) and "/lib-dynload/" not in name}
 
 
@@ -61,6 +61,6 @@ def test_the_corpus(version: str) -> None:
 
 
 def test_the_environment_itself(version: str) -> None:
-    """The libraries of torch, of CUDA and of Triton, each opened by its path."""
+    """The libraries of torch, CUDA and Triton, each opened by its path."""
     site = Path(read_environment(str(torch_python(version))).site_packages[0])
     _judge(list(fetch.shared_objects(site)), version, 40)

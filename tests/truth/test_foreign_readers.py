@@ -1,7 +1,5 @@
-"""The readers of PE and Mach-O files on real wheels, compared with LLVM's tools, LIEF and pefile.
-
-`pip install lief pefile && pytest -m platform_truth`, with Debian's llvm-19. It fetches 600 MB, once.
-"""
+"""The readers of PE and Mach-O files on real wheels, compared with LLVM's tools, LIEF and pefile. `pip install lief
+pefile && pytest -m platform_truth`, with Debian's llvm-19. Downloads 600 MB, once."""
 
 from __future__ import annotations
 
@@ -75,13 +73,13 @@ def test_macos(wheel: Wheel, tmp_path: Path) -> None:
             oracle = macho_of_llvm(path, each.machine)
             imports = {(found.name, found.weak) for found in file.imports}
             names = {name for name, _ in imports}
-            # LLVM does not show whether a lazy one is weak.
+            # LLVM does not show whether a lazy import is weak.
             assert (path.name, {entry for entry in imports ^ oracle.imports if entry[0] not in oracle.lazy}) == (
                 path.name,
                 set(),
             )
             assert (path.name, oracle.lazy - names) == (path.name, set())
-            # What is coalesced is defined in the file.
+            # Coalesced symbols are defined in the file.
             assert (path.name, names - oracle.undefined - set(file.exported_names)) == (path.name, set())
             exports = {(found.name, _address(found, file.image.base_address)) for found in file.exports()}
             assert (path.name, exports ^ oracle.exports) == (path.name, set())
@@ -90,7 +88,7 @@ def test_macos(wheel: Wheel, tmp_path: Path) -> None:
 
 
 def test_there_is_enough_to_compare() -> None:
-    """As many files as the readers' first comparison had: 70 for Windows, 100 for macOS."""
+    """As many files as in the first comparison: 70 for Windows, 100 for macOS."""
     for wheels, suffixes, least in ((WINDOWS, _WINDOWS_SUFFIXES, 70), (MACOS, _MACOS_SUFFIXES, 100)):
         found = 0
         for wheel in wheels:

@@ -1,4 +1,4 @@
-"""The crafted files: abiscan says what the loader of this machine says, asked here and now."""
+"""The crafted files: abiscan predicts the result of this machine's loader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     reason="the crafted files are for x86_64 and ask glibc",
 )
 
-# What the model leaves open or says otherwise, and why that is borne.
+# Cases that the model leaves undecided or predicts incorrectly, and why this is accepted.
 KNOWN = {
     "format-needed-beyond": "a name outside of the string table is whatever lies there in memory",
     "name-is-odd": "JSON holds no bytes that are not UTF-8",
@@ -26,11 +26,11 @@ KNOWN = {
 
 
 def _by_environment(root: Path) -> dict[tuple[tuple[str, str], ...], list[Path]]:
-    """The cases' targets that are files, by what they set: one process serves all that set nothing."""
+    """Targets of the cases that are files, grouped by environment: one process for all without variables."""
     groups: dict[tuple[tuple[str, str], ...], list[Path]] = defaultdict(list)
     for case in CASES:
         directory = root / case.name
-        # A directory, a link that leads nowhere and no file at all are no shared object that could be judged.
+        # A directory, a broken link and a missing file are no shared objects.
         if (directory / case.target).is_file():
             groups[_environment(case, directory)].append(directory / case.target)
     return groups
@@ -50,7 +50,7 @@ def test_crafted_libraries(fixtures_dir: Path, plain_python: Path, torch: bool) 
     for setting, files in _by_environment(fixtures_dir / "loader").items():
         env = dict(setting)
         if torch and env:
-            continue  # each would import torch once more; the variables are the same without it
+            continue  # each would import torch again; the variables are the same without it
         answers |= ask(files, python=python, torch=torch, env=env, retry=False)
         predictions |= (predict if torch else predict_without_torch)(files, python=python, env=env)
     result = compare(answers, predictions)

@@ -1,8 +1,6 @@
-"""Files that end the loader or the process by their relocations, initialisation functions, resolvers, TLS or notes, and
-files of the same kinds that load: abiscan never says that one of the first loads, nor that one of the others does not.
-
-Oracle: the loader. Its answers are recorded with its version; where it is glibc on x86-64 it is asked again.
-"""
+"""Files that crash the loader or the process by their relocations, initialisation functions, resolvers, TLS or notes,
+and similar files that load: abiscan never predicts the wrong one of the two. Oracle: the loader. Its results are
+recorded with its version; on glibc and x86-64 it runs again."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ _LIBRARY = "what a function of another library does is not followed"
 _TABLE = "relocations of the loader's own tables are not followed"
 _STACK = "what the stack has is unknown"
 _TEMPLATE = "first values of thread-local variables outside of the file are not followed"
-# Which of those that end the process are left open, and why that is borne.
+# Crashing files that are left undecided, and why this is accepted.
 OPEN = {
     "init-overlap-before": "half of the address depends on where the file is mapped",
     "init-overlap-after": "the same",
@@ -150,7 +148,8 @@ def test_nothing_that_dies_loads_and_nothing_that_loads_fails(files: dict[str, P
 def test_the_file_alone_tells_most_of_it(files: dict[str, Path]) -> None:
     problems = {name: first_problem(open_elf(path)) for name, path in files.items()}
     sound = [name for name, outcome in OUTCOMES.items() if outcome == "loads"]
-    # Whether libc, which defines `malloc`, has thread-local variables is not in the file, nor what defines a weak one.
+    # The file does not show whether libc, which defines `malloc`, has thread-local variables, nor the definition of a
+    # weak one.
     left_open = {"tpoff-malloc", "tpoff-weak-undefined-anywhere", "tpoff-environ", "dtpmod-weak-beyond"}
     assert {name for name in sound if problems[name] is not None} == left_open | OPEN_THOUGH_SOUND.keys()
     assert not any(isinstance(problems[name], LoaderStop) for name in left_open)
@@ -224,7 +223,7 @@ def test_a_cpu_above_the_baseline_against_a_release(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None:
-    """None of these files has to do with torch."""
+    """None of these files uses torch."""
     command = [
         sys.executable,
         "-m",
@@ -274,7 +273,7 @@ def test_static_tls_of_a_library_whose_variables_are_used(tmp_path: Path, torch_
 
 @pytest.mark.torch
 def test_doubt_about_a_file_fails_no_less_than_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the variables of another library were used is in no file: then the outcome is open, for a reason."""
+    """No file shows whether the variables of another library were used: the outcome is undecided, with a reason."""
     monkeypatch.setattr("abiscan.loader.tls._USED_BY_IMPORT", ())
     path = tmp_path / "initial_exec.so"
     path.write_bytes(_uses(_ONCE, R_TPOFF, "libstdc++.so.6"))
@@ -288,7 +287,7 @@ def test_doubt_about_a_file_fails_no_less_than_its_tables(tmp_path: Path, monkey
 
 
 def test_time_does_not_grow_with_pairs(tmp_path: Path) -> None:
-    """Relocations that write a whole table of functions again and again, and many calls into memory that is written."""
+    """Relocations that write a whole table of functions repeatedly, and many calls into writable memory."""
     once = Relocation(DATA + 0x800, R_RELATIVE, "", FUNCTION)
     whole = Symbol("variable", LARGE, OBJECT, size=8 * 8000)
     copying = Library((once,), symbols=(whole,), dynamic=((25, LARGE), (27, 8 * 8000)))

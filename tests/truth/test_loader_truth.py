@@ -1,8 +1,6 @@
-"""Every shared object of the corpus, of this system and of the environment: abiscan against the real loader.
-
-`pytest -m loader_truth -s` fetches the corpus (see tests/corpus) and prints the differences. The files' constructors
-are run, in processes of their own, by the oracle; never by abiscan.
-"""
+"""Every shared object of the corpus, this system and the environment: abiscan and the real loader. `pytest -m
+loader_truth -s` downloads the corpus (see tests/corpus) and prints the differences. The oracle runs the files'
+constructors, in separate processes; abiscan never does."""
 
 from __future__ import annotations
 
@@ -63,12 +61,12 @@ def test_loader_truth(files: Files, at_least: int, torch: bool, torch_python: Pa
 
 @pytest.mark.usefixtures("corpus_fetched")
 def test_with_stand_ins_for_absent_libraries(torch_python: Path, tmp_path: Path) -> None:
-    """Beyond the first absent library: the symbols of CUDA extensions, one empty library at a time."""
+    """After the first missing library: the symbols of CUDA extensions, one empty library at a time."""
     paths, env = _corpus(), {"LD_LIBRARY_PATH": str(tmp_path)}
     answers = ask(paths, python=torch_python, torch=True, env=env)
     while standins.add(answers, tmp_path):
         again = [path for path in paths if "cannot open shared object file" in answers[str(path)].text]
         answers |= ask(again, python=torch_python, torch=True, env=env)
-    # A stand-in may serve another file than the one that asked for it: only now is everything as it stays.
+    # An empty library may be used by another file than intended: only now is everything final.
     answers = ask(paths, python=torch_python, torch=True, env=env)
     _judge(compare(answers, predict(paths, python=torch_python, env=env)), 200)

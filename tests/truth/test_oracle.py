@@ -1,4 +1,4 @@
-"""The oracle itself: a forked child says what a fresh process says, and nothing takes the asker down."""
+"""The oracle itself: a forked child and a fresh process give the same result, and no file crashes the caller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.corpus import fetch
 from tests.truth.oracle import ask
 
-# Starting an interpreter that imports torch takes seconds: the two answers that hang on torch, and one of each kind.
+# Starting an interpreter that imports torch takes seconds: the two results that depend on torch, and one of each kind.
 HERE = Path(sys.executable)
 WITH_TORCH = ("good-extension.so", "old-string-extension.so")
 WITHOUT = (

@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Release -> what is installed beside it. Those that differ in what they open when they are imported; some with a numpy
-# that they can be imported with, some with none.
+# Release -> packages installed with it: releases that open different libraries when imported; some with a numpy that
+# they can be imported with, some without.
 TORCHES = {
     "2.4.1": ("numpy<2",),
     "2.6.0": ("numpy",),
@@ -26,7 +26,7 @@ TORCHES = {
 
 
 def torches_dir() -> Path:
-    """Where the environments are, or will be."""
+    """The directory of the environments; may not exist yet."""
     if named := os.environ.get("ABISCAN_TORCHES"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "torches"
@@ -45,23 +45,23 @@ def torch_python(version: str) -> Path:
 
 
 def make(version: str, directory: Path) -> None:
-    """Make the environment of one release, if it is not there.
+    """Make the environment of one release, unless it exists.
 
     Raises:
-        subprocess.CalledProcessError: pip could not install it, and has said why.
+        subprocess.CalledProcessError: pip failed and printed why.
     """
     target = directory / version
     if target.exists():
         return
     partial = directory / f".{version}.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    # A pip that is set up to prefer local wheels would bring another build of the same version.
+    # A pip that prefers local wheels would find another build of the same version.
     environment = {name: value for name, value in os.environ.items() if name != "PIP_FIND_LINKS"}
     environment["PIP_CONFIG_FILE"] = os.devnull
     subprocess.run([sys.executable, "-m", "venv", partial], check=True)
     command = [partial / "bin" / "python", "-m", "pip", "install", "-q", "--no-cache-dir", f"torch=={version}"]
     subprocess.run([*command, *TORCHES[version]], env=environment, check=True)
-    # Nothing but the names of scripts, which are not used, holds the path.
+    # Only names of scripts, which are not used, contain the path.
     partial.rename(target)
 
 

@@ -1,4 +1,4 @@
-"""What containers declare, by typed-in metadata. `email` (metadata) and packaging (wheel names) are the oracles."""
+"""Declarations of containers, from literal metadata. Oracles: `email` (metadata) and packaging (wheel names)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FIELDS = ("metadata-version", "name", "version", "requires-python", "requires-di
 
 
 def read_by_packaging(raw: bytes) -> dict[str, list[str]]:
-    """FIELDS, as `packaging.metadata` has them; WHEEL's, which core metadata does not have, are left as they are."""
+    """FIELDS from `packaging.metadata`; fields of WHEEL, which core metadata does not have, are unchanged."""
     known, others = parse_email(raw)
     found: dict[str, object] = {**{name.replace("_", "-"): value for name, value in known.items()}, **others}
     values = {name: [found[name]] if isinstance(found[name], str) else found[name] for name in FIELDS if name in found}
@@ -78,7 +78,7 @@ def test_fields_are_those_that_packaging_reads_of_any_metadata(fields: list[tupl
 
 @pytest.mark.slow
 def test_many_fields_take_no_longer_than_their_number() -> None:
-    """Of 16 MiB, which is the most that is read. packaging.metadata takes minutes for a tenth of it."""
+    """16 MiB, the maximum that is read. packaging.metadata takes minutes for a tenth of it."""
     raw = b"".join(b"X-%d: 1\n" % number for number in range(1_400_000))
     assert len(raw) > 15 << 20
     began = time.process_time()
@@ -175,6 +175,6 @@ def test_kinds() -> None:
 
 
 def test_a_folded_license_with_blank_lines_does_not_end_the_headers() -> None:
-    """As bitsandbytes 0.45.5 has it; `email` is the oracle."""
+    """As in bitsandbytes 0.45.5. Oracle: `email`."""
     raw = b"Name: x\nLicense: MIT\n        \n        Copyright\nRequires-Dist: torch<3,>=2.0\n\nRequires-Dist: other\n"
     assert headers(raw)["requires-dist"] == email.message_from_bytes(raw).get_all("Requires-Dist") == ["torch<3,>=2.0"]

@@ -1,4 +1,4 @@
-"""How a builder spells a requirement is no part of it (dependency specifiers, "Grammar": spaces may stand anywhere)."""
+"""The spelling of a requirement does not matter (dependency specifiers, "Grammar": spaces are allowed anywhere)."""
 
 from __future__ import annotations
 

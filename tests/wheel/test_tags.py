@@ -1,4 +1,5 @@
-"""Promises of tags and metadata against needs, all typed in. Expected values are those of the PEPs that define tags."""
+"""Guarantees of tags and metadata compared with needs, as literal values. Expected values are from the PEPs that define
+tags."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def test_platform_tags(tag: str, system: System, oldest: tuple[int, int] | None,
         # libstdc++ of Ubuntu 24.04 (glibc 2.39, GCC 14) by GCC's manual, "ABI Policy and Guidelines".
         ("manylinux_2_36_x86_64", {"GLIBC": "2.36", "CXXABI": "1.3.13", "GLIBCXX": "3.4.30", "GCC": "12.0.0"}),
         ("manylinux_2_39_x86_64", {"GLIBC": "2.39", "CXXABI": "1.3.15", "GLIBCXX": "3.4.33", "GCC": "14.0.0"}),
-        # A newer tag than any that is known promises its glibc, and nothing that could be told of the others.
+        # An unknown newer tag guarantees its glibc; nothing is known about other libraries.
         ("manylinux_2_99_x86_64", {"GLIBC": "2.99"}),
     ],
 )
@@ -81,7 +82,7 @@ def test_the_table_is_each_machines_own() -> None:
 
 
 def test_platforms_that_a_wheel_may_carry() -> None:
-    """As `packaging.tags` lists them on such a machine, down to manylinux1."""
+    """From `packaging.tags` on such a machine, down to manylinux1."""
     found = list_platforms("x86_64")
     assert {"manylinux_2_41_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64", "linux_x86_64"} < set(found)
     assert all(platform_tag(tag).machine == "x86_64" for tag in found)
@@ -110,13 +111,13 @@ def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[V
         (["manylinux_2_28_x86_64"], needs("GLIBC_2.34", "GLIBC_2.32"), ["GLIBC_2.34", "GLIBC_2.32"]),
         (["manylinux2014_x86_64"], needs("GLIBC_2.18"), ["GLIBC_2.18"]),
         (["manylinux2014_x86_64"], needs("GLIBC_2.17.1", "GLIBC_2.9"), ["GLIBC_2.17.1"]),
-        # The oldest counts: pip takes the wheel on a system of 2.17 by its second tag.
+        # The oldest counts: pip installs the wheel on a system with glibc 2.17 by its second tag.
         (["manylinux_2_28_x86_64", "manylinux2014_x86_64"], needs("GLIBC_2.27"), ["GLIBC_2.27"]),
         (["linux_x86_64"], needs("GLIBC_2.39"), []),
         (["musllinux_1_2_x86_64"], needs("GLIBC_2.39"), []),
         (["manylinux_2_17_x86_64"], needs("GLIBCXX_3.4.20", library="libstdc++.so.6"), ["GLIBCXX_3.4.20"]),
         (["manylinux_2_28_x86_64"], needs("GLIBCXX_3.4.24", library="libstdc++.so.6"), []),
-        # No number is known for this tag's libstdc++, so nothing is claimed.
+        # The libstdc++ of this tag is unknown, so there is no finding.
         (["manylinux_2_60_x86_64"], needs("GLIBCXX_3.4.99", library="libstdc++.so.6"), []),
         (["manylinux1_x86_64"], needs("GLIBC_2.9", weak=True), []),
         (["manylinux1_x86_64"], needs("GLIBC_PRIVATE", "GLIBC_ABI_DT_RELR", "OMP_1.0"), []),
@@ -188,7 +189,7 @@ def test_no_module_names(file: str) -> None:
     ],
 )
 def test_beyond_the_stable_abi(tag: str, file: str, expected: tuple[str, ...]) -> None:
-    """PyType_GetName joined in 3.11, PyFrame_GetBack never has (Misc/stable_abi.toml of CPython)."""
+    """PyType_GetName was added in 3.11, PyFrame_GetBack never (Misc/stable_abi.toml of CPython)."""
     imports = [
         "PyType_GetName",
         "PyFrame_GetBack",
@@ -247,7 +248,7 @@ def test_versions_that_are_allowed() -> None:
 
 
 def test_only_requirements_whose_marker_holds_count() -> None:
-    """Markers as `packaging` evaluates them (dependency specifiers specification), for the wheel's own Pythons."""
+    """Markers as evaluated by `packaging` (dependency specifiers specification), for the wheel's own Pythons."""
     versions = ["2.3.1", "2.4.0", "2.5.0"]
     old = TorchRequirement("==2.3.1", 'python_version < "3.12"')
     new = TorchRequirement(">=2.5", 'python_version >= "3.12"')

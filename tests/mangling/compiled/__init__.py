@@ -1,4 +1,4 @@
-"""Names that real compilers made; make.py writes the table."""
+"""Names from real compilers; make.py writes the table."""
 
 from __future__ import annotations
 

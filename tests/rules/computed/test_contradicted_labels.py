@@ -1,4 +1,4 @@
-"""Labels beside the sonames and std::string of a file, typed in, as real projects write them."""
+"""Labels with sonames and std::string of a file, as literal values from real projects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind
         ("1.0+cu121", "x/_C.so", "libcudart.so.12", None, 0),
         ("1.0+cu121", "x/_C.so", "libcudart.so.11.0", None, 1),
         ("1.0+cu130", "x/_C.so", "libcudart.so.13", None, 0),
-        # Sonames that do not count with CUDA's releases tell nothing.
+        # Sonames with other numbers than CUDA releases are no evidence.
         ("1.0+cu130", "x/_C.so", "libcusparse.so.12", None, 0),
         ("1.0+rocm6.2", "x/_C.so", "libamdhip64.so.6", None, 0),
         ("1.0+rocm6.2", "x/_C.so", "libcudart.so.12", None, 1),
         ("1.0+cu128", "x/_C.so", "libamdhip64.so.6", None, 1),
-        # A folder or file for one release of several in one wheel.
+        # A folder or file for one of several releases in a wheel.
         ("1.0", "x/libx_cuda118.so", "libcudart.so.12", None, 1),
         ("1.0", "x/libx_cuda118.so", "libcudart.so.11.0", None, 0),
         ("1.0+cu121", "x/libx_cuda118.so", "libcudart.so.11.0", None, 0),
-        # The names of wheels of flash-attn.
+        # Wheel names of flash-attn.
         ("2.7.4+cu12torch2.5cxx11abiFALSE", "f.so", "libcudart.so.12", False, 0),
         ("2.7.4+cu12torch2.5cxx11abiFALSE", "f.so", "libcudart.so.12", True, 1),
         ("2.7.4+cu12torch2.5cxx11abiTRUE", "f.so", "libcudart.so.11.0", False, 2),

@@ -10,7 +10,7 @@ from abiscan.rules.computed.generated_kernel import match_kernels
 
 RULE = rule("generated-kernel")
 
-# The shape of what TorchInductor writes for a user's kernel (Flash Linear Attention's fused_recurrent_delta_rule).
+# The form of TorchInductor's output for a user's kernel (Flash Linear Attention's fused_recurrent_delta_rule).
 KERNEL = """
 import triton
 import triton.language as tl
@@ -68,7 +68,7 @@ def test_no_finding(text: str) -> None:
     assert names(text) == []
 
 
-# The shape of a module that TorchInductor writes for a graph, and of the kernel in it.
+# The form of a module that TorchInductor generates for a graph, and of its kernel.
 GRAPH = """
 import torch
 from torch._inductor.async_compile import AsyncCompile
@@ -126,7 +126,8 @@ def test_undefined_anywhere(old: str, new: str, name: str, where: str) -> None:
 
 
 def test_name_that_is_private_to_a_class() -> None:
-    """What torch 2.9.1 wrote (pytorch issue 170398): the module defines `__mm_kernel_0`, Python looks for another."""
+    """Output of torch 2.9.1 (pytorch issue 170398): the module defines `__mm_kernel_0`, Python looks up another
+    name."""
     text = GRAPH.replace("triton_poi_fused_0 = ", "__mm_kernel_0 = ").replace(
         "triton_poi_fused_0.run", "__mm_kernel_0.run"
     )
@@ -135,7 +136,7 @@ def test_name_that_is_private_to_a_class() -> None:
     assert "2.13" in finding.fix
     assert "2.6" not in finding.fix
     scope: dict[str, object] = {}
-    # The oracle: the interpreter, on the two lines that matter.
+    # Oracle: the interpreter, on the two important lines.
     exec("__k = 1\nclass Runner:\n    def call(self):\n        return __k\n", scope)
     with pytest.raises(NameError, match="_Runner__k"):
         scope["Runner"]().call()  # type: ignore[operator]
@@ -149,6 +150,6 @@ def test_a_module_too_large_to_parse_is_an_error() -> None:
     text = "triton_meta = [" + "a," * 101_000 + "]"
     with pytest.raises(UnreadableFile, match=r"^c\.py: more than 200000 tokens"):
         names(text)
-    with pytest.raises(UnreadableFile):  # what a formatted string holds is parsed too
+    with pytest.raises(UnreadableFile):  # contents of a formatted string are parsed too
         names("triton_meta = f'{[" + "a," * 101_000 + "]}'")
     assert names('triton_meta = """' + "a," * 101_000 + '"""') == []

@@ -1,7 +1,5 @@
-"""`layout-drift`: on the shipped layouts, and on files that were compiled with one torch and judged on another.
-
-`tests/fixtures/drift` is compiled with the headers of torch 2.8.0 and run under 2.13.0 (docs/explanation/layouts.md).
-"""
+"""`layout-drift` with the shipped layouts, and for files compiled with one torch and checked against another.
+`tests/fixtures/drift` is compiled with the headers of torch 2.8.0 and run with 2.13.0 (docs/explanation/layouts.md)."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ from abiscan.rules.computed.layout_drift import (
 )
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
-# A private function of TensorImpl: data(), which is inline, calls it.
+# A private function of TensorImpl, called by the inline function data().
 ONLY_INLINE = "_ZNK3c1010TensorImpl27throw_data_ptr_access_errorEv"
 REGISTER = "_ZN3c1017RegisterOperators25checkSchemaAndRegisterOp_EONS0_7OptionsE"
 CONTEXT = "_ZNK2at7Context23deterministicAlgorithmsEv"
@@ -62,7 +60,7 @@ def test_what_is_taken_as_an_rvalue_is_made_by_the_file(table: LayoutTable) -> N
 
 
 def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
-    """torchvision 0.24.1's image.so, made for 2.9, dies on 2.8.0 in this function: the options hold a vector of
+    """torchvision 0.24.1's image.so, made for 2.9, crashes on 2.8.0 in this function: the options contain a vector of
     kernels, which are larger since 2.9."""
     (use,) = shared_records([REGISTER], [], table)
     assert (use.record, use.fields) == ("c10::RegisterOperators::Options", None)
@@ -102,13 +100,13 @@ def test_what_a_function_returns_lies_in_room_of_the_file(table: LayoutTable) ->
     ],
 )
 def test_what_the_caller_makes_of_a_parameter(parameter: str, records: list[str]) -> None:
-    """Which objects exist when a function of that type is called: [dcl.init.ref], [basic.life] of the C++ standard."""
+    """Objects that exist when a function of that type is called: [dcl.init.ref], [basic.life] of the C++ standard."""
     assert list(made_for(parameter)) == records
 
 
 def test_what_only_inline_functions_call_tells_the_fields_that_they_read(table: LayoutTable) -> None:
-    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two
-    (is_empty() reads the first)."""
+    """c10/core/TensorImpl.h: only data_ptr_impl_impl() and data_impl() call it; both read these two (is_empty() reads
+    the first)."""
     (use,) = shared_records([ONLY_INLINE], [], table)
     assert use.record == "c10::TensorImpl"
     assert use.fields == ("numel_", "storage_offset_")
@@ -186,7 +184,7 @@ def test_a_record_with_elements_of_its_own_kind_ends() -> None:
 
 
 def test_a_dump_of_clang_is_read() -> None:
-    """As `clang++-19` prints it."""
+    """Output of `clang++-19`."""
     text = """*** Dumping AST Record Layout
          0 | struct c10::A
          0 |   (A vtable pointer)
@@ -239,7 +237,7 @@ def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.torch
 def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
-    """The oracle is the run under torch 2.13.0: a static initialiser of the file ends the process by a signal."""
+    """Oracle: the run with torch 2.13.0. A static initialiser of the file crashes the process."""
     done = run_here("registers-torch-2.8.so", "")
     assert done.returncode < 0
     assert "loaded" not in done.stdout
@@ -259,8 +257,8 @@ def test_a_record_that_is_handed_on_works() -> None:
 
 
 def test_a_kernel_is_registered_under_a_number(table: LayoutTable) -> None:
-    """`torch._C._dispatch_dump("torchvision::nms")` with the module of torchvision 0.19.1, made for 2.4: under 2.4.1
-    the kernels are those of CPU and CUDA, under 2.5.1 those of Undefined and CPU."""
+    """`torch._C._dispatch_dump("torchvision::nms")` with the module of torchvision 0.19.1, made for 2.4: with 2.4.1 the
+    kernels are for CPU and CUDA, with 2.5.1 for Undefined and CPU."""
     key = next(use for use in shared_records([IMPL], [], table) if use.record == "c10::DispatchKey")
     side = CompiledAgainst(("2.4.0", "2.4.1"), "said so")
     assert certainly_drifted([key], side, "2.5.1", table) == ("c10::DispatchKey",)
@@ -272,7 +270,7 @@ def test_a_kernel_is_registered_under_a_number(table: LayoutTable) -> None:
 
 
 def test_keys_that_extensions_seldom_have_are_a_warning(table: LayoutTable) -> None:
-    """c10/core/DispatchKey.h: 2.8 has a backend more, behind those of CPU and CUDA and before Meta."""
+    """c10/core/DispatchKey.h: 2.8 has one more backend, after CPU and CUDA and before Meta."""
     key = next(use for use in shared_records([IMPL], [], table) if use.record == "c10::DispatchKey")
     side = CompiledAgainst(("2.7.0", "2.7.1"), "said so")
     assert certainly_drifted([key], side, "2.8.0", table) == ()
@@ -382,8 +380,8 @@ def test_a_field_that_is_an_enumeration_lies_where_it_lay() -> None:
 
 
 def test_enumerators_are_those_that_clang_prints() -> None:
-    """As `clang++-19 -Xclang -ast-dump -Xclang -ast-dump-filter=c10::E` prints
-    `enum class E : uint16_t { A, B = 5, C, D = B, F }`."""
+    """Output of `clang++-19 -Xclang -ast-dump -Xclang -ast-dump-filter=c10::E` for `enum class E : uint16_t { A, B = 5,
+    C, D = B, F }`."""
     text = """Dumping c10::E:
 EnumDecl 0x1 <e.h:1:1, col:9> col:12 class E 'uint16_t':'unsigned short'
 |-EnumConstantDecl 0x2 <col:3> col:3 A 'c10::E'

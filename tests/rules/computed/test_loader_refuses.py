@@ -1,4 +1,4 @@
-"""What to do about a file that the loader refuses: ld.so(8) never looks beside a file that has no run path."""
+"""Fixes for a file that the loader rejects: ld.so(8) never searches the directory of a file without a run path."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Runtimes by their soname, and the drivers that serve them: CUDA's release notes, "CUDA Toolkit and Minimum Required
-Driver Version for CUDA Minor Version Compatibility"."""
+"""Runtimes by soname, and drivers that support them: CUDA's release notes, "CUDA Toolkit and Minimum Required Driver
+Version for CUDA Minor Version Compatibility"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.rules.computed.older_driver import find_newer_cuda
     [
         *(("libcudart.so.12", 524, False), ("libcudart.so.12", 525, True), ("libcublas.so.13", 575, False)),
         *(("libcudart.so.13", 580, True), ("libcudart.so.11.0", 450, True), ("libnvrtc.so.11.2", 440, False)),
-        # No table says of these; libcufft counts by itself, and ROCm has no driver of NVIDIA's.
+        # In no table: libcufft has numbers of its own, and ROCm has no NVIDIA driver.
         *(("libcudart.so.10.2", 300, True), ("libcufft.so.11", 300, True), ("libamdhip64.so.6", 300, True)),
     ],
 )

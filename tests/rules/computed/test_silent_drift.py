@@ -1,8 +1,7 @@
-"""One source compiled with the headers of torch 2.8 and of 2.13 (tests/fixtures/drift/build.py), run under torch 2.13.
+"""One source compiled with the headers of torch 2.8 and of 2.13 (tests/fixtures/drift/build.py), run with torch 2.13.
 
-The truth is the process: it loads both files, and libtorch calls a virtual function of the class that they derive. The
-sizes are those that `readelf -sW` gives of _ZTVN5myext17CountingGeneratorE, and `nm -D -S` of libc10's and libtorch's.
-"""
+Oracle: the process. It loads both files, and libtorch calls a virtual function of their derived class. The sizes are
+from `readelf -sW` for _ZTVN5myext17CountingGeneratorE, and `nm -D -S` for libc10 and libtorch."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def test_libtorch_calls_set_state_and_reaches_it(call: Callable[[Path], list[obj
 
 @pytest.mark.torch
 def test_libtorch_calls_set_state_and_reaches_another_function(call: Callable[[Path], list[object]]) -> None:
-    # Slot 11 is set_state() for torch 2.13 and graphsafe_get_state() in the file's table.
+    # Slot 11 is set_state() in torch 2.13 and graphsafe_get_state() in the file's vtable.
     assert call(DRIFTED) == [-1, "graphsafe_get_state is not supported in this Generator"]
 
 
@@ -86,13 +85,13 @@ def test_the_drifted_file_binds_and_is_warned_of() -> None:
 )
 def test_no_finding_where_the_tables_agree(file: Path, torch: str) -> None:
     artifact = scanned(file, torch)
-    # Nobody can say so of a file that is not derived from anything.
+    # Unknown for a file without derived classes.
     assert artifact.verdict is not ArtifactVerdict.NOT_TORCH
     assert [f for f in artifact.findings if f.rule == "vtable-drift"] == []
 
 
 def test_a_table_without_a_symbol_is_read_all_the_same(tmp_path: Path) -> None:
-    """Hidden visibility and strip take the table's symbol; its relocations stay."""
+    """Hidden visibility and strip remove the vtable's symbol, not its relocations."""
     source = tmp_path / "x.cpp"
     source.write_text(
         "namespace c10 { struct Base { virtual ~Base(); virtual void f(); virtual void g(); }; }\n"
@@ -104,5 +103,5 @@ def test_a_table_without_a_symbol_is_read_all_the_same(tmp_path: Path) -> None:
     )
     (derived,) = derived_classes(open_elf(tmp_path / "x.so"), {"_ZTIN3c104BaseE"})
     assert (derived.base, derived.name, derived.vtable_size) == ("_ZTIN3c104BaseE", None, None)
-    # Two words, two destructors, f() of its own, g() of the base's.
+    # Two words, two destructors, its own f(), g() of the base.
     assert derived.slots == (0, 0, None, None, None, "_ZN3c104Base1gEv")

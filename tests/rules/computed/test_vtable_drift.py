@@ -1,4 +1,4 @@
-"""vtable-drift: on a real extension's type information, and on typed-in vtables."""
+"""vtable-drift: with a real extension's type information, and with literal vtables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_no_finding_without_a_difference() -> None:
 
 
 def test_the_files_own_table_tells_where_the_build_is_not_known() -> None:
-    # The fixture was compiled with the headers of 2.13: release_resources() is a virtual function of Node since then.
+    # The fixture was compiled with the headers of 2.13, where release_resources() became a virtual function of Node.
     (finding,) = find_drift(RULE, about(None, "2.4.1"))
     assert finding.confidence is Confidence.HIGH
     assert "112 bytes in torch 2.4.1, 152 in torch 2.13.0-2.15.0" in finding.message
@@ -73,8 +73,8 @@ def test_the_files_own_table_tells_where_the_build_is_not_known() -> None:
     ("table", "moved"),
     [
         ((0, 0, None, "_ZN1A1fEv", "_ZN1A1gEv"), None),
-        ((0, 0, None, "_ZN1B1fEv", "_ZN1A1gEv"), None),  # overridden: whose slot it is cannot be told
-        ((0, 0, None, None, "_ZN1A1gEv", "_ZN1B3newEv"), None),  # a function of its own behind the base's
+        ((0, 0, None, "_ZN1B1fEv", "_ZN1A1gEv"), None),  # overridden: the owner of the slot is unknown
+        ((0, 0, None, None, "_ZN1A1gEv", "_ZN1B3newEv"), None),  # its own function after those of the base
         ((0, 0, None, "_ZN1A1gEv"), 3),
         ((0, 0, None, "_ZN1A1fEv", None, "_ZN1A1gEv"), 5),
     ],
@@ -93,7 +93,7 @@ def test_no_finding_without_a_derived_class() -> None:
 
 
 def test_a_derived_vtable_that_is_too_small_needs_no_build() -> None:
-    # torchaudio 2.4.1's CppNode<RNNTLossFunction>: 112 bytes, which Node alone exceeds in 2.13.
+    # torchaudio 2.4.1's CppNode<RNNTLossFunction>: 112 bytes, less than Node alone in 2.13.
     derived = (DerivedClass(f"_ZTI{NODE}", "_ZTIN2my4NodeE", 112),)
     (finding,) = find_drift(RULE, about(None, "2.13.0", derived))
     assert finding.confidence is Confidence.HIGH
@@ -106,14 +106,14 @@ def test_a_derived_vtable_that_is_too_small_needs_no_build() -> None:
         ((0, "_ZTI1A", "_ZN1A1fEv"), (0, "_ZTI1A", "_ZN1A1fEv"), False),
         ((0, "_ZTI1A", "_ZN1A1fEv"), (0, "_ZTI1A", "_ZN1A1fEv", "_ZN1A1gEv"), True),
         ((0, "_ZTI1A", "_ZN1A1fEv", "_ZN1A1gEv"), (0, "_ZTI1A", "_ZN1A1gEv", "_ZN1A1fEv"), True),
-        # Only the std::string differs: the slot is the same function.
+        # Only the std::string differs: the slot has the same function.
         (
             (0, "_ZTI1A", "_ZN1A1fESs"),
             (0, "_ZTI1A", "_ZN1A1fENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"),
             False,
         ),
         ((0, "_ZTI1A", "_ZNK1A4nameEv"), (0, "_ZTI1A", "_ZNK1A4nameB5cxx11Ev"), False),
-        # A slot that nobody can name is no change.
+        # A slot with an unknown function is no change.
         ((0, "_ZTI1A", None), (0, "_ZTI1A", "_ZN1A1fEv"), False),
         ((0, "_ZTI1A", "__cxa_pure_virtual"), (0, "_ZTI1A", "_ZN1A1fEv"), True),
     ],

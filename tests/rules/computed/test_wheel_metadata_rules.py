@@ -1,5 +1,5 @@
-"""Wheels against their members, typed in. Expected values are those of the PEPs that define tags, of auditwheel's
-policy for the versions of libstdc++, and of the package index for which torch has wheels for which Python."""
+"""Wheels and their members, as literal values. Expected values are from the PEPs that define tags, auditwheel's policy
+for versions of libstdc++, and the package index for Pythons with torch wheels."""
 
 from __future__ import annotations
 
@@ -86,20 +86,19 @@ def test_modules_of_another_python() -> None:
     at, finding = found(abi3, member("pkg/_A.abi3.so"), one)["wheel-tag-other-python"]
     assert (at, finding.severity) == (one.member, Severity.WARNING)
     assert "only by CPython 3.9" in finding.message
-    # One build for each of several Pythons serves them.
+    # Builds for several Pythons.
     assert found(abi3, one, member("pkg/_C.cpython-310-x86_64-linux-gnu.so")) == {}
 
 
 def test_names_beyond_the_stable_abi() -> None:
-    """Misc/stable_abi.toml: PyErr_GetRaisedException joined in 3.12, PyList_New in 3.2, PyUnicode_AsUTF8 is not in it
-    before 3.13."""
+    """Misc/stable_abi.toml: PyErr_GetRaisedException was added in 3.12, PyList_New in 3.2, PyUnicode_AsUTF8 in 3.13."""
     late = imported("PyErr_GetRaisedException")
     abi3 = container("cp39-abi3-manylinux_2_28_x86_64")
     at, finding = found(abi3, member("pkg/_C.abi3.so", late, imported("PyList_New")))["wheel-tag-beyond-stable-abi"]
     assert at == "pkg/_C.abi3.so"
     assert finding.symbols == ("PyErr_GetRaisedException",)
     assert found(container("cp312-abi3-manylinux_2_28_x86_64"), member("pkg/_C.abi3.so", late)) == {}
-    # `outside-limited-api` says it of a module that is called abi3; of a plain one nobody else does.
+    # `outside-limited-api` reports it for a module named abi3; for a plain one only this rule does.
     outside = imported("_PyObject_GetMethod")
     assert found(abi3, member("pkg/_C.abi3.so", outside)) == {}
     assert "wheel-tag-beyond-stable-abi" in found(abi3, member("pkg/_C.so", outside))
@@ -126,7 +125,7 @@ def requirement(wheel: Container, *members: ArtifactReport) -> tuple[str, Findin
 
 
 def test_no_member_is_blamed_for_a_release_that_it_loads_on() -> None:
-    """Each alone loads on a part, and both only on 2.4."""
+    """Each alone loads on some of them, and both only on 2.4."""
     old = member("pkg/old.so", torch_releases=(("1.13.0", "2.4.1"),))
     new = member("pkg/new.so", torch_releases=(("2.4.0", KNOWN[-1]),))
     _, finding = found(container(CP311, "torch"), old, new)["torch-requirement-too-wide"]
@@ -155,7 +154,7 @@ def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
 
 
 def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
-    """It loads on all that it allows: an error of `layout-drift` is certain there, a warning is not."""
+    """It loads on all allowed releases: an error of `layout-drift` is certain there, a warning is not."""
     good = member("pkg/_A.so", torch_releases=ALL)
     fits = member("pkg/_C.so", torch_releases=(("2.4.0", KNOWN[-1]),))
     error, warning = Severity.ERROR, Severity.WARNING
@@ -166,7 +165,7 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     assert "but on torch 2.6.0-2.7.0 a class" in finding.message
     assert "headers has another layout (`layout-drift`)" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
-    # All that it allows is wrong: the wheel works nowhere that it may be installed.
+    # All allowed releases are wrong: the wheel works nowhere.
     _, finding = requirement(container(CP311, "torch>=2.6,<2.7.1"), replace(fits, drifting=late))
     assert finding.severity is error
     assert finding.fix == "Declare `torch>=2.7.1`"
@@ -174,7 +173,7 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     assert finding.severity is Severity.NOTE
     assert "may have another layout" in finding.message
     assert finding.fix == "Declare `torch>=2.5,<2.6`"
-    # What the requirement keeps out is no matter, nor are notes, nor builds to choose from.
+    # Excluded releases, notes and alternative builds do not matter.
     assert found(container(CP311, "torch>=2.5,<2.6"), replace(fits, drifting=late)) == {}
     assert found(container(CP311, "torch>=2.5,<2.7.1"), replace(fits, drifting=(("2.6.0", Severity.NOTE),))) == {}
 
@@ -203,12 +202,12 @@ def test_a_range_that_is_too_wide_names_the_right_one() -> None:
     assert requirement(container(CP311, "torch<2.6"), narrow)[1].fix == "Declare `torch>=2.4,<2.6`"
     assert found(container(CP311, "torch (>=2.4,<2.6)"), narrow) == {}
     assert found(container(CP311, "torch~=2.4.0; platform_system == 'Linux'"), narrow) == {}
-    # A release that nobody has read says nothing.
+    # An unknown release is no evidence.
     assert found(container(CP311, "torch==9.9"), narrow) == {}
 
 
 def test_releases_without_wheels_for_the_tags_python_are_not_promised() -> None:
-    """torch has wheels for CPython 3.12 from 2.2.0 on, for 3.13 from 2.5.0 on."""
+    """torch has wheels for CPython 3.12 since 2.2.0, for 3.13 since 2.5.0."""
     since = member("pkg/_C.so", torch_releases=(("2.2.0", KNOWN[-1]),))
     assert found(container("cp312-cp312-manylinux_2_28_x86_64", "torch"), since) == {}
     assert found(container("cp313-cp313-manylinux_2_28_x86_64", "torch"), since) == {}
@@ -233,7 +232,7 @@ def test_numbers_of_kernels_are_no_builds_to_choose_from() -> None:
         ]
         _, finding = requirement(container(CP311, "torch>=1.13"), *files)
         assert (finding.severity, finding.fix) == (Severity.WARNING, "Declare `torch>=2.2,<2.3`")
-    # Builds for two CUDAs that load on one range leave nothing to choose either.
+    # Builds for two CUDAs that load on one range are no alternatives either.
     same = (member(f"x_cuda{n}.so", torch_releases=(("2.2.0", "2.2.2"),)) for n in ("118", "121"))
     assert requirement(container(CP311, "torch>=1.13"), *same)[1].severity is Severity.WARNING
 

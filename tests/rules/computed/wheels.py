@@ -1,4 +1,4 @@
-"""A wheel and its members as the rules about wheels see them, typed in."""
+"""A wheel and its members for the rules about wheels, as literal values."""
 
 from __future__ import annotations
 

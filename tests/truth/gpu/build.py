@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def code(*pairs: str) -> list[str]:
-    """`90:sm_90` -> nvcc's options for it."""
+    """nvcc's options for `90:sm_90`."""
     return [option for pair in pairs for option in ("-gencode", "arch=compute_{},code={}".format(*pair.split(":")))]
 
 
@@ -43,7 +43,7 @@ LISTS: dict[str, list[str]] = {
     "lz4-without-9.0": [*LZ4, *code("80:sm_80", "100a:sm_100a")],
     "ptx-uncompressed": ["-no-compress", *code("80:compute_80")],
     "sm_90-ptx-uncompressed": ["-no-compress", *code("80:compute_80", "90:sm_90")],
-    # Relocatable device code: what was linked, and what the driver may link anew.
+    # Relocatable device code: linked code, and code that the driver may link again.
     "rdc-sm_90": [*RDC, *code("90:sm_90")],
     "rdc-sm_80": [*RDC, *code("80:sm_80")],
     "rdc-sm_80-ptx": [*RDC, *code("80:[sm_80,compute_80]")],
@@ -53,7 +53,7 @@ LISTS: dict[str, list[str]] = {
 }
 
 
-# PTX of other versions than nvcc's own, beside nothing and beside machine code: the text is as long as it was.
+# PTX of another version than nvcc's own, alone and with machine code: the text keeps its length.
 OWN = b"9.0"
 VERSIONS = ("7.0", "8.4", "8.8", "9.1", "9.2", "9.4", "9.9")
 EDITED = {
@@ -61,14 +61,13 @@ EDITED = {
     "sm_90-ptx-9.9": ("sm_90-ptx-uncompressed", "9.9"),
 }
 FAILURES = {"no-kernel-image": "no-image", "ptx-newer-than-driver": "ptx"}
-# Every branch of the driver that is known to compile a newer PTX than the one before it, from CUDA 12 on, and what is
-# behind the last of them.
+# Every driver branch that supports newer PTX than the one before it, since CUDA 12, and one after the last of them.
 DRIVERS = (525, 530, 535, 545, 550, 555, 565, 570, 575, 580, 590, 595, 610, 615, 616)
 GPUS_WITH_DRIVERS = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
 def with_ptx_of(version: str, library: bytes) -> bytes:
-    """The library with the version of its PTX in the text and in the image's header (`abiscan.elf.fatbin`) changed."""
+    """The library with another PTX version in the text and in the image's header (`abiscan.elf.fatbin`)."""
     line = b".version " + OWN
     assert library.count(line) == 1
     text = library.index(line)
@@ -89,7 +88,7 @@ def with_ptx_of(version: str, library: bytes) -> bytes:
 
 
 def foretold(gpu: str, driver: int | None, libraries: list[str]) -> dict[str, str]:
-    """Library -> `runs`, `no-image`, `ptx` or `open`, by the command."""
+    """Library -> `runs`, `no-image`, `ptx` or `open`, from the command."""
     named = ["--gpu", gpu, *(["--driver", str(driver)] if driver is not None else [])]
     command = [sys.executable, "-m", "abiscan", *named, "--torch", "2.13.0", "-q", "-f", "json", *libraries]
     report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
@@ -103,7 +102,7 @@ def foretold(gpu: str, driver: int | None, libraries: list[str]) -> dict[str, st
 
 
 def build(directory: Path) -> None:
-    """A library a list, and `foretold.json`: library -> GPU -> branch of the driver, or nothing -> what happens."""
+    """Build one library per list, and `foretold.json`: library -> GPU -> driver branch, or none -> prediction."""
     directory.mkdir(parents=True, exist_ok=True)
     nvcc = shutil.which("nvcc")
     if nvcc is None:

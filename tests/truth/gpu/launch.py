@@ -1,6 +1,5 @@
-"""Launches the kernel of every library that `build.py` made, each in a process of its own, and compares what happened
-with what was foretold: `python3 launch.py DIRECTORY`. It needs the driver, a GPU and nothing but Python.
-"""
+"""Launches the kernel of every library of `build.py`, each in its own process, and compares the result with the
+prediction: `python3 launch.py DIRECTORY`. Needs only the driver, a GPU and Python."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# cudaErrorNoKernelImageForDevice; cudaErrorSymbolNotFound, which a kernel of relocatable device code meets where none
-# of its images is loaded; cudaErrorUnsupportedPtxVersion.
+# cudaErrorNoKernelImageForDevice; cudaErrorSymbolNotFound, the error of a kernel in relocatable device code without a
+# loaded image; cudaErrorUnsupportedPtxVersion.
 _NO_IMAGE, _NO_SYMBOL, _PTX_TOO_NEW = 209, 500, 222
 _CODES = {"runs": (0,), "no-image": (_NO_IMAGE, _NO_SYMBOL), "ptx": (_PTX_TOO_NEW,)}
 _SHOWN = {
@@ -22,13 +21,13 @@ _SHOWN = {
     _PTX_TOO_NEW: "unsupported PTX (222)",
 }
 _LAUNCH = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).launch())"
-# How Linux names the library that is loaded, with the driver's version behind it.
+# The name of the loaded library on Linux, with the driver version at its end.
 _KERNEL_MODULE = r"NVRM version:.*?\s(\d{3})\.\d"
 _LIBRARY = r"/libcuda\.so\.(\d{3})\."
 
 
 def gpu_here() -> str:
-    """`sm_90`, by the driver (cuDeviceGetAttribute; attributes 75 and 76)."""
+    """`sm_90`, from the driver (cuDeviceGetAttribute; attributes 75 and 76)."""
     driver = ctypes.CDLL("libcuda.so.1")
     if driver.cuInit(0):
         raise SystemExit("no GPU is here")
@@ -39,7 +38,7 @@ def gpu_here() -> str:
 
 
 def driver_here() -> int:
-    """The branch of the driver whose library this process has loaded, by its file name, else that of the kernel's."""
+    """The driver branch of the library that this process loaded, from its file name, else that of the kernel."""
     for place, pattern in (("/proc/self/maps", _LIBRARY), ("/proc/driver/nvidia/version", _KERNEL_MODULE)):
         path = Path(place)
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
@@ -49,13 +48,13 @@ def driver_here() -> int:
 
 
 def expected(by_driver: dict[str, str], driver: int) -> str:
-    """What was foretold for the newest branch that is no newer than the driver; of `ptx` where none is, nothing."""
+    """The prediction for the newest branch that is not newer than the driver; for `ptx` without one, none."""
     known = [int(branch) for branch in by_driver if branch and int(branch) <= driver]
     return by_driver[str(max(known))] if known else by_driver[""]
 
 
 def main(directory: Path) -> int:
-    """1 where a launch went otherwise than foretold."""
+    """1 if a launch differs from the prediction."""
     gpu, driver = gpu_here(), driver_here()
     foretold = json.loads((directory / "foretold.json").read_text(encoding="utf-8"))
     wrong = open_ends = 0
@@ -64,7 +63,7 @@ def main(directory: Path) -> int:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         answer = int(done.stdout) if done.returncode == 0 else None
         told = expected(by_gpu[gpu], driver)
-        # A driver that is newer than the table leaves the newest PTX open, and a GPU without memory all of it.
+        # With a driver newer than the table, the newest PTX is undecided; on a GPU without memory, everything is.
         if answer is None or answer >= 10_000 or told == "open":
             word, open_ends = "OPEN", open_ends + 1
         elif answer in _CODES[told]:

@@ -75,12 +75,12 @@ def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def build(directory: Path, gpu: str) -> None:
-    """The programs, and `run.sh` that runs each."""
+    """Build the programs, and `run.sh` that runs each."""
     directory.mkdir(parents=True, exist_ok=True)
     nvcc, torch = shutil.which("nvcc"), importlib.util.find_spec("torch")
     if nvcc is None or torch is None or torch.origin is None:
         raise SystemExit("nvcc and a torch are needed")
-    # What torch.utils.cpp_extension passes: operators on __half are torch's.
+    # Flags of torch.utils.cpp_extension: operators on __half are torch's.
     flags = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
     for name, (kernel, types) in texts().items():
         source = directory / f"{name}.cu"

@@ -32,13 +32,13 @@ def cuobjdump() -> str:
         except importlib.metadata.PackageNotFoundError:
             pytest.fail("this test needs cuobjdump: pip install nvidia-cuda-cuobjdump")
         found = next(str(file.locate()) for file in files if file.name == "cuobjdump")
-        # pip keeps no execute permission of this wheel's.
+        # pip does not keep the execute permission of this wheel's program.
         Path(found).chmod(0o755)
     return found
 
 
 def told(cuobjdump: str, path: Path) -> tuple[Images, str]:
-    """(form, architecture, compressed) -> how many, of all fat binaries; and what cuobjdump stopped with."""
+    """(form, architecture, compressed) -> number, over all fat binaries; and cuobjdump's error."""
     done = subprocess.run([cuobjdump, "-all", str(path)], capture_output=True, text=True, check=False)
     heads = _HEAD.finditer(done.stdout)
     images = Counter((head[1], head[2], "compressed" in head[3].split("\n")) for head in heads)
@@ -46,7 +46,7 @@ def told(cuobjdump: str, path: Path) -> tuple[Images, str]:
 
 
 def read(code: DeviceImages) -> Images:
-    """The same as abiscan has it; cuobjdump says `sm_90` of PTX too."""
+    """The same from abiscan; cuobjdump also prints `sm_90` for PTX."""
     found: Images = Counter()
     for image in code.images:
         form = {DeviceCode.PTX: "ptx", DeviceCode.MACHINE_CODE: "elf", DeviceCode.LTO_IR: "nvvm"}[image.code]

@@ -1,9 +1,6 @@
-"""Which PTX is compiled for which GPU, against NVIDIA's assembler (`ptxas`, of the toolkit on PATH or the one that
-ABISCAN_PTXAS names): every target that it takes, for every GPU that it takes.
-
-It is the compiler that the driver has inside; of its errors, "Unsupported .target" and "Unsupported .version" are of
-its age and say nothing of compatibility.
-"""
+"""PTX and the GPUs that it is compiled for, compared with NVIDIA's assembler (`ptxas` of the toolkit on PATH, or
+ABISCAN_PTXAS): every target and every GPU that it accepts. The driver contains the same compiler. Its errors
+"Unsupported .target" and "Unsupported .version" depend on its age, not on compatibility."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from abiscan.model.gpu_architecture import Runs, parse_architecture, runs_on
 pytestmark = pytest.mark.ptxas
 
 NUMBERS = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120, 121)
-# The first GPU with a suffix, and the first CUDA that knows it.
+# The first GPU with a suffix, and the first CUDA that supports it.
 _ARCHITECTURE, _FAMILY, _FAMILY_SINCE = 90, 100, "8.8"
 _TOO_NEW = re.compile(r"Unsupported \.(?:target|version)")
 
@@ -36,7 +33,7 @@ def ptxas() -> str:
 
 @pytest.fixture(scope="module")
 def newest(ptxas: str) -> str:
-    """The version of PTX that this ptxas came with."""
+    """The PTX version of this ptxas."""
     told = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
     release = re.search(r"release (\d+\.\d+)", told)
     assert release is not None
@@ -45,13 +42,13 @@ def newest(ptxas: str) -> str:
 
 
 def suffixes(number: int, newest: str) -> list[str]:
-    """What a compiler of this age puts behind the number of a GPU; before families, `f` was read over."""
+    """Suffixes of a GPU number for a compiler of this age; before families, `f` was ignored."""
     family = number >= _FAMILY and float(newest) >= float(_FAMILY_SINCE)
     return ["", *(["a"] if number >= _ARCHITECTURE else []), *(["f"] if family else [])]
 
 
 def assemble(ptxas: str, directory: Path, version: str, target: str, gpu: str) -> str | None:
-    """None where it is assembled, else what ptxas says."""
+    """None if it is assembled, else ptxas' error."""
     source = directory / "kernel.ptx"
     source.write_text(f".version {version}\n.target sm_{target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n")
     command = [ptxas, f"-arch=sm_{gpu}", str(source), "-o", str(directory / "kernel.cubin")]
@@ -69,7 +66,7 @@ def test_every_target_for_every_gpu(ptxas: str, newest: str, tmp_path: Path) -> 
             if errors[0] is not None and ("not defined for option" in errors[0] or _TOO_NEW.search(errors[0])):
                 continue
             compared += 1
-            # What is for the architecture or its family alone asks for that name of the GPU.
+            # Code for one architecture or family needs that name of the GPU.
             if (None in errors) != (runs_on(f"compute_{target}", gpu) is Runs.YES):
                 different.append(f"compute_{target} on sm_{number}: ptxas says {errors[0] or 'yes'}")
     assert different == []
@@ -77,7 +74,7 @@ def test_every_target_for_every_gpu(ptxas: str, newest: str, tmp_path: Path) -> 
 
 
 def test_it_takes_no_newer_version_than_its_own(ptxas: str, newest: str, tmp_path: Path) -> None:
-    """The table of the driver's branches is the table of its compilers."""
+    """The table of driver branches is the table of their compilers."""
     major, minor = map(int, newest.split("."))
     assert assemble(ptxas, tmp_path, newest, "80", "80") is None
     error = assemble(ptxas, tmp_path, f"{major}.{minor + 1}", "80", "80")
