@@ -58,7 +58,9 @@ class _Checked:
             case ast.FormattedValue(value=value):
                 return self.is_safe(value)
             case ast.Starred(value=value):
-                return self._are_safe(value)
+                return self.is_safe(value)
+            case ast.GeneratorExp(elt=element) | ast.ListComp(elt=element):
+                return self.is_safe(element)
             case ast.BinOp(left=left, right=right):
                 return self.is_safe(left) and self.is_safe(right)
             case ast.IfExp(body=body, orelse=other):
@@ -76,8 +78,6 @@ class _Checked:
 
     def _are_safe(self, parts: ast.expr) -> bool:
         match parts:
-            case ast.GeneratorExp(elt=element) | ast.ListComp(elt=element):
-                return self.is_safe(element)
             case ast.Call(func=ast.Name(id="map"), args=[function, _]):
                 return ast.unparse(function) == "re.escape"
         return self.is_safe(parts)

@@ -52,7 +52,7 @@ def edited(path: Path, seed: Path, *edits: crafted.Edit) -> Path:
 def test_an_architecture_without_known_builds_is_undecided(tmp_path: Path, machine: int) -> None:
     edited(tmp_path / "x.so", SMALL, crafted.poke(18, struct.pack("<H", machine)))
     done = run("--torch", "2.9.0", "x.so", cwd=tmp_path)
-    assert done.returncode in (1, 3)  # what the rules say of its imports counts too
+    assert done.returncode in (1, 3)  # findings of its imports count too
     assert "is not in the release index: its torch imports were not checked" in done.stdout
 
 
