@@ -104,7 +104,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield rule.example
     yield "```"
     yield ""
-    yield "**Use instead**"
+    yield "**Fix**"
     yield ""
     yield rule.use_instead
     if rule.facts:

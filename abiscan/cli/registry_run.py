@@ -141,7 +141,7 @@ def require_module(module: str) -> None:
     import importlib.util
 
     if importlib.util.find_spec(module) is None:
-        raise UsageError("registry runs need more packages: pip install 'abiscan[registry]'")
+        raise UsageError("`registry` needs more packages; run: pip install 'abiscan[registry]'")
 
 
 def now() -> str:

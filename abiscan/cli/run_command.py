@@ -71,7 +71,12 @@ def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
     known = [subject for subject in subjects if subject.causes]
     if known:
         shown = explain_text.render(known, style_for(line, sys.stderr))
-        click.echo(f"\nabiscan: errors in this output:\n{safe_text(shown)}", err=True, nl=False, color=True)
+        click.echo(
+            f"\nabiscan: {len(known)} error{'s' if len(known) > 1 else ''} explained:\n{safe_text(shown)}",
+            err=True,
+            nl=False,
+            color=True,
+        )
 
 
 def _python_of(name: str) -> str | None:

@@ -41,10 +41,8 @@ def apply(
     Args:
         today: decides which ignores have expired; None: none has.
     """
-    notes = list(report.notes)
-    report = _set_verdicts(report)
-    report, undecided = _add_requirement_findings(report, policy)
-    notes += undecided
+    report, undecided = _add_requirement_findings(_set_verdicts(report), policy)
+    notes = [*report.notes, *undecided]
     report = _apply_selection(_set_severities(report, policy), policy)
     report, ignore_stale, used_whole = _apply_ignores(report, policy, today)
     stale = list(ignore_stale)
@@ -148,7 +146,14 @@ def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, l
         artifacts.append(extended)
     required -= {rule.id for rule in report.rules}
     rules = tuple(rule for rule in REQUIREMENT_RULES if rule.id in required)
-    return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
+    found = {finding.rule for artifact in artifacts for finding in artifact.findings}
+    checked = [artifact for artifact in artifacts if artifact.releases]
+    satisfied: tuple[str, ...] = ()
+    if policy.require_torch is not None and checked and not notes and REQUIRE_TORCH not in found:
+        files = f"{len(checked)} file{'' if len(checked) == 1 else 's'}"
+        satisfied = (f"require-torch {policy.require_torch!r} is satisfied ({files})",)
+    report = replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules))
+    return replace(report, notes=(*report.notes, *satisfied)), notes
 
 
 def _apply_ignores(

@@ -55,10 +55,10 @@ REQUIREMENT_RULES = (
 # This rule is always active: the gate must not depend on another rule.
 VERDICT_RULE = RuleInfo(
     DOES_NOT_LOAD,
-    "A file does not load, and no other rule reports it",
-    "The cause is outside of the file: a library of its package does not load, or torch ships another CUDA.",
+    "A file does not load for a reason outside the file",
+    "A library of the package that the file needs does not load, or torch ships another CUDA release.",
     "abiscan dist/*.whl",
-    "Fix the library that it needs, or build the file for the CUDA of its torch.",
+    "Fix the library that it needs, or build the file for the CUDA release of torch.",
     (),
     "0.1.0",
     Severity.ERROR,

@@ -239,7 +239,7 @@ def _not_found(target: str, path: str, environment_paths: Sequence[str], files: 
     if "/" in target or ".so" in target or not environment_paths:
         return "no such file or directory"
     near = difflib.get_close_matches(target, installed_names(environment_paths, files), n=1, cutoff=0.7)
-    hint = f"did you mean {near[0]}?" if near else "name the path of its file, or another environment with --python"
+    hint = f"did you mean {near[0]}?" if near else "pass a path, or another environment with --python"
     return f"no such file, and no package or module of that name is installed in {environment_paths[0]}; {hint}"
 
 

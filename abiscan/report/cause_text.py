@@ -31,7 +31,7 @@ def _text(page: CausePage, style: Style) -> Iterator[str]:
     yield from prose(page.title_for(), "")
     yield ""
     yield from prose(page.explanation, "")
-    yield from ("", style.strong("Detection"))
+    yield from ("", style.strong("Detected from"))
     yield from prose(page.detection, "  ")
     yield from ("", style.strong("Confirm it by hand"))
     for check in page.confirm:
@@ -62,7 +62,7 @@ def _markdown(page: CausePage, mark: str) -> Iterator[str]:
     yield f"{mark} {page.id.value}"
     yield f"**{page.title_for()}**"
     yield page.explanation
-    yield f"{mark}# Detection"
+    yield f"{mark}# Detected from"
     yield page.detection
     yield f"{mark}# Confirm it by hand"
     for check in page.confirm:

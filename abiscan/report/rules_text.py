@@ -29,7 +29,7 @@ def _one_line(text: str) -> str:
 def _full(rule: RuleInfo, width: int | None) -> str:
     parts = [f"{rule.id} ({rule.severity.value}, {rule.confidence.value} confidence, since abiscan {rule.since})", ""]
     parts += wrap_paragraphs(rule.summary, width)
-    for title, text in (("Why is this bad?", rule.why), ("Use instead", rule.use_instead)):
+    for title, text in (("Why is this bad?", rule.why), ("Fix", rule.use_instead)):
         if text:
             parts += ["", title, *wrap_paragraphs(text, width, "  ")]
     if rule.example:

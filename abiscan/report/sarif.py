@@ -172,14 +172,14 @@ def _help_text(rule: RuleInfo) -> str:
     if rule.example:
         parts.append(f"Example: {rule.example}")
     if rule.use_instead:
-        parts.append(f"Use instead: {rule.use_instead}")
+        parts.append(f"Fix: {rule.use_instead}")
     parts += list(rule.references)
     return "\n\n".join(printable_lines(part.strip()) for part in parts if part.strip())
 
 
 def _help_markdown(rule: RuleInfo) -> str:
     parts = [f"**{rule.summary.strip()}**", rule.why.strip()]
-    for title, code in (("Example", rule.example), ("Use instead", rule.use_instead)):
+    for title, code in (("Example", rule.example), ("Fix", rule.use_instead)):
         if code.strip():
             fence = code_fence(code)
             parts.append(f"{title}:\n\n{fence}cpp\n{code.strip()}\n{fence}")

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from abiscan.model.finding import Severity
 from abiscan.report.escape import printable
+from abiscan.report.markdown_table import aligned, read_table
 
 # Maximum lines of a file by level of detail.
 _LINES = (25, 100)
@@ -129,7 +130,9 @@ def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]
         if lines:
             lines.append("")
         raw = block.splitlines()
-        if fenced or any(line.startswith(("    ", "```", "- ", "| ")) for line in raw):
+        if table := read_table(block):
+            lines += [indent + line for line in aligned(table)]
+        elif fenced or any(line.startswith(("    ", "```", "- ", "| ")) for line in raw):
             for line in raw:
                 fenced ^= line.startswith("```")
                 lines.append(indent + line)

@@ -210,7 +210,7 @@ def test_a_real_import(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "ImportError: " in done.stderr
-    assert "abiscan: errors in this output:\n" in done.stderr
+    assert "abiscan: 1 error explained:\n" in done.stderr
     assert "cxx11-abi-mismatch" in done.stderr
 
 

@@ -111,7 +111,7 @@ def test_a_wrong_file_is_named(tmp_path: Path, old: str, new: str, problem: str)
 def test_explain_prints_the_page() -> None:
     shown = abiscan_output("explain", "cxx11-abi-mismatch")
     for words in (
-        "Detection",
+        "Detected from",
         "Confirm it by hand",
         "  Prebuilt wheel",
         "  Only the binary is available",

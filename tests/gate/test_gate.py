@@ -327,9 +327,12 @@ def test_what_is_no_baseline_is_refused_in_one_line(text: str) -> None:
 
 def test_every_build_in_the_range_must_load() -> None:
     artifact = an_artifact(releases=releases(loads=("2.6.0", "2.8.0", "2.12.0", "2.13.0")))
-    assert apply(a_report(artifact), Policy(require_torch=">=2.6")).verdict is Verdict.PASS
+    met = apply(a_report(artifact), Policy(require_torch=">=2.6"))
+    assert met.verdict is Verdict.PASS
+    assert "require-torch '>=2.6' is satisfied (1 file)" in met.notes
     report = apply(a_report(artifact), Policy(require_torch=">=2.4,<2.9"))
     assert report.verdict is Verdict.FAIL
+    assert not any("is satisfied" in note for note in report.notes)
     (finding,) = standing(report)
     assert finding.rule == "require-torch"
     assert "2 of 4 known builds" in finding.message

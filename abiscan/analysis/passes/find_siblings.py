@@ -1,4 +1,4 @@
-"""Find where a loader would open the file, and what it needs of its own package."""
+"""Find the installed path of the file and the libraries of its package."""
 
 from __future__ import annotations
 

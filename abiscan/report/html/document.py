@@ -11,6 +11,7 @@ from importlib import resources
 
 from abiscan.errors import UsageError
 from abiscan.report.cause_text import SITUATIONS
+from abiscan.report.markdown_table import read_table
 
 
 def document(
@@ -63,6 +64,7 @@ def document(
         return markupsafe.Markup("").join(wrapped)
 
     environment.filters["prose"] = prose
+    environment.filters["table"] = read_table
     # Macros see only globals.
     environment.globals["situations"] = SITUATIONS
     return environment.get_template(template).render(
