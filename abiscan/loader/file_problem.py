@@ -9,6 +9,7 @@ from abiscan.binary.stored_binary import StoredBinary
 from abiscan.elf import ElfFile
 from abiscan.elf.image import ET_DYN
 from abiscan.elf.notes import x86_isa_needed
+from abiscan.elf.symbols import VER_NDX_GLOBAL
 from abiscan.loader.bound_symbols import FileBinder
 from abiscan.loader.called_functions import check_resolvers, check_started
 from abiscan.loader.failure import LoadFailure, Undecidable
@@ -25,6 +26,8 @@ from abiscan.model.loading import LoaderStop
 
 # GNU_PROPERTY_X86_ISA_1_BASELINE (x86-64 psABI, linux-extensions "Program Property").
 _BASELINE = 1
+# A version index in .gnu.version, without the hidden bit.
+_VERSION = 0x7FFF
 
 
 def first_problem(elf: Binary) -> LoaderStop | str | None:
@@ -67,7 +70,7 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
 
 def unknown_elsewhere(elf: Binary, siblings: Iterable[Binary] = ()) -> str | None:
     """Why it is unknown whether another machine and process can load a shared object, as a sentence; None if they can:
-    the CPU that it requires, and static TLS.
+    the CPU that it requires, static TLS, and undefined symbols with a version of the file itself.
 
     Args:
         siblings: the libraries of its package that it needs.
@@ -83,4 +86,16 @@ def unknown_elsewhere(elf: Binary, siblings: Iterable[Binary] = ()) -> str | Non
         check_blocks_elsewhere(elf, FileBinder(elf), siblings)
     except Undecidable as reason:
         return str(reason)
+    return _own_version(elf)
+
+
+def _own_version(elf: ElfFile) -> str | None:
+    """No linker writes such a reference; the loader looks for the version in every library."""
+    own = {index & _VERSION: version for version, index, _flags in elf.symbols.version_records.definitions}
+    if own.keys() <= {VER_NDX_GLOBAL}:
+        return None
+    undefined = [each for each in elf.imports if each.version is None and not each.may_stay_unbound]
+    for each, index in zip(undefined, elf.symbols.version_indices([each.index for each in undefined]), strict=True):
+        if index & _VERSION in own.keys() - {VER_NDX_GLOBAL}:
+            return f"it needs {each.name} in version {own[index & _VERSION].name}, which it defines itself"
     return None
