@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from abiscan.model.platforms import platform_of
 from abiscan.model.report import ArtifactReport, Container
@@ -12,8 +12,21 @@ from abiscan.model.versions import ReleaseRanges, order
 _MOST_NOTES = 8
 
 
+LoadsOn = dict[str, frozenset[str]]
+"""Platform -> releases of torch."""
+
+
 def platform_differences(containers: Sequence[Container], artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
     """One sentence for each package whose wheels differ."""
+    for (name, version), on in list(differing_packages(containers, artifacts).items())[:_MOST_NOTES]:
+        words = "; ".join(f"{platform_of(machine).shown}: {_words(on[machine])}" for machine in sorted(on))
+        yield f"{name} {version} loads on other releases of torch on each platform: {words}"
+
+
+def differing_packages(
+    containers: Iterable[Container], artifacts: Sequence[ArtifactReport]
+) -> dict[tuple[str, str], LoadsOn]:
+    """The packages whose wheels differ, by name and version, sorted."""
     reports = {artifact.display: artifact for artifact in artifacts}
     releases: dict[tuple[str, str], dict[str, dict[str, frozenset[str]]]] = {}
     for container in containers:
@@ -25,14 +38,12 @@ def platform_differences(containers: Sequence[Container], artifacts: Sequence[Ar
         loads = frozenset.intersection(*(frozenset(each.loads_on) for each in inside if each.loads_on is not None))
         for_platform = releases.setdefault((container.name, container.version), {}).setdefault(machine, {})
         for_platform[container.path] = loads
-    told = 0
-    for (name, version), by_machine in sorted(releases.items()):
-        # The wheels of one platform, each for a Python, count together.
-        on = {machine: frozenset[str]().union(*wheels.values()) for machine, wheels in by_machine.items()}
-        if len(set(on.values())) > 1 and told < _MOST_NOTES:
-            told += 1
-            words = "; ".join(f"{platform_of(machine).shown}: {_words(on[machine])}" for machine in sorted(on))
-            yield f"{name} {version} loads on other releases of torch on each platform: {words}"
+    # The wheels of one platform, each for a Python, count together.
+    found = {
+        package: {machine: frozenset[str]().union(*wheels.values()) for machine, wheels in by_machine.items()}
+        for package, by_machine in sorted(releases.items())
+    }
+    return {package: on for package, on in found.items() if len(set(on.values())) > 1}
 
 
 def _words(loads: frozenset[str]) -> str:

@@ -10,6 +10,7 @@ import click
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.parameters import CommandGroup, select_options
 from abiscan.errors import UsageError
+from abiscan.model.platforms import OperatingSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,12 @@ def registry() -> None:
         click.Option(
             ["--latest"], metavar="N", type=click.IntRange(min=1), help="Only the newest N releases of each project."
         ),
+        click.Option(
+            ["--system", "systems"],
+            multiple=True,
+            type=click.Choice([each.value for each in OperatingSystem]),
+            help="Only wheels for this system; repeatable (default: all).",
+        ),
         click.Option(["--retry-errors"], is_flag=True, help="With --resume: read wheels with errors again."),
         *select_options(*_SHARED, "require_stable_abi", "hash"),
     ]
@@ -59,6 +66,7 @@ def scan(
     seconds: float | None,
     mebibytes: int | None,
     latest: int | None,
+    systems: tuple[str, ...],
     retry_errors: bool,
     **given: Any,
 ) -> None:
@@ -86,7 +94,7 @@ def scan(
     if mebibytes is not None:
         work = replace(work, memory=mebibytes << 20)
     facts = FactsOf(directory) if resume is not None else None
-    units = units_of(line.targets, cwd, listed, latest)
+    units = units_of(line.targets, cwd, listed, latest, frozenset(map(OperatingSystem, systems or OperatingSystem)))
     ctx.exit(run_registry(directory, units, work, line, engine=engine, facts=facts, retry_errors=retry_errors))
 
 

@@ -11,7 +11,7 @@ import pypi_simple
 
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.http_bytes import page
-from abiscan.inputs.remote_file import RemoteFile, is_for_linux, shown, words
+from abiscan.inputs.remote_file import RemoteFile, is_checked_wheel, shown, words
 from abiscan.model.report import InputError
 from abiscan.model.versions import order
 
@@ -65,7 +65,7 @@ def _files(answer: object, url: str, latest: int | None) -> Iterator[RemoteFile 
         found = pypi_simple.ProjectPage.from_response(answer, project)
     except Exception as error:
         raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
-    wheels = [each for each in found.packages if is_for_linux(each.filename) and not each.is_yanked]
+    wheels = [each for each in found.packages if is_checked_wheel(each.filename) and not each.is_yanked]
     newest = None if latest is None else _newest({each.version or "" for each in wheels}, latest)
     for each in wheels:
         if newest is None or each.version in newest:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.inputs import file_kind
-from abiscan.inputs.remote_file import RemoteFile, is_for_linux, named, shown, words
+from abiscan.inputs.remote_file import RemoteFile, is_checked_wheel, named, shown, words
 from abiscan.model.report import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
         raise UnreadableFile(shown(target), "it is empty or does not exist")
     for name in sorted(found):
         about = found[name]
-        if about.get("type") != "file" or not (name == path or is_for_linux(name) or name.endswith(".conda")):
+        if about.get("type") != "file" or not (name == path or is_checked_wheel(name) or name.endswith(".conda")):
             continue
         url = store.unstrip_protocol(name)
         etag = about.get("ETag") or about.get("etag")

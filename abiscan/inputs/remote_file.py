@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-# File names of wheels for other systems (PyPA, "Platform compatibility tags").
-_OTHER_SYSTEMS = re.compile(r"-(?:win32|win_\w+|macosx_\w+|ios_\w+|android_\w+)\.whl$")
+# File names of wheels for systems whose files are not read (PyPA, "Platform compatibility tags").
+_OTHER_SYSTEMS = re.compile(r"-(?:ios_\w+|android_\w+)\.whl$")
 
 
 class RemoteFile(Struct, frozen=True):
@@ -55,8 +55,8 @@ def shown(url: str) -> str:
     return unquote(urlunsplit((parts.scheme, host, parts.path, "", "")))
 
 
-def is_for_linux(file_name: str) -> bool:
-    """Whether a file is a wheel whose platform tag is not for another system."""
+def is_checked_wheel(file_name: str) -> bool:
+    """Whether a file is a wheel whose platform tag is not for a system whose files are not read."""
     return file_name.endswith(".whl") and _OTHER_SYSTEMS.search(file_name) is None
 
 

@@ -137,7 +137,7 @@ GROUP BY mangled
 ORDER BY wheels DESC, files DESC, mangled;
 
 CREATE OR REPLACE VIEW worst_files AS
-SELECT path, member, verdict, torch, unresolved, imports, cause, summary, fix
+SELECT path, member, machine, verdict, torch, unresolved, imports, cause, summary, fix
 FROM files
 SEMI JOIN shown USING (run)
 LEFT JOIN (
@@ -152,6 +152,20 @@ LEFT JOIN (
 ) USING (path, member)
 WHERE verdict = 'fails' AND replaced_by IS NULL
 ORDER BY unresolved DESC, path, member;
+
+-- A wheel with files of two architectures counts on both.
+CREATE OR REPLACE VIEW platforms_by_count AS
+SELECT
+    machine AS platform,
+    count(*) AS wheels,
+    count(*) FILTER (verdict = 'loads') AS loads,
+    count(*) FILTER (verdict = 'fails') AS fails,
+    count(*) FILTER (verdict IN ('undecided', 'unreadable')) AS open,
+    count(*) FILTER (verdict = 'not-torch') AS not_torch
+FROM (SELECT DISTINCT path, machine FROM files SEMI JOIN shown USING (run) WHERE machine IS NOT NULL)
+JOIN (SELECT path, verdict FROM wheels SEMI JOIN shown USING (run)) USING (path)
+GROUP BY machine
+ORDER BY wheels DESC, platform;
 
 CREATE OR REPLACE VIEW errors_by_count AS
 SELECT

@@ -16,6 +16,7 @@ _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400
 _FILES_OF_ONE, _FILES, _NAMES_OF_ONE = 6, 3000, 8
 _LISTED, _RUNS = 100, 60
 _LISTS = {
+    "platforms": "platforms_by_count",
     "causes": "causes_by_count",
     "rules": "rules_by_count",
     "missing": "missing_names",

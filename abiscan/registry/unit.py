@@ -13,8 +13,10 @@ from abiscan.inputs.byte_source import FileBytes
 from abiscan.inputs.ranged_bytes import RangedBytes, WholeFile
 from abiscan.inputs.remote import is_remote, open_remote, remote_files
 from abiscan.inputs.remote_file import RemoteFile
+from abiscan.model.platforms import OperatingSystem
 from abiscan.model.report import InputError
 from abiscan.report.json_report import text
+from abiscan.wheel.tags import systems_of_wheel
 
 
 class Unit(Struct, frozen=True):
@@ -47,7 +49,11 @@ class Unit(Struct, frozen=True):
 
 
 def units_of(
-    targets: Sequence[str], cwd: str, listed: Sequence[str] = (), latest: int | None = None
+    targets: Sequence[str],
+    cwd: str,
+    listed: Sequence[str] = (),
+    latest: int | None = None,
+    systems: frozenset[OperatingSystem] = frozenset(OperatingSystem),
 ) -> Iterator[Unit | InputError]:
     """The units of the targets, without duplicates, as they are listed: archives, archives in directories, and files on
     servers. A directory or server that cannot be listed gives an error in the result.
@@ -55,12 +61,18 @@ def units_of(
     Args:
         listed: targets from lists (`-r`); if one does not exist, the result has an error.
         latest: see `remote_files`.
+        systems: wheels whose file names are for other systems are left out.
 
     Raises:
         UsageError: immediately, if a target does not exist or contains no archive.
     """
     found = [target if is_remote(target) else _here(target, cwd) for target in targets]
-    return _units(found, listed, cwd, latest)
+    units = _units(found, listed, cwd, latest)
+    return (
+        unit
+        for unit in units
+        if isinstance(unit, InputError) or systems_of_wheel(unit.display.rpartition("/")[2]) & systems
+    )
 
 
 def _units(

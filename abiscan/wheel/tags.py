@@ -114,6 +114,16 @@ def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ..
     }
 
 
+def systems_of_wheel(file_name: str) -> frozenset[OperatingSystem]:
+    """The systems that a wheel's file name is for: all for the tag `any`, and for a name that is not a wheel's."""
+    named = split_wheel_name(file_name)
+    systems = {platform_tag(tag.split("-")[2]).system for tag in named[2]} if named is not None else {System.ANY}
+    if System.ANY in systems:
+        return frozenset(OperatingSystem)
+    others = {System.WINDOWS: OperatingSystem.WINDOWS, System.MACOS: OperatingSystem.MACOS}
+    return frozenset(others.get(system, OperatingSystem.LINUX) for system in systems if system is not System.OTHER)
+
+
 def list_platforms(machine: str) -> tuple[str, ...]:
     """Every platform tag of the wheels that pip installs on a machine: for Linux those with glibc, up to the newest
     known.

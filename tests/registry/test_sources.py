@@ -12,6 +12,7 @@ import pytest
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.inputs.remote import remote_files
+from abiscan.model.platforms import OperatingSystem
 from abiscan.model.report import InputError
 from abiscan.registry.scan_unit import Outcome, Worker
 from abiscan.registry.unit import Unit, local_unit, units_of
@@ -26,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     folder.mkdir()
     wheel(folder, "alpha", "good-extension.so", "old-string-extension.so")
     wheel(folder, "beta", "good-extension.so", padding=6 << 20)
-    (folder / "alpha-1.0-cp311-cp311-win_amd64.whl").write_bytes(b"for another system")
+    (folder / "alpha-1.0-cp311-cp311-ios_13_0_arm64_iphoneos.whl").write_bytes(b"for another system")
     with serving(folder) as found:
         yield found
 
@@ -109,6 +110,20 @@ def test_the_newest_releases_of_a_project(server: Server, latest: int | None, ve
         (server.folder / first.name.replace("-1.0-", f"-{version}-")).write_bytes(first.read_bytes())
     found = remote_files(f"{server.url}/simple/alpha/", latest)
     assert {each.display.split("-")[1] for each in found if not isinstance(each, InputError)} == versions
+
+
+def test_wheels_for_other_systems_are_listed_unless_a_system_is_named(server: Server) -> None:
+    first = next(server.folder.glob("alpha-1.0-*manylinux*"))
+    for tag in ("win_amd64", "macosx_11_0_arm64"):
+        (server.folder / f"alpha-1.0-cp311-cp311-{tag}.whl").write_bytes(first.read_bytes())
+
+    def names(*systems: OperatingSystem) -> set[str]:
+        units = units_of([f"{server.url}/simple/alpha/"], "/", systems=frozenset(systems or OperatingSystem))
+        return {unit.display.removesuffix(".whl").rpartition("-")[2] for unit in units if isinstance(unit, Unit)}
+
+    assert names() == {"win_amd64", "macosx_11_0_arm64", "manylinux_2_28_x86_64"}
+    assert names(OperatingSystem.WINDOWS) == {"win_amd64"}
+    assert names(OperatingSystem.LINUX, OperatingSystem.MACOS) == {"macosx_11_0_arm64", "manylinux_2_28_x86_64"}
 
 
 @pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])

@@ -19,7 +19,7 @@ from abiscan.model.device_code import DeviceCode, GpuImage
 from abiscan.model.operators import Operator, Registration
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.release import ReleaseState
-from abiscan.model.report import ArtifactVerdict, InputError, Report, Verdict
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.model.target import TargetEnvironment
 from abiscan.report import html, json_report
 from abiscan.report.html.commands import steps_of
@@ -155,6 +155,33 @@ def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
     found = page(report)
     assert data(found)["columns"] == ["2.7.1+cu128", "2.8.0+cu128", "2.8.0+cpu", "2.9.0+cu128"]
     assert next(cells for _, cells in matrix(found)) == ["loads minor", "loads minor", "fails target", "loads minor"]
+
+
+def test_wheels_for_several_platforms_share_a_column_for_each_release() -> None:
+    """No file is checked against two builds of a release. Where they load on other releases the rows say so."""
+
+    def wheel(machine: str, variant: str, *states: ReleaseState) -> tuple[Container, ArtifactReport]:
+        verdicts = [replace(each, variant=variant) for each in samples.on_builds(*states)]
+        file = samples.an_artifact(
+            f"dist/a-{machine}.whl",
+            "a/_C.so",
+            machine=machine,
+            releases=tuple(verdicts),
+            loads_on=tuple(each.torch for each in verdicts if each.loads),
+        )
+        container, (member,) = samples.a_wheel("a", "1.0", file)
+        path = f"dist/a-{machine}.whl"
+        member = replace(member, path=path)
+        return replace(container, path=path, artifacts=(member.display,)), member
+
+    loads, fails = ReleaseState.LOADS, ReleaseState.FAILS
+    wheels = [wheel("x86_64", "cu128", loads, loads, fails), wheel("win_amd64", "cpu", fails, loads, fails)]
+    report = samples.a_report(*(file for _, file in wheels))
+    found = page(replace(report, containers=tuple(container for container, _ in wheels)))
+    assert data(found)["columns"] == ["2.7.1", "2.8.0", "2.9.0"]
+    wheel_rows = [[cell.split()[0] for cell in cells] for kind, cells in matrix(found) if kind != "sub"]
+    assert sorted(wheel_rows) == [["fails", "loads", "fails"], ["loads", "loads", "fails"]]
+    assert text_of(found).count("differs by platform") == 2
 
 
 def test_nothing_is_red_on_a_pass_and_what_is_noted_comes_last() -> None:

@@ -10,6 +10,7 @@ from packaging.tags import mac_platforms
 from abiscan.environment.limited_api import stable_abi
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import module_name
+from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.wheel.markers import marker_environment
 from abiscan.wheel.tags import (
@@ -24,6 +25,7 @@ from abiscan.wheel.tags import (
     module_fits,
     platform_tag,
     read_declared_tags,
+    systems_of_wheel,
     torch_allowed,
     torch_requirements,
     versions_exceed,
@@ -262,3 +264,20 @@ def test_only_requirements_whose_marker_holds_count() -> None:
     assert torch_allowed([elsewhere], versions, places.values()) is None
     arm = [marker_environment("aarch64", PythonVersion(3, 11))]
     assert torch_allowed([elsewhere], versions, arm) == ("2.4.0",)
+
+
+@pytest.mark.parametrize(
+    ("file", "systems"),
+    [
+        ("a-1-cp311-cp311-win_amd64.whl", {OperatingSystem.WINDOWS}),
+        ("a-1-cp311-cp311-macosx_11_0_universal2.whl", {OperatingSystem.MACOS}),
+        ("a-1-cp311-cp311-musllinux_1_2_x86_64.whl", {OperatingSystem.LINUX}),
+        ("a-1-py3-none-manylinux_2_28_x86_64.win_amd64.whl", {OperatingSystem.LINUX, OperatingSystem.WINDOWS}),
+        ("a-1-py3-none-any.whl", set(OperatingSystem)),
+        ("a-1-cp311-cp311-ios_13_0_arm64_iphoneos.whl", set()),
+        ("archive.tar.gz", set(OperatingSystem)),
+    ],
+)
+def test_the_systems_of_a_wheel(file: str, systems: set[OperatingSystem]) -> None:
+    """By its platform tags (PyPA, "Platform compatibility tags")."""
+    assert systems_of_wheel(file) == systems

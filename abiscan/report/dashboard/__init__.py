@@ -173,6 +173,15 @@ def _lists(view: Mapping[str, Any]) -> list[Listing]:
 
     return [
         listing(
+            "platforms",
+            "Platforms",
+            [
+                *(("Platform", "platform", "code"), _WHEELS, ("Load", "loads", "n"), ("Fail", "fails", "n")),
+                *(("Undecided or unreadable", "open", "n"), ("No torch", "not_torch", "n")),
+            ],
+            "There is no shared object.",
+        ),
+        listing(
             "causes",
             "What breaks, and why",
             [
@@ -194,7 +203,8 @@ def _lists(view: Mapping[str, Any]) -> list[Listing]:
             "worst",
             "Files that lack most",
             [
-                *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Torch", "torch", "")),
+                *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Platform", "machine", "code")),
+                ("Torch", "torch", ""),
                 *(("Unresolved", "unresolved", "n"), ("Cause", "cause", "code"), ("Fix", "fix", "")),
             ],
             "None fails.",
@@ -215,6 +225,7 @@ def _lists(view: Mapping[str, Any]) -> list[Listing]:
 
 
 _VIEWS = {
+    "platforms": "platforms_by_count",
     "causes": "causes_by_count",
     "missing": "missing_names",
     "worst": "worst_files",

@@ -1,4 +1,5 @@
-"""The heat map: one row per wheel (or file), with rows of its members, and one column per torch build.
+"""The heat map: one row per wheel (or file), with rows of its members, and one column per torch build, or per release
+if no row has several builds of it.
 
 Pages that are not made from a `Report` can make the rows themselves. The macro `heat_map` of `heat_map.html` renders
 them, with `script.js`."""
@@ -6,7 +7,9 @@ them, with `script.js`."""
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +19,10 @@ from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
 from abiscan.report.escape import printable
+
+Build = tuple[str, str]
+"""Public version and variant."""
+_Found = TypeVar("_Found")
 
 
 class Mark(enum.StrEnum):
@@ -47,10 +54,10 @@ _VERDICTS = {
 
 
 class ReleaseColumn(Struct, frozen=True):
-    """A build of torch.
+    """A build of torch, or the builds of a release for several platforms.
 
     Attributes:
-        name: `2.6.0+cu124`.
+        name: `2.6.0+cu124`, `2.6.0`. `builds`: the names of its builds.
         first_of_minor: there is a gap before it.
         target: every row was checked against it.
     """
@@ -60,6 +67,7 @@ class ReleaseColumn(Struct, frozen=True):
     variant: str
     first_of_minor: bool
     target: bool = False
+    builds: tuple[str, ...] = ()
 
 
 class Cell(Struct, frozen=True):
@@ -126,17 +134,27 @@ class HeatMap(Struct, frozen=True):
 # --- columns ----------------------------------------------------------------------------------------------------
 
 
-def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, str]]) -> tuple[ReleaseColumn, ...]:
-    """Every build (public version, variant) once, oldest first. Unknown targets follow the known builds of their
-    version."""
-    known = dict.fromkeys(builds)
+def columns_of(rows: Iterable[Iterable[Build]], targets: Iterable[Build]) -> tuple[ReleaseColumn, ...]:
+    """The columns, oldest first. Unknown targets follow the known builds of their version.
+
+    Args:
+        rows: the builds (public version, variant) that each row has an outcome on, its target included.
+        targets: those of all rows.
+    """
+    of_rows = [dict.fromkeys(row) for row in rows]
     checked = dict.fromkeys(targets)
-    every = sorted([*known, *(t for t in checked if t not in known)], key=lambda b: order(b[0]) or ())
+    known = dict.fromkeys(build for row in of_rows for build in row)
+    several = {torch for row in of_rows for torch, count in Counter(torch for torch, _ in row).items() if count > 1}
+    variants: dict[Build, list[str]] = {}
+    for torch, variant in sorted([*known, *(t for t in checked if t not in known)], key=lambda b: order(b[0]) or ()):
+        variants.setdefault((torch, variant if torch in several else ""), []).append(variant)
     columns: list[ReleaseColumn] = []
-    for torch, variant in every:
+    for (torch, _), these in variants.items():
+        variant = these[0] if len(these) == 1 else ""
         first = not columns or minor(columns[-1].torch) != minor(torch)
-        name = f"{torch}+{variant}" if variant else torch
-        columns.append(ReleaseColumn(name, torch, variant, first, len(checked) == 1 and (torch, variant) in checked))
+        target = len(checked) == 1 and any((torch, each) in checked for each in these)
+        builds = tuple(_joined(torch, each) for each in these)
+        columns.append(ReleaseColumn(_joined(torch, variant), torch, variant, first, target, builds))
     return tuple(columns)
 
 
@@ -159,14 +177,14 @@ def wheel_cells(
     """
     known = {b.name: b for b in target.compatibility.torch or ()}
     admitted = {b.torch for b in known.values() if b.admitted}
-    cells = [_wheel_cell(c, known.get(c.name), verdict, checked, whole=whole) for c in columns]
+    cells = [_wheel_cell(c, _build_of(c, known), verdict, checked, whole=whole) for c in columns]
     return outlined([replace(cell, declared=c.torch in admitted) for c, cell in zip(columns, cells, strict=True)])
 
 
 def _wheel_cell(
     column: ReleaseColumn, build: BuildOfTorch | None, verdict: ArtifactVerdict, checked: frozenset[str], *, whole: bool
 ) -> Cell:
-    mine = column.name in checked
+    mine = not checked.isdisjoint(column.builds)
     if build is None:
         # An unknown build: only the verdict of the run is known.
         return Cell(_VERDICTS.get(verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine)
@@ -194,7 +212,7 @@ def file_cells(
     known = {_name(r): r for r in file.releases or ()}
     cells = []
     for column in columns:
-        release, mine = known.get(column.name), column.name in checked
+        release, mine = _build_of(column, known), not checked.isdisjoint(column.builds)
         if release is None:
             cells.append(Cell(_VERDICTS.get(file.verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine))
             continue
@@ -208,7 +226,15 @@ def file_cells(
 
 
 def _name(release: ReleaseVerdict) -> str:
-    return f"{release.torch}+{release.variant}" if release.variant else release.torch
+    return _joined(release.torch, release.variant)
+
+
+def _joined(torch: str, variant: str) -> str:
+    return f"{torch}+{variant}" if variant else torch
+
+
+def _build_of(column: ReleaseColumn, known: Mapping[str, _Found]) -> _Found | None:
+    return next((known[name] for name in column.builds if name in known), None)
 
 
 def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
+from abiscan.analysis.platform_differences import differing_packages
 from abiscan.model.compatibility import Compared
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
@@ -57,16 +59,22 @@ def release_map(
 class _Rows:
     """The rows so far, and shared data."""
 
-    __slots__ = ("artifacts", "columns", "files", "rows")
+    __slots__ = ("artifacts", "columns", "differing", "files", "rows")
 
     def __init__(
         self, units: Sequence[WheelUnit], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]
     ) -> None:
         checked = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
+        targets = [[(t.version, t.variant)] if (t := each.torch_build) is not None else [] for each in checked]
         self.columns = columns_of(
-            ((r.torch, r.variant) for a in checked for r in a.releases or ()),
-            ((t.version, t.variant) for a in checked if (t := a.torch_build) is not None),
+            (
+                [*((r.torch, r.variant) for r in each.releases or ()), *target]
+                for each, target in zip(checked, targets, strict=True)
+            ),
+            chain.from_iterable(targets),
         )
+        containers = (unit.container for unit in units if unit.container is not None)
+        self.differing = differing_packages(containers, artifacts)
         self.files = files
         self.artifacts = artifacts
         self.rows: list[MapRow] = []
@@ -128,12 +136,17 @@ class _Rows:
         builds = target.compatibility.torch or ()
         loads, declared = loads_on(builds) if builds else "", declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)
+        differs = "differs by platform" if (container.name, container.version) in self.differing else ""
         self.rows.append(
             MapRow(
                 len(self.rows),
                 None,
                 wheel.title,
-                (" · ".join(part for part in (wheel.line, f"loads on {loads}" if loads else "not checked") if part),),
+                (
+                    " · ".join(
+                        part for part in (wheel.line, f"loads on {loads}" if loads else "not checked", differs) if part
+                    ),
+                ),
                 f"wheel-{wheel.number}",
                 wheel.verdict,
                 wheel.bad,
