@@ -108,19 +108,19 @@ def test_the_whole_message_of_dyld_is_answered_by_builds_for_macos() -> None:
     assert subject.exported_in.text() == "2.4.0-2.15.0"
 
 
-def test_a_module_that_needs_torch_through_another_is_checked_against_an_installed_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verdict", [ArtifactVerdict.LOADS, ArtifactVerdict.FAILS])
+def test_a_module_that_needs_torch_through_another_is_checked_against_an_installed_torch(
+    tmp_path: Path, verdict: ArtifactVerdict
+) -> None:
     """Its symbol of torch_cpu.dll is imported by the module that it needs; Windows looks for it nowhere else."""
     site = make_installation(tmp_path)
     torch = install_torch(site)
+    if verdict is ArtifactVerdict.FAILS:
+        shutil.copy(torch / "lib/c10_cuda.dll", torch / "lib/torch_cpu.dll")
     shutil.copytree(FIXTURES / "linked", site / "linked")
-    report = scan([str(site / "linked")], options())
-    assert [each.verdict for each in report.artifacts] == [ArtifactVerdict.LOADS] * 2
-    assert {each.target.torch.value for each in report.artifacts if each.target and each.target.torch} == {
-        "2.8.0+cu128"
-    }
-    shutil.copy(torch / "lib/c10_cuda.dll", torch / "lib/torch_cpu.dll")
-    again = scan([str(site / "linked")], options())
-    assert [each.verdict for each in again.artifacts] == [ArtifactVerdict.FAILS] * 2
+    artifacts = scan([str(site / "linked")], options()).artifacts
+    assert [each.verdict for each in artifacts] == [verdict] * 2
+    assert [each.target.torch.value for each in artifacts if each.target and each.target.torch] == ["2.8.0+cu128"] * 2
 
 
 def test_an_added_build_with_cuda_answers_for_its_release_alone(tmp_path: Path) -> None:
