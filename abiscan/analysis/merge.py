@@ -111,7 +111,7 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
     torch_build, told = _run_torch(ends[0].target if ends else None, own)
     told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
     if len({artifact.machine for artifact in artifacts}) > 1:
-        from abiscan.analysis.platform_differences import platform_differences
+        from abiscan.model.platform_differences import platform_differences
 
         told = (*told, *platform_differences(containers, artifacts))
     report = Report(

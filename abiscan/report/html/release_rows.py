@@ -7,8 +7,8 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from abiscan.analysis.platform_differences import differing_packages
 from abiscan.model.compatibility import Compared
+from abiscan.model.platform_differences import differing_packages
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.report.escape import printable
