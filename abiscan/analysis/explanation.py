@@ -120,7 +120,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         spec = None  # the installed torch: its exports are more reliable than those of the index
     context = AnalysisContext(replace(options, torch=spec))
     try:
-        chosen = context.target.run_torch()
+        chosen = context.target.run_torch(anywhere=False)
     except UnknownBuild:
         # A torch that is not in the index: releases before and after it are known.
         target = named_release(spec or "")

@@ -78,8 +78,11 @@ class TargetResolver:
     def _index(self) -> ReleaseIndex:
         return self._open_index()
 
-    def run_torch(self, machine: str = FALLBACK_MACHINE) -> RunTorch:
+    def run_torch(self, machine: str = FALLBACK_MACHINE, *, anywhere: bool = True) -> RunTorch:
         """The torch of the run. `machine` selects the architecture of a released version.
+
+        Args:
+            anywhere: whether a version with a label may be one that only other architectures have.
 
         Raises:
             UnknownBuild: `--torch` names no known torch.
@@ -94,7 +97,7 @@ class TargetResolver:
                 history=self._open_history,
                 read_archive=self._read_archive,
                 files=request.files,
-                anywhere=True,
+                anywhere=anywhere,
             )
         return self._of_run
 

@@ -362,7 +362,10 @@ def test_macos_names(nothing: Knowledge) -> None:
 def test_msvc_names_are_said_to_be_that(nothing: Knowledge) -> None:
     (subject,) = explain("__imp_?THPVariable_Wrap@@YAPEAU_object@@VTensorBase@at@@@Z", nothing)
     assert "MSVC" in subject.notes[0]
-    assert subject.demangled == "THPVariable_Wrap"
+    # llvm-undname-19; llvm-readobj --coff-exports of torch_python.dll has it up to 2.5.1.
+    assert subject.demangled == "struct _object * __cdecl THPVariable_Wrap(class at::TensorBase)"
+    assert subject.exported_in is not None
+    assert subject.exported_in.text() == "1.10.0 - 2.5.1"
     assert subject.causes[0].cause is CauseId.LIBTORCH_PYTHON_NOT_LINKED
 
 

@@ -233,7 +233,7 @@ def _of_its_platform(
     kind = classify(name)
     machines: tuple[str, ...] = ()
     note = ""
-    if kind is NameKind.MSVC and knowledge.target is not None:
+    if kind is NameKind.MSVC:
         machines, note = ("win_amd64",), "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
     elif kind is NameKind.MACHO or macos:
         machines = ("macosx_arm64", "macosx_x86_64")

@@ -195,7 +195,7 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
 
 def _msvc(given: str, knowledge: Knowledge) -> Spelled:
     """`?f@scope@@YAXXZ`: names innermost first (https://learn.microsoft.com/cpp/build/reference/decorated-names)."""
-    note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it. The index holds Linux builds."
+    note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
     template = _MSVC_TEMPLATE.match(given)
     if template is not None:
         return _msvc_template(given, template, knowledge, note)
