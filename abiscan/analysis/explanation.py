@@ -29,6 +29,7 @@ from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
 
 
+_WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 
@@ -47,6 +48,8 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     Raises:
         UnknownBuild: an unknown `--torch`.
     """
+    if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
+        return (listed,)
     read = read_text(text)
     here = any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
@@ -72,6 +75,12 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         else:
             chosen.append(_noted(other, knowledge.target) if exported else subject)
     return tuple(chosen)
+
+
+def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
+    from abiscan.analysis.import_listing import explain_imports, imports_in
+
+    return explain_imports(text, AnalysisContext(options).index) if imports_in(text) else None
 
 
 def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options: ScanOptions) -> Subject:

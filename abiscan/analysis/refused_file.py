@@ -53,11 +53,23 @@ def _is_known(file: ArtifactReport, options: ScanOptions) -> bool:
 
 
 def _notes(file: ArtifactReport, options: ScanOptions) -> Iterator[str]:
-    releases = _newest_of_each(file.releases or ())
-    loads = [each.torch for each in releases if each.loads]
-    if not releases:
+    if not file.releases:
         yield "The file imports nothing of torch: a library that it needs is missing, or lacks a symbol."
         return
+    yield from release_notes(file.releases)
+    if any(each.loads for each in file.releases) and not _is_known(file, options):
+        yield "Pass --torch VERSION for the torch of the message."
+    absent = [each.soname for each in file.needed if each.found is None]
+    if absent:
+        yield f"Neither its package, nor torch, nor Windows has {', '.join(absent)}, which it needs."
+    if any("CUDA symbols not checked" in note for note in file.notes):
+        yield next(note for note in file.notes if "CUDA symbols not checked" in note)
+
+
+def release_notes(verdicts: Sequence[ReleaseVerdict]) -> Iterator[str]:
+    """Sentences about the releases on which the torch symbols of a file resolve, and what the next ones lack."""
+    releases = _newest_of_each(verdicts)
+    loads = any(each.loads for each in releases)
     spans = list(_spans(releases))
     if loads:
         ranges = ", ".join(_words(span) for fits, span in spans if fits)
@@ -77,13 +89,6 @@ def _notes(file: ArtifactReport, options: ScanOptions) -> Iterator[str]:
                 if names
                 else (f"It does not load on torch {nearest.torch}{listed}")
             )
-    if loads and not _is_known(file, options):
-        yield "Pass --torch VERSION for the torch of the message."
-    absent = [each.soname for each in file.needed if each.found is None]
-    if absent:
-        yield f"Neither its package, nor torch, nor Windows has {', '.join(absent)}, which it needs."
-    if any("CUDA symbols not checked" in note for note in file.notes):
-        yield next(note for note in file.notes if "CUDA symbols not checked" in note)
 
 
 def _newest_of_each(verdicts: Sequence[ReleaseVerdict]) -> list[ReleaseVerdict]:

@@ -365,7 +365,7 @@ def test_msvc_names_are_said_to_be_that(nothing: Knowledge) -> None:
     # llvm-undname-19; llvm-readobj --coff-exports of torch_python.dll has it up to 2.5.1.
     assert subject.demangled == "struct _object * __cdecl THPVariable_Wrap(class at::TensorBase)"
     assert subject.exported_in is not None
-    assert subject.exported_in.text() == "1.10.0 - 2.5.1"
+    assert subject.exported_in.text() == "1.10.0-2.5.1"
     assert subject.causes[0].cause is CauseId.LIBTORCH_PYTHON_NOT_LINKED
 
 
