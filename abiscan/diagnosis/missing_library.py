@@ -264,6 +264,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         why = "The installed torch is probably a CPU build, which does not contain it."
         if behind:
             needs, score = 0.92, 0.6
+        if behind and not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
             why = (
                 f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
                 f"loaded, and is probably a CPU build."
