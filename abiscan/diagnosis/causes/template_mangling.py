@@ -29,6 +29,7 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
+_WRITE_IT = "abiscan fix --apply --select const-data-ptr DIRECTORY  # rewrites the sources; then build again"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -130,7 +131,8 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
             at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
-        ways.append(f"Use data_ptr<{argument}>(), which every release exports.")
+        write_it = f"\n{_WRITE_IT}" if missing.cxx.base == "const_data_ptr" else ""
+        ways.append(f"Use data_ptr<{argument}>(), which every release exports.{write_it}")
     flag = f"Compile {AS_GCC}"
     if any(form.in_target for form in forms):
         ways.append(f"{flag}.")
