@@ -64,6 +64,7 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
         yield LineGroup(5, wrap(_import_counts(artifact), style, "  imports: ", "    "))
     yield from provenance_sections(artifact, style)
     rest = [note for note in artifact.notes if artifact.causes or note not in artifact.failure_reasons]
+    rest = [] if artifact.verdict is ArtifactVerdict.UNDECIDED else rest  # below the first line
     notes = rest[: style.limit(*_NOTES)]
     for note in notes:
         yield LineGroup(4, wrap(note, style, "  note: ", "    "))

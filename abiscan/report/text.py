@@ -338,7 +338,10 @@ def _block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *,
 
 
 def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
-    """Reasons of a failure although all imports of the file resolve: a needed library does not load."""
+    """Reasons of a failure although all imports of the file resolve (a needed library does not load), or of doubt."""
+    if artifact.verdict is ArtifactVerdict.UNDECIDED:
+        label = "  " + style.strong("because: ")
+        return [line for note in artifact.notes for line in wrap(note, style, label, "    ")]
     reasons = () if artifact.causes else artifact.failure_reasons
     return [line for reason in reasons for line in wrap(reason, style, "  " + style.strong("cause: "), "    ")]
 

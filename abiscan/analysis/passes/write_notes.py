@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome, LoaderStop
+from abiscan.model.platforms import system_of
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import is_version
@@ -76,6 +77,9 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
         here = torch is not None and torch.installed
         where = "not on this machine" if here else "not checked, provided neither by the package nor by torch"
         yield f"{where}: {', '.join(absent)}{tail}"
+    of_python = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is Status.UNDECIDED]
+    if of_python and record.target.possible:
+        yield _unknown_python(record, of_python)
     late = set(record.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]
@@ -99,6 +103,17 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
     yield from failure_reasons
     if record.verdict is ArtifactVerdict.FAILS and loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here: this machine provides what the target lacks"
+
+
+def _unknown_python(record: FileRecord, names: list[str]) -> str:
+    """Which of the possible CPythons export the names that some of them lack."""
+    from abiscan.diagnosis.causes.python_abi import ranges
+    from abiscan.environment.python_names import exporting_all
+
+    possible = record.target.possible
+    exporting = [each for each in exporting_all(names, system_of(record.facts.machine)) if each in possible]
+    who = f"only CPython {ranges(exporting, possible)} exports" if exporting else "no single CPython exports"
+    return f"the interpreter is unknown (`--python PATH` names it): {who} {shortened(names)}"
 
 
 def _failure_reasons(record: FileRecord) -> Iterator[str]:
