@@ -145,7 +145,10 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "compare_drift",
-        reads=("facts", "matrix", "provenance", "derived_classes", "layouts", "verdict", "loader", "findings"),
+        reads=(
+            *("facts", "target", "matrix", "provenance", "derived_classes"),
+            *("layouts", "verdict", "loader", "findings"),
+        ),
         writes=("outcomes",),
         when=outcomes_are_asked,
         skipped={"outcomes": None},
