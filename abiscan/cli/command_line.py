@@ -18,7 +18,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     """
 
     targets: tuple[str, ...] = ()
-    targets_from: tuple[str, ...] = ()
+    inputs_from: tuple[str, ...] = ()
     torch: str | None = None
     python: str | None = None
     root: str | None = None

@@ -34,7 +34,7 @@ def registry() -> None:
         click.Argument(["targets"], nargs=-1, metavar="PATH|URL..."),
         click.Option(["-o", "--output"], metavar="DIR", help="Write tables to DIR; scan every wheel."),
         click.Option(["--resume"], metavar="DIR", help="Continue the tables in DIR; skip the wheels that are done."),
-        *select_options("targets_from", torch=_TORCH, jobs="Processes (default: 1)."),
+        *select_options("inputs_from", torch=_TORCH, jobs="Processes (default: 1)."),
         _ENGINE,
         click.Option(
             ["--time-limit", "seconds"], metavar="SECONDS", type=click.FloatRange(min=1), help="Limit per wheel."
@@ -84,7 +84,7 @@ def scan(
     from abiscan.registry.unit import units_of
 
     line, cwd = CommandLine(**given), os.getcwd()
-    listed = [target for name in line.targets_from for target in read_target_list(name, cwd=cwd)]
+    listed = [target for name in line.inputs_from for target in read_target_list(name, cwd=cwd)]
     if not line.targets and not listed:
         raise UsageError("name at least one wheel, directory or index (see abiscan registry scan --help)")
     directory = _directory(output, resume)

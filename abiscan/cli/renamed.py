@@ -13,7 +13,7 @@ FORMER_COMMANDS = {
     "rejudge": "registry recheck",
     "dashboard": "registry dashboard",
 }
-_OPTIONS = {"--no-stale": "--allow-stale"}
+_OPTIONS = {"--no-stale": "--allow-stale", "--targets-from": "--inputs-from"}
 _TABLES = re.compile(r"(?:-f|--format=)?parquet:(.*)", re.DOTALL)
 
 
@@ -30,8 +30,11 @@ def rename_words(words: Sequence[str], commands: Sequence[str]) -> list[str]:
         found[:1] = FORMER_COMMANDS[words[0]].split()
     elif words[:1] and words[0] not in commands:
         options = words[: words.index("--")] if "--" in words else words
-        renamed += [each for each in _OPTIONS.items() if each[0] in options]
-        found[: len(options)] = [_OPTIONS.get(word, word) for word in options]
+        names = [word.partition("=")[0] for word in options]
+        renamed += [each for each in _OPTIONS.items() if each[0] in names]
+        found[: len(options)] = [
+            _OPTIONS.get(name, name) + word[len(name) :] for name, word in zip(names, options, strict=True)
+        ]
         places = [number for number, word in enumerate(options) if _TABLES.fullmatch(word)]
         if places or any(word.partition("=")[0] == "--resume" for word in options):
             renamed.append(("scan -f parquet:DIR", "registry scan -o DIR"))

@@ -49,7 +49,7 @@ def run_scan(line: CommandLine) -> int:
 
     cwd = os.getcwd()
     targets = [*line.targets]
-    for name in line.targets_from:
+    for name in line.inputs_from:
         targets += read_target_list(name, cwd=cwd)
     files = file_system(line.root)
     targets = [files.inside(target, cwd) for target in targets]
@@ -61,7 +61,7 @@ def run_scan(line: CommandLine) -> int:
         from abiscan.gate.baseline import read_baseline
 
         baseline = read_baseline(read_baseline_file(policy.baseline, own=policy.baseline_found), policy.baseline)
-    inputs = [each for each in (*targets, *line.targets_from, policy.baseline, line.config) if each is not None]
+    inputs = [each for each in (*targets, *line.inputs_from, policy.baseline, line.config) if each is not None]
     outputs = outputs_of((*line.format, *(["statistics"] if line.statistics else [])), FORMATS, inputs)
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
@@ -72,7 +72,7 @@ def run_scan(line: CommandLine) -> int:
         names = display_names(asked, targets)
     target = line.write_baseline
     if target is not None:
-        check_writable([target], [*targets, *line.targets_from])
+        check_writable([target], [*targets, *line.inputs_from])
     # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     # The text for one file lists operators only with -v. To find them in a large file takes as long as everything else.

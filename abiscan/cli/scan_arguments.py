@@ -51,7 +51,7 @@ class Option(Struct, frozen=True):
 # Heading in help -> options. Options without a heading are for developers and not in the help.
 GROUPS = {
     "Target": (
-        Option("-r --targets-from", "Read PATHs from FILE, one per line.", "FILE", repeats=True),
+        Option("-r --inputs-from", "Read PATHs from FILE, one per line.", "FILE", repeats=True),
         Option("--torch", "Check against: installed, declared, a release (2.6.0, 2.6.0+cu124) or a path.", "SPEC"),
         Option("--python", "Environment: an interpreter or a virtual environment.", "PATH"),
         Option("--root", "Use DIR as file system root (an unpacked image); read nothing else.", "DIR"),

@@ -161,8 +161,6 @@ def _groups(
         best = max([candidate for _bound, candidate in rows or absent[cause]], key=lambda found: found.score)
         names = tuple(sorted(bound.name for bound, _candidate in rows))
         evidence = list(dict.fromkeys(best.evidence))[:_EVIDENCE]
-        if len(names) > 1:
-            evidence.append(f"{len(names)} imports have this cause.")
         lacking = [soname for soname, _candidate in absent.get(cause, ())]
         # For a single library without imports, the evidence above has it.
         if (rows and lacking) or len(lacking) > 1:

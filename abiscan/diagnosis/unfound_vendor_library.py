@@ -291,7 +291,11 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
             f"Install a build of the extension for CUDA {major_here}, the CUDA release of {missing.target_label}."
         )
     elif releases and major_here not in releases:
-        ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
+        if ways[0].startswith("pip "):
+            ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
+        elif len(ways) > 1:
+            # The first says that no wheel is known; the second builds the package.
+            ways[:2] = ["\n".join(ways[:2])]
     if not releases or major_here in releases:
         ways.append(_itself(vendor, major, missing))
     elif (other_torch := install_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:

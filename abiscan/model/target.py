@@ -105,7 +105,7 @@ class TargetEnvironment(Struct, frozen=True):
     @property
     def torch_words(self) -> str:
         """Description of the torch by its source, for a sentence."""
-        return _TORCH_WORDS.get(self.torch.source if self.torch is not None else None, "the torch that it is for")
+        return _TORCH_WORDS.get(self.torch.source if self.torch is not None else None, "the declared torch")
 
 
 _TORCH_WORDS: dict[TargetSource | None, str] = {

@@ -386,7 +386,7 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
 
 
 def _python_words(artifact: ArtifactReport) -> str:
-    """`Python 3.13 (...)`, `some Python of >=3.8 (the wheel's tag cp38-abi3)`: the cause says which."""
+    """`Python 3.13 (...)`, `some Python of >=3.8 (wheel tag cp38-abi3)`: the cause says which."""
     python = None if artifact.target is None else artifact.target.python
     if python is None:
         return "its Python"

@@ -65,7 +65,7 @@ def _of_tag(python: str, abi: str) -> DeclaredPython | None:
     version = _version(python)
     if version is None or not python.startswith("cp"):
         return None
-    because = f"the wheel's tag {python}-{abi}"
+    because = f"wheel tag {python}-{abi}"
     if abi == "abi3":
         return DeclaredPython(version, True, TargetSource.TAG, because)
     if abi.startswith("cp"):

@@ -172,7 +172,7 @@ def target_with(
         )
     elif declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
-        platform = TargetPart(oldest, TargetSource.TAG, "the oldest that the wheel's platform tag guarantees")
+        platform = TargetPart(oldest, TargetSource.TAG, "from the platform tag")
     elif installed:
         platform = TargetPart("this machine's", TargetSource.MACHINE, "the torch is installed here")
     else:
@@ -205,7 +205,7 @@ def _gpu(chosen: TorchOfFile) -> TargetPart | None:
         return TargetPart(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
     target = chosen.torch.target
     value = f"CUDA {target.cuda}" if target.cuda else f"ROCm {target.hip}" if target.hip else "none"
-    return TargetPart(value, TargetSource.BUILD, f"what torch {target.version}+{target.variant} is built with")
+    return TargetPart(value, TargetSource.BUILD, f"from torch {target.version}+{target.variant}")
 
 
 def _python(declared: Declared, here: PythonVersion | None, *, python_named: bool) -> TargetPart | None:

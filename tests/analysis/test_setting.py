@@ -240,8 +240,8 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
     """python-abi-mismatch.so uses PyUnstable_Code_GetExtra, since CPython 3.12, and _PyGen_Send, removed in 3.10 (nm
     -D); its torch symbols resolve (vllm 0.12.0 on torch 2.9.0)."""
     for tag, words in (
-        ("cp39-abi3", "some Python of >=3.9 (the wheel's tag cp39-abi3)"),
-        ("cp313-cp313", "Python 3.13 (the wheel's tag cp313-cp313)"),
+        ("cp39-abi3", "some Python of >=3.9 (wheel tag cp39-abi3)"),
+        ("cp313-cp313", "Python 3.13 (wheel tag cp313-cp313)"),
     ):
         name = wheel(tmp_path, "x", f"{tag}-linux_x86_64", ("x/_C.so", "python-abi-mismatch.so"))
         report = judged(tmp_path, [name], None, torch="2.9.0")
@@ -641,4 +641,4 @@ def test_a_run_says_of_no_torch_that_a_file_is_made_for_it_where_the_file_declar
     (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "checked against" in n]
     assert "against the newest known release for its tags: here 2.8.0+cu128, 2.15.0+cu132" in note
     (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "checked against" in n]
-    assert "the newest known release for its tags, or the torch that it is for: here 2.6.0+cu124, 2.15.0" in note
+    assert "the newest known release for its tags, or the declared torch: 2.6.0+cu124, 2.15.0" in note

@@ -88,7 +88,7 @@ def test_it_means_what_click_says(parts: list[list[str]]) -> None:
         ["-q", TARGET, "-v", TARGET],
         [TARGET, "--torch", "2.9.0", "-j", "2"],
         [TARGET, "--torch=2.9.0", "-f", "json:out", "--format", "text", "--fail-on", "never", "--color=always"],
-        [TARGET, "--targets-from=-1"],
+        [TARGET, "--inputs-from=-1"],
         [TARGET, "--select", "a,b", "--select=c", "--jobs", "2", "--hash", "--baseline", "b.json", "-v", "--verbose"],
     ],
 )

@@ -795,9 +795,6 @@ def _without_string(name: str) -> str:
 
 GROUP_SENTENCES = (
     Sentence(
-        "{count} imports have this cause.", lambda c, f: c.group is not None and f["count"] == str(len(c.group.symbols))
-    ),
-    Sentence(
         "Not found: {sonames}.",
         lambda c, f: all(c.lacks(name) or c.lacks_beside(name) for name in f["sonames"].split(", ")),
     ),

@@ -102,7 +102,7 @@ def test_rewrites(before: str, after: str) -> None:
     ("text", "reason"),
     [
         ("auto p = new T().const_data_ptr<T>();", None),
-        ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "only its author knows"),
+        ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "ambiguous: replace it with scalar_type()"),
         ("#define P(x) x.const_data_ptr<T>()", "it is in a macro"),
         ("x.const_data_ptr<float>();", "the declaration of `x` was not found in this file"),
         (

@@ -15,7 +15,7 @@ def predict_load(record: FileRecord) -> None:
     if system is not OperatingSystem.LINUX:
         record.loader = LoaderPrediction(None, undecided=f"the loader of {system.shown} is not predicted")
     elif torch is None or not torch.installed:
-        reason = "the target torch is not installed in an environment here"
+        reason = "not predicted: the target torch is not installed on this machine"
         record.loader = LoaderPrediction(None, undecided=reason)
     else:
         siblings = {} if record.artifact.disk_path is not None else record.siblings

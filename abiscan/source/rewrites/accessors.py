@@ -98,7 +98,7 @@ def type_properties(place: FlaggedPlace, written: EditableSource) -> list[Edit] 
         return [written.replaced(index, "scalar_type")]
     same = SAME_ON_TENSOR.get(member or "")
     if same is None:
-        return NotRewritten("only its author knows whether scalar_type(), options() or device() is meant")
+        return NotRewritten("ambiguous: replace it with scalar_type(), options() or device()")
     if [written.word(at) for at in range(index + 5, index + 7)] != ["(", ")"]:
         return NotRewritten(f"`{member}` is not called without arguments")
     return [Edit(written.tokens[index].at, written.end(index + 6), same)]
