@@ -105,7 +105,7 @@ def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     if gained:
         yield Change(Aspect.GPU, Effect.GAINED, f"runs on {' '.join(gained)} now{tail}", added=gained)
     elif images and not lost:
-        text = f"{images}; in all it has code for the same GPUs"
+        text = f"{images}; the supported GPUs are unchanged"
         yield Change(Aspect.GPU, Effect.CHANGED, text, removed=removed, added=added)
 
 
@@ -119,7 +119,7 @@ def _machines(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         text = f"is for {', '.join(new.machines) or 'no machine'}, no longer for {', '.join(lost)}"
         yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=lost, added=gained)
     elif gained:
-        yield Change(Aspect.SYSTEM, Effect.GAINED, f"is for {', '.join(gained)}, too", added=gained)
+        yield Change(Aspect.SYSTEM, Effect.GAINED, f"now also for {', '.join(gained)}", added=gained)
 
 
 def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:

@@ -261,8 +261,8 @@ def _names(aspect: Aspect, what: str, before: set[str], after: set[str]) -> Iter
 
 
 def counts(lost: Collection[str], gained: Collection[str]) -> str:
-    """`3 new, 1 gone`."""
-    return ", ".join([f"{len(gained)} new"] * bool(gained) + [f"{len(lost)} gone"] * bool(lost))
+    """`3 added, 1 removed`."""
+    return ", ".join([f"{len(gained)} added"] * bool(gained) + [f"{len(lost)} removed"] * bool(lost))
 
 
 def _needed(old: ArtifactReport, new: ArtifactReport, bundled: Collection[str] | None) -> Iterator[_Row]:
@@ -280,7 +280,7 @@ def _needed(old: ArtifactReport, new: ArtifactReport, bundled: Collection[str] |
     if lost and gained:
         text, effect = f"needs {_few(gained)}, no longer {_few(lost)}", Effect.CHANGED
     elif gained:
-        text, effect = f"needs {_few(gained)}, too", Effect.GAINED
+        text, effect = f"now also needs {_few(gained)}", Effect.GAINED
     elif lost:
         text, effect = f"no longer needs {_few(lost)}", Effect.LOST
     else:

@@ -639,6 +639,6 @@ def test_a_run_says_of_no_torch_that_a_file_is_made_for_it_where_the_file_declar
     pinned = wheel(tmp_path, "pinned", tag, ("z/_C.so", "good-extension.so"), requires="torch==2.6.0")
     where = environment(tmp_path, PythonVersion(3, 11))
     (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "checked against" in n]
-    assert "against the newest known release for its tags: here 2.8.0+cu128, 2.15.0+cu132" in note
+    assert "against the newest known release for its tags: 2.8.0+cu128, 2.15.0+cu132" in note
     (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "checked against" in n]
-    assert "the newest known release for its tags, or the declared torch: 2.6.0+cu124, 2.15.0" in note
+    assert "the declared torch, or the newest known release for its tags: 2.6.0+cu124, 2.15.0" in note

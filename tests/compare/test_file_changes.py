@@ -99,7 +99,7 @@ def test_how_it_was_made_is_not_told_twice() -> None:
     old = replace(made("2.4"), needed=())
     new = replace(made("2.5", library, inline), needed=(NeededLibrary("libstdc++.so.6", None),))
     assert [c.text for c in compare_files("x.so", old, new, str)] == [
-        "needs libstdc++.so.6, too",
+        "now also needs libstdc++.so.6",
         "C++ library: libc++; was unknown",
         "made for torch: 2.5; was 2.4",
     ]
@@ -129,7 +129,7 @@ def test_names_are_counted_among_those_before() -> None:
         return replace(report("x.so"), imports=tuple(an_import(name) for name in names))
 
     old, new = importing("a", "b", "c", "d"), importing("d", "e", "f")
-    assert [c.text for c in compare_files("x.so", old, new, str)] == ["imports of torch: 2 new, 3 gone (of 4 before)"]
+    assert [c.text for c in compare_files("x.so", old, new, str)] == ["imports of torch: 2 added, 3 removed (of 4 before)"]
 
 
 def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
