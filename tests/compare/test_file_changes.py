@@ -129,7 +129,8 @@ def test_names_are_counted_among_those_before() -> None:
         return replace(report("x.so"), imports=tuple(an_import(name) for name in names))
 
     old, new = importing("a", "b", "c", "d"), importing("d", "e", "f")
-    assert [c.text for c in compare_files("x.so", old, new, str)] == ["imports of torch: 2 added, 3 removed (of 4 before)"]
+    texts = [c.text for c in compare_files("x.so", old, new, str)]
+    assert texts == ["imports of torch: 2 added, 3 removed (of 4 before)"]
 
 
 def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
