@@ -132,7 +132,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     environment = [each for each in package.environment if gpu or each != _FORCE_CUDA]
     if package.sdist:
         known = (packages_by_name().get(name) for name in others)
-        names = [package.name, *(each.name for each in known if each is not None and _is_built_alike(each, package))]
+        alike = (each.name for each in known if each is not None and _is_built_alike(each, package))
+        names = dict.fromkeys((package.name, *alike))
         release = f"--no-binary {','.join(names)} {' '.join(names)}"
     else:
         release = f'"git+{package.repository}"'

@@ -26,7 +26,7 @@ Values = Mapping[str, str]
 def _rebuild(values: Values, missing: MissingName) -> str | None:
     """The command that builds the extensions from source (value `project` if the message names them)."""
     first, *others = values.get("project", "").split() or (None,)
-    return fixes.rebuild(missing, project=first, others=others)
+    return fixes.rebuild(missing, project=first, others=[fixes.normalised(each) or "" for each in others])
 
 
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:
