@@ -11,6 +11,8 @@ of their libraries, already loaded, satisfies a dependency of a file.
 from __future__ import annotations
 
 import os
+import re
+import sys
 import zlib
 from collections.abc import Iterable
 
@@ -98,6 +100,19 @@ def preloads_of(torch: InstalledTorch) -> Preloads:
     except UnknownSequence:
         # The source is patched: the sequence of its release is the best known.
         return preloads_of_release(torch.torch)
+
+
+def imported_before_libraries(torch: InstalledTorch) -> tuple[str, ...]:
+    """The modules outside of the standard library that this torch imports before it opens a library, from its own
+    source."""
+    content = torch.files.read(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE) or b""
+    source = content.decode("utf-8", "replace")
+    opens = re.search(r"^\s+_load_global_deps\(\)", source, re.MULTILINE)
+    if opens is None:
+        return ()
+    # Statements in the first column are executed on every system.
+    names = re.findall(r"^(?:from|import) ([A-Za-z_]\w*)", source[: opens.start()], re.MULTILINE)
+    return tuple(name for name in dict.fromkeys(names) if name not in {*sys.stdlib_module_names, "torch"})
 
 
 def preloads_of_release(version: str) -> Preloads:

@@ -7,7 +7,7 @@ there as files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from msgspec import Struct, field
@@ -30,6 +30,9 @@ from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, resolve_origin
 from abiscan.loader.tls import StaticTls
 from abiscan.model.loading import TORCH_FAILS, LoaderStop, StopKind
+
+# In bytes, of a .pth file.
+_MAX_PTH = 1 << 16
 
 
 class Process(Struct):
@@ -211,6 +214,9 @@ class ProcessBuilder:
             for path in torch.libraries:
                 self._dlopen(process, path)
             return
+        for name in preloads.imported_before_libraries(torch):
+            if not self._is_importable(name):
+                raise LoadFailure(LoaderStop(StopKind.MODULE_NOT_FOUND, "", detail=name))
         if self._disk.exists(preloads.global_dependencies(torch)):
             self._load_global_dependencies(process, torch)
         self._dlopen(process, torch.extension)
@@ -305,6 +311,21 @@ class ProcessBuilder:
     def _find_package(self, name: str) -> str | None:
         found = (f"{site}/{name}" for site in self._environment.site_packages)
         return next((directory for directory in found if self._disk.is_directory(directory)), None)
+
+    def _is_importable(self, name: str) -> bool:
+        return any(each.partition(".")[0] == name for path in self._import_path() for each in self._disk.names(path))
+
+    def _import_path(self) -> Iterator[str]:
+        """Every site-packages, and the directories that .pth files there add (`site`)."""
+        for site in filter(self._disk.is_directory, self._environment.site_packages):
+            yield site
+            for name in self._disk.names(site):
+                text = self._disk.read(os.path.join(site, name), _MAX_PTH) if name.endswith(".pth") else None
+                for line in (text or b"").decode("utf-8", "surrogateescape").splitlines():
+                    # A line that begins with `import` is code.
+                    if not line.startswith(("#", "import ", "import\t")):
+                        added = os.path.join(site, line.strip())
+                        yield from (added,) * self._disk.is_directory(added)
 
     def _import_package(self, process: Process, package: str, modules: Iterable[str]) -> None:
         """Import those extension modules of a package that exist."""

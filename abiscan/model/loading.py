@@ -33,6 +33,8 @@ class StopKind(enum.StrEnum):
     UNDEFINED_SYMBOL = "undefined-symbol"
     VERSION_NOT_FOUND = "version-not-found"
     LIBRARY_NOT_FOUND = "library-not-found"
+    MODULE_NOT_FOUND = "module-not-found"
+    """Not an error of the loader: `import torch` raises it before torch opens a library."""
     WRONG_CLASS = "wrong-class"
     INVALID_FILE = "invalid-file"
     UNKNOWN_RELOCATION = "unknown-relocation"
@@ -51,10 +53,10 @@ class LoaderStop(Struct, frozen=True):
         symbol: the undefined symbol, mangled (UNDEFINED_SYMBOL).
         version: the required version (VERSION_NOT_FOUND, and UNDEFINED_SYMBOL for a versioned reference).
         required_by: the file that requires the version (VERSION_NOT_FOUND); empty for the executable.
-        detail: the loader's message (INVALID_FILE, ASSERTION); why torch does not find a library that it searches
-            itself (LIBRARY_NOT_FOUND); the signal that kills the process (CRASH: SIGSEGV or SIGBUS in the loader or in
-            a function that it calls); the class of the file (WRONG_CLASS: `ELFCLASS32`); the relocation type
-            (UNKNOWN_RELOCATION: `0x2a`).
+        detail: the loader's message (INVALID_FILE, ASSERTION); the module (MODULE_NOT_FOUND); why torch does not find
+            a library that it searches itself (LIBRARY_NOT_FOUND); the signal that kills the process (CRASH: SIGSEGV or
+            SIGBUS in the loader or in a function that it calls); the class of the file (WRONG_CLASS: `ELFCLASS32`); the
+            relocation type (UNKNOWN_RELOCATION: `0x2a`).
         errno: of the failed system call; 0 if none failed.
     """
 
@@ -87,6 +89,8 @@ class LoaderStop(Struct, frozen=True):
                 return f"version `{self.version}' not found (required by {self.required_by or 'the executable'})"
             case StopKind.LIBRARY_NOT_FOUND:
                 return self.detail or "cannot open shared object file"
+            case StopKind.MODULE_NOT_FOUND:
+                return f"No module named '{self.detail}'"
             case StopKind.WRONG_CLASS:
                 return f"wrong ELF class: {self.detail}"
             case StopKind.UNKNOWN_RELOCATION:

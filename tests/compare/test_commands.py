@@ -516,3 +516,13 @@ def test_a_new_file_that_fails_is_for_no_torch_that_it_does_not_declare(tmp_path
     words = "the (torch that is installed|newest known release for its tags), 2[.]"
     assert re.search(f"old-string-extension.so, which does not load on {words}", said)
     assert "that it is for" not in said
+
+
+@pytest.mark.torch
+def test_a_missing_module_is_named_before_libraries(environment: Path) -> None:
+    """The oracle is `import torch`, which imports typing_extensions before it opens a library."""
+    (_site(environment) / "torch").symlink_to(torch_here.directory())
+    error = "No module named 'typing_extensions'"
+    assert error in _python(environment, "import torch").stderr
+    first = answer("environment", "env", environment, status=1)["problems"][0]
+    assert f"`import torch` itself fails: {error}" in first["text"]
