@@ -113,7 +113,8 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
             break
     assert found is not None
     if found.unreachable:
-        raise AbiscanError(f"{target}: the package index of pip does not answer: name a local wheel, or try again")
+        why = found.reason if found.stopped else "the package index of pip does not answer"
+        raise AbiscanError(f"{target}: {why}: name a local wheel, or try again")
     if "No matching distribution" not in found.reason:
         raise AbiscanError(f"{target}: could not be fetched (pip: {found.reason})")
     from abiscan.model.platforms import platform_of
@@ -153,7 +154,8 @@ def _of_url(url: str, quiet: bool) -> str:
     found, path = _download(url, _place(url), python, platforms, abis, quiet=quiet)
     if path is None:
         if found.unreachable:
-            raise AbiscanError(f"{shown}: the server does not answer: name a local wheel, or try again")
+            why = found.reason if found.stopped else "the server does not answer"
+            raise AbiscanError(f"{shown}: {why}: name a local wheel, or try again")
         raise AbiscanError(f"{shown}: could not be fetched (pip: {found.reason.replace(url, shown)})")
     return path
 

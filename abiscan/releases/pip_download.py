@@ -33,13 +33,15 @@ class Fetched(Struct, frozen=True):
         wheel: the file; None if there is none.
         reason: why there is none, in pip's own last line.
         offered: the versions that the index has, as listed by pip; empty if it has none or was not reached.
-        unreachable: no server answered, so it is unknown whether there is such a wheel.
+        unreachable: no server answered in time, so it is unknown whether there is such a wheel.
+        stopped: whether pip was stopped after a limit, which `reason` names.
     """
 
     wheel: Path | None
     reason: str = ""
     offered: str = ""
     unreachable: bool = False
+    stopped: bool = False
 
 
 class _Growth:
@@ -108,7 +110,7 @@ def pip_download(
             limit = f"more than {MAX_PIP_SECONDS} s"
             if growth.stalled:
                 limit = f"less than {MIN_RATE} bytes a second for {PIP_RATE_SECONDS} s"
-            return Fetched(None, f"pip was stopped: {limit} to fetch it", unreachable=True)
+            return Fetched(None, f"pip was stopped: {limit} to fetch it", unreachable=True, stopped=True)
     wheels = sorted(into.glob("*.whl"))
     if done.returncode == 0 and wheels:
         return Fetched(wheels[0])

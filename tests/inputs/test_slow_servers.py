@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -173,6 +174,23 @@ def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit:
     assert found.wheel is None
     assert found.unreachable
     assert found.reason == reason
+
+
+def test_a_command_says_that_pip_was_stopped(tmp_path: Path) -> None:
+    server = Dripping(_HEAD)
+    code = (
+        "from abiscan.releases import pip_download\npip_download.PIP_RATE_SECONDS = 4\n"
+        "from abiscan.cli import run\nrun()\n"
+    )
+    environ = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    url = f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl"
+    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, env=environ, check=False)
+    server.close()
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].endswith(
+        "a-1.0-py3-none-any.whl: pip was stopped: less than 1000 bytes a second for 4 s to fetch it: "
+        "name a local wheel, or try again"
+    )
 
 
 def test_pip_may_take_longer_than_the_window(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
