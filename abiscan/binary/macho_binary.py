@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from abiscan.binary.symbols_only import SymbolsOnly
 from abiscan.macho.macho_file import MachoFile
-from abiscan.model.device_code import DeviceImages
-from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.facts import Export, FileFormat, SymbolBinding, SymbolType, Visibility
 from abiscan.model.macho_facts import LibraryLink, linker_name, source_name
 from abiscan.model.platforms import OperatingSystem, key_of
 
 if TYPE_CHECKING:
-    import mmap
-
     from abiscan.model.macho_facts import MachoExport
 
 
@@ -29,21 +25,14 @@ class MachoBinary(SymbolsOnly):
     """
 
     def __init__(self, macho: MachoFile) -> None:
-        self.macho = macho
-        self.path = macho.path
-        self.size = macho.size
         # arm64e is arm64 with pointer authentication: one loader loads both.
-        self.machine = key_of(OperatingSystem.MACOS, macho.machine.removesuffix("e"))
-        self.version_definitions: tuple[str, ...] = ()
+        super().__init__(macho, key_of(OperatingSystem.MACOS, macho.machine.removesuffix("e")))
+        self.macho = macho
 
     @property
-    def buffer(self) -> bytes | mmap.mmap:
-        """The whole file, all slices."""
-        return self.macho.buffer
-
-    def sha256(self) -> str:
-        """SHA-256 of the whole file, in hexadecimal."""
-        return sha256(self.buffer).hexdigest()
+    def other_slices(self) -> tuple[str, ...]:
+        """The architectures of a universal file besides the one that is read."""
+        return tuple(each.machine for each in self.macho.slices if each.machine != self.macho.machine)
 
     @property
     def soname(self) -> str | None:
@@ -60,45 +49,12 @@ class MachoBinary(SymbolsOnly):
         """The install names of the libraries whose exports count as its own."""
         return tuple(each.name for each in self.macho.libraries if each.link is LibraryLink.REEXPORT)
 
-    @cached_property
-    def imports(self) -> tuple[Import, ...]:
-        """The symbols that dyld looks up."""
-        return tuple(
-            Import(
-                name=source_name(each.name),
-                binding=SymbolBinding.WEAK if each.weak else SymbolBinding.GLOBAL,
-                type=SymbolType.NOTYPE,
-                visibility=Visibility.DEFAULT,
-                version=None,
-                relocated=True,
-                index=index,
-                library=each.library,
-            )
-            for index, each in enumerate(self.macho.imports)
-        )
+    def _imported(self) -> Iterator[tuple[str, str | None, bool]]:
+        return ((source_name(each.name), each.library, each.weak) for each in self.macho.imports)
 
-    def facts(self) -> SharedObject:
-        """The facts that files of every format have; `macho.facts()` has the rest."""
+    def _format_facts(self) -> tuple[int, str | None, FileFormat]:
         macho = self.macho.facts()
-        return SharedObject(
-            path=self.path,
-            size=self.size,
-            machine=self.machine,
-            bits=macho.bits,
-            little_endian=True,
-            soname=self.soname,
-            needed=self.needed,
-            rpath=None,
-            # LC_RPATH is no run path of ELF: `macho.rpaths` has it.
-            runpath=None,
-            build_id=macho.uuid,
-            imports=self.imports,
-            version_needs=(),
-            version_definitions=(),
-            compilers=(),
-            has_sections=True,
-            format=FileFormat.MACHO,
-        )
+        return macho.bits, macho.uuid, FileFormat.MACHO
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, including re-exported symbols."""
@@ -120,14 +76,6 @@ class MachoBinary(SymbolsOnly):
 
     def _exported_names(self) -> Iterable[str]:
         return map(source_name, self.macho.exported_names)
-
-    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, within the search limits."""
-        return self.macho.strings_with(part, gap)
-
-    def device_images(self) -> DeviceImages:
-        """Always empty: macOS files have no GPU images."""
-        return DeviceImages()
 
 
 def _export(found: MachoExport) -> Export:

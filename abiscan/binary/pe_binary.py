@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from abiscan.binary.symbols_only import SymbolsOnly
-from abiscan.model.device_code import DeviceImages
-from abiscan.model.facts import Export, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.facts import Export, FileFormat, SymbolBinding, SymbolType, Visibility
 from abiscan.model.platforms import OperatingSystem, key_of
 from abiscan.pe.pe_file import PeFile
 
 if TYPE_CHECKING:
-    import mmap
-
     from abiscan.model.pe_facts import PeExport
 
 
@@ -28,21 +24,9 @@ class PeBinary(SymbolsOnly):
     """
 
     def __init__(self, pe: PeFile) -> None:
+        super().__init__(pe, key_of(OperatingSystem.WINDOWS, pe.machine))
         self.pe = pe
-        self.path = pe.path
-        self.size = pe.size
-        self.machine = key_of(OperatingSystem.WINDOWS, pe.machine)
         self.reexported: tuple[str, ...] = ()
-        self.version_definitions: tuple[str, ...] = ()
-
-    @property
-    def buffer(self) -> bytes | mmap.mmap:
-        """The whole file."""
-        return self.pe.buffer
-
-    def sha256(self) -> str:
-        """SHA-256 of the whole file, in hexadecimal."""
-        return sha256(self.buffer).hexdigest()
 
     @property
     def soname(self) -> str | None:
@@ -54,44 +38,13 @@ class PeBinary(SymbolsOnly):
         """The DLLs of its import table, without those that are loaded on the first call."""
         return self.pe.libraries
 
-    @cached_property
-    def imports(self) -> tuple[Import, ...]:
-        """Imports of its import tables; a delayed import may stay unresolved, like a weak symbol."""
-        return tuple(
-            Import(
-                name=each.symbol,
-                binding=SymbolBinding.WEAK if each.delayed else SymbolBinding.GLOBAL,
-                type=SymbolType.NOTYPE,
-                visibility=Visibility.DEFAULT,
-                version=None,
-                relocated=True,
-                index=index,
-                library=each.library,
-            )
-            for index, each in enumerate(self.pe.imports)
-        )
+    def _imported(self) -> Iterator[tuple[str, str | None, bool]]:
+        # A delayed import may stay unresolved, like a weak symbol.
+        return ((each.symbol, each.library, each.delayed) for each in self.pe.imports)
 
-    def facts(self) -> SharedObject:
-        """The facts that files of every format have; `pe.facts()` has the rest."""
+    def _format_facts(self) -> tuple[int, str | None, FileFormat]:
         pe = self.pe.facts()
-        return SharedObject(
-            path=self.path,
-            size=self.size,
-            machine=self.machine,
-            bits=pe.bits,
-            little_endian=True,
-            soname=self.soname,
-            needed=self.needed,
-            rpath=None,
-            runpath=None,
-            build_id=pe.debug_id,
-            imports=self.imports,
-            version_needs=(),
-            version_definitions=(),
-            compilers=(),
-            has_sections=True,
-            format=FileFormat.PE,
-        )
+        return pe.bits, pe.debug_id, FileFormat.PE
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name or an ordinal (`#12`), forwarders included."""
@@ -114,14 +67,6 @@ class PeBinary(SymbolsOnly):
 
     def _exported_names(self) -> Iterable[str]:
         return self.pe.exported_names
-
-    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, within the search limits."""
-        return self.pe.strings_with(part, gap)
-
-    def device_images(self) -> DeviceImages:
-        """Always empty: GPU images of Windows files are not read."""
-        return DeviceImages()
 
 
 def _ordinal(name: str) -> int | None:

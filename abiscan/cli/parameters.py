@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from abiscan.cli import completion
 from abiscan.cli.scan_arguments import GROUPS, OPTIONS, Option
+from abiscan.errors import UsageError
 
 _COMPLETIONS = {
     "torch": completion.torches,
@@ -98,3 +100,9 @@ class CommandGroup(click.Group):
 def _summary(command: click.Command) -> str:
     """The first paragraph of the help, which is one sentence."""
     return " ".join((command.help or "").split("\n\n")[0].split()).removesuffix(".")
+
+
+def require_posix(command: str) -> None:
+    """Raise UsageError on Windows, for a command that uses signals and locks of POSIX."""
+    if os.name != "posix":
+        raise UsageError(f"`abiscan {command}` needs Linux or macOS; `abiscan scan` and `abiscan explain` run here")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from abiscan.cli.command_line import CommandLine
-from abiscan.cli.parameters import CommandGroup, select_options
+from abiscan.cli.parameters import CommandGroup, require_posix, select_options
 from abiscan.errors import UsageError
 from abiscan.model.platforms import OperatingSystem
 
@@ -27,6 +27,7 @@ _DIRECTORY = click.Argument(["directory"], metavar="DIR", type=click.Path(exists
 @click.group(cls=CommandGroup)
 def registry() -> None:
     """Scan, recheck and chart all wheels of a package index."""
+    require_posix("registry")
 
 
 @registry.command(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import style_for
-from abiscan.cli.parameters import select_options
+from abiscan.cli.parameters import require_posix, select_options
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -38,6 +38,7 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
     Passes through the output and exit status of COMMAND. At its end, explains the errors in the last MiB of the output
     (imports, linkers, compilers, torch.compile) on standard error, as `abiscan explain` does.
     """
+    require_posix("run")
     from abiscan.cli.child_process import pass_through
 
     try:

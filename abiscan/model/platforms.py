@@ -26,6 +26,17 @@ class OperatingSystem(enum.StrEnum):
         """For a person: `Linux`, `Windows`, `macOS`."""
         return "macOS" if self is OperatingSystem.MACOS else self.value.capitalize()
 
+    @property
+    def unchecked(self) -> str:
+        """What decides whether a file works there and is not checked, for a file whose symbols resolve."""
+        return _UNCHECKED.get(self, "")
+
+
+_UNCHECKED = {
+    OperatingSystem.WINDOWS: "changed class layouts",
+    OperatingSystem.MACOS: "changed class layouts, code signatures, the minimum version of macOS",
+}
+
 
 class Platform(Struct, frozen=True):
     """A system with an architecture.

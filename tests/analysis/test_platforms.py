@@ -150,3 +150,12 @@ def test_a_label_that_no_build_of_the_platform_has_is_not_replaced_by_another() 
     assert windows.verdict is ArtifactVerdict.LOADS
     assert linux.verdict is ArtifactVerdict.UNDECIDED
     assert any("torch 2.8.0+cpu for x86_64 is not in the release index" in note for note in linux.notes)
+
+
+def test_what_is_not_checked_of_a_file_that_loads_is_said() -> None:
+    """As docs/explanation/platforms.md has it."""
+    (found,) = scan([str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")], options("2.8.0")).artifacts
+    assert found.verdict is ArtifactVerdict.LOADS
+    assert "not checked for Windows: changed class layouts" in found.notes
+    (found,) = scan([str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")], options("2.7.1")).artifacts
+    assert not [note for note in found.notes if note.startswith("not checked for")]

@@ -134,3 +134,12 @@ def test_the_tests_that_need_no_linux_pass() -> None:
     done = run(["-c", script, "-q", "-p", "no:cacheprovider", "--without-torch", *tests, *deselected])
     print(done.stdout[-200:])
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.parametrize("words", [("registry", "runs", "."), ("run", "--", "python")])
+@pytest.mark.usefixtures("python")
+def test_commands_of_posix_say_so(words: tuple[str, ...]) -> None:
+    done = abiscan(*words)
+    assert done.returncode == 2
+    assert "needs Linux or macOS" in done.stderr
+    assert "Traceback" not in done.stderr

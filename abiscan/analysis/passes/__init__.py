@@ -166,8 +166,8 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "write_notes",
         reads=(
-            "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict", "loader",
-            "concerns_torch", "gpu_check", "unread_calls", "late_bound",
+            "binary", "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict",
+            "loader", "concerns_torch", "gpu_check", "unread_calls", "late_bound",
         ),
         writes=("notes", "failure_reasons"),
     ),

@@ -25,8 +25,20 @@ def write_notes(record: FileRecord) -> None:
     record.notes = (
         *record.gpu_check.notes,
         *_notes(record, reasons),
+        *_unchecked(record),
         *([] if record.unread_calls is None else [record.unread_calls]),
     )
+
+
+def _unchecked(record: FileRecord) -> Iterator[str]:
+    """What is not checked of a file for another system than Linux, though its symbols resolve."""
+    system = system_of(record.facts.machine)
+    if not system.unchecked or not record.concerns_torch or record.verdict is not ArtifactVerdict.LOADS:
+        return
+    yield f"not checked for {system.shown}: {system.unchecked}"
+    slices = getattr(record.binary, "other_slices", ())
+    if slices:
+        yield f"not checked: the part of this universal file for {', '.join(slices)}"
 
 
 def _choice(record: FileRecord) -> str:
