@@ -52,7 +52,7 @@ def python() -> Path:
     """The interpreter with abiscan's dependencies."""
     folder = windows_python()
     if not (folder / "Lib/site-packages/hypothesis").exists():
-        install(*_PACKAGES)
+        install(*_PACKAGES, *_TEST_PACKAGES)
     return folder
 
 
