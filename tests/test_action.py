@@ -81,7 +81,7 @@ def test_names_cannot_command_the_runner(tmp_path: Path) -> None:
     )
 
 
-def test_no_file_is_no_pass(tmp_path: Path) -> None:
+def test_an_empty_wheel_does_not_pass(tmp_path: Path) -> None:
     status, printed, outputs, _ = run(tmp_path, targets="dist/*.whl")
     assert (status, outputs["exit-status"]) == (2, "2")
     assert "no file matches" in printed

@@ -365,7 +365,7 @@ _ASKED_OF_THIS_MACHINE = {
 
 
 @pytest.mark.parametrize("room", sorted(_CONFINED))
-def test_what_is_looked_at_is_asked_through_the_file_system(room: str) -> None:
+def test_the_scanned_system_is_read_through_the_file_system(room: str) -> None:
     for path in sorted((PACKAGE / room).rglob("*.py")):
         allowed = _ASKED_OF_THIS_MACHINE.get(path.relative_to(PACKAGE).as_posix(), set())
         for node in ast.walk(_tree(path)):

@@ -191,7 +191,7 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     assert not heavy & set(plain["all"])
 
 
-def test_operators_are_read_where_they_are_told_or_compared(plain: dict[str, Any]) -> None:
+def test_operators_are_read_if_printed_or_compared(plain: dict[str, Any]) -> None:
     """In a library of 250 MB they take as long as the rest of its provenance."""
     reader = "abiscan.provenance.read_operators"
     assert reader not in plain["own"]

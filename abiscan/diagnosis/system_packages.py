@@ -15,7 +15,7 @@ _CONDA = "conda install -c conda-forge"
 
 
 def library_of_file(name: str) -> SystemLibrary | None:
-    """The library of the catalogue that has a file of this name (`libaio.so.1`); None where none has."""
+    """The library of the catalogue that has a file of this name (`libaio.so.1`); None if there is none."""
     found = _SONAME.fullmatch(name) or _DYLIB.fullmatch(name)
     if found is None:
         return None
@@ -32,7 +32,7 @@ def library_of_file(name: str) -> SystemLibrary | None:
 
 @cache
 def library_of_header(header: str) -> SystemLibrary | None:
-    """The library of the catalogue that has a header (`google/dense_hash_map`); None where none has."""
+    """The library of the catalogue that has a header (`google/dense_hash_map`); None if there is none."""
     return next(
         (
             row

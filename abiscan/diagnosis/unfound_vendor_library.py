@@ -242,7 +242,7 @@ def _cuda_library(
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
-        # For a file it is known that no other version of it is there.
+        # For a file, other versions were searched and not found.
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
     if name.endswith(".so") and missing.file.facts is None:

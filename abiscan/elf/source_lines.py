@@ -1,7 +1,7 @@
 """Addresses to source lines, from DWARF. Release builds have none; then only the section names are read.
 
 pyelftools finds the units, by .debug_aranges if the file has it, and reads the first entry of each, at most
-`MAX_UNITS`, where it is fast enough. `line_program` runs their programs.
+`MAX_UNITS`, if that is fast enough. `line_program` runs their programs.
 """
 
 from __future__ import annotations

@@ -4,6 +4,6 @@
     known = baseline.read_baseline(text, "abiscan-baseline.json")    # or None
     report = apply.apply(report, policy, known, today)               # sets suppressions, stale entries and the verdict
 
-Nothing here reads the clock, the environment or a file. Each module is imported where it is used, so a run without
+Nothing here reads the clock, the environment or a file. Modules are imported on use, so a run without
 configuration, baseline or requirements does not pay for them.
 """

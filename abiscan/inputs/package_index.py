@@ -79,7 +79,7 @@ def _files(answer: object, url: str, latest: int | None) -> Iterator[RemoteFile 
 
 
 def _newest(versions: set[str], number: int) -> set[str]:
-    """The newest versions; pre-releases count where there is no other."""
+    """The newest versions; pre-releases count only if there is no other."""
     known = {version: order(version) for version in versions}
     final = {version for version in versions if known[version] is not None and not _PRE_RELEASE.search(version)}
     ranked = sorted(final or versions, key=lambda version: known[version] or (), reverse=True)

@@ -28,7 +28,7 @@ def explain_import_error(error: BaseException) -> str:
         return f"abiscan:\n{safe_text(answer)}".rstrip("\n") if answer else ""
     except AbiscanError as problem:
         return f"abiscan: {problem}"
-    except Exception as problem:  # the error of the import must reach its reader in any case
+    except Exception as problem:  # the import error must always be printed
         return f"abiscan: internal error: {type(problem).__name__}: {problem}"
 
 

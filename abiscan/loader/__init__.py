@@ -92,7 +92,7 @@ class Loader:
 
         Args:
             binary: the file; None for a file on disk that could not be read as a shared object: the loader's error for
-                it is predicted all the same.
+                it is still predicted.
             path: absolute, as passed to dlopen. For a member of a wheel, its path after installation by pip
                 (`<site-packages>/<member>`): the prediction is for the installed wheel.
             siblings: absolute path to contents of the other shared objects of that wheel.

@@ -56,7 +56,7 @@ class Mapper:
     """Maps objects into a namespace.
 
     Args:
-        siblings: soname or file name to path of the files installed beside the checked file; they stand in for
+        siblings: soname or file name to path of the files installed beside the checked file; they replace
             libraries that the search does not find.
     """
 
@@ -113,7 +113,7 @@ class Mapper:
         return self._namespace.add(item, name)
 
     def adopt(self, elf: ElfFile, path: str) -> LinkMap:
-        """Map a file even if the loader would refuse it, to resolve its imports all the same."""
+        """Map a file even if the loader would refuse it, to resolve its imports."""
         return self._namespace.add(LinkMap(elf, path, None, None, origin=resolve_origin(path, self._cwd)))
 
     def close_over(self, root: LinkMap, *, preloads: tuple[LinkMap, ...] = (), tolerant: bool = False) -> Closure:

@@ -211,7 +211,7 @@ def _has_resolvers(elf: ElfFile) -> bool:
 
 
 def _check_cut_off(called: CalledFile, code: bytes, at: int, address: int, what: str) -> None:
-    """Check whether an instruction that cannot be decoded goes on where nothing is mapped."""
+    """Check whether an instruction that cannot be decoded extends beyond mapped memory."""
     whole = next(instructions(code + bytes(_LONGEST)), None)
     if len(code) < _LONGEST and whole is not None and whole.end > len(code):
         end = at + len(code)

@@ -178,7 +178,7 @@ class ProcessBuilder:
             try:
                 preloads.append(mapper.map(name, process.main, process.main))
             except (LoadFailure, Undecidable):
-                continue  # ld.so prints a warning and goes on
+                continue  # ld.so prints a warning and continues
         closure = mapper.close_over(process.main, preloads=tuple(dict.fromkeys(preloads)))
         process.main.needed = closure.direct
         namespace.scope = closure.maps[:]

@@ -61,7 +61,7 @@ _NAMES: Final = tuple(
 
 
 def first_toolkit(capability: str) -> str | None:
-    """The first CUDA release that compiles for a compute capability (`8.9` -> `11.8`); None where it is not known."""
+    """The first CUDA release that compiles for a compute capability (`8.9` -> `11.8`); None if unknown."""
     return _FIRST.get(capability)
 
 

@@ -15,7 +15,7 @@ class Registration(enum.StrEnum):
     TORCH_LIBRARY = "torch-library"
     """`TORCH_LIBRARY`, `TORCH_LIBRARY_FRAGMENT`, `TORCH_LIBRARY_IMPL`: the C++ dispatcher."""
     STABLE_TORCH_LIBRARY = "stable-torch-library"
-    """`STABLE_TORCH_LIBRARY` and its kin: the C shims `aoti_torch_library_*`, `torch_library_*`."""
+    """`STABLE_TORCH_LIBRARY` and similar macros: the C shims `aoti_torch_library_*`, `torch_library_*`."""
     LEGACY = "legacy"
     """`c10::RegisterOperators`."""
 

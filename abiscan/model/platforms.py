@@ -23,7 +23,7 @@ class OperatingSystem(enum.StrEnum):
 
     @property
     def shown(self) -> str:
-        """For a person: `Linux`, `Windows`, `macOS`."""
+        """As text: `Linux`, `Windows`, `macOS`."""
         return "macOS" if self is OperatingSystem.MACOS else self.value.capitalize()
 
     @property
@@ -45,7 +45,7 @@ class Platform(Struct, frozen=True):
         key: `x86_64`, `win_amd64`, `macosx_arm64`.
         system: whose loader opens its files.
         architecture: `x86_64`, `aarch64`, as the readers of its format name it.
-        shown: for a person: `x86-64 on Windows`.
+        shown: as text: `x86-64 on Windows`.
         python_machine: `platform.machine()` of CPython there (environment marker `platform_machine`).
     """
 

@@ -136,7 +136,7 @@ def match_source(
     for place in places_in(text, path, rules, others or SingleSource(), release):
         line += text.count("\n", at, place.at)
         at = place.at
-        # What one finding says of its places must be true of each.
+        # The text of a finding must be true for each of its places.
         key = (place.rule.id, place.text, place.variant, place.pattern.message, place.pattern.fix, place.accepted)
         if key not in grouped:
             grouped[key] = _Group(place)

@@ -58,8 +58,8 @@ def supported_releases(members: Iterable[tuple[str, frozenset[str]]]) -> tuple[f
 
 def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | None:
     """The releases that a fix may name: the best of those on which one build of each module of a package loads, with
-    the CUDA that the release's build ships (`best_releases`). Empty if a member loads on no release; None if that is
-    known of no member."""
+    the CUDA that the release's build ships (`best_releases`). Empty if a member loads on no release; None if this is
+    unknown for all members."""
     states = loading_states(members)
     return None if states is None else best_releases(states.items())
 
@@ -67,11 +67,11 @@ def verified_releases(members: Iterable[ArtifactReport]) -> frozenset[str] | Non
 def loading_states(
     members: Iterable[ArtifactReport], otherwise: Collection[str] | None = None
 ) -> dict[str, ReleaseState] | None:
-    """The releases on which one build of each module of a package loads, with their states; None if that is known of
-    no member.
+    """The releases on which one build of each module of a package loads, with their states; None if they are unknown
+    for all members.
 
     Args:
-        otherwise: the releases on which a member loads of which that is not known; None to leave it out.
+        otherwise: releases of members for which they are unknown; None to leave these out.
     """
     known = [(m, otherwise if m.loads_on is None else m.loads_on) for m in members if m.replaced_by is None]
     states = [

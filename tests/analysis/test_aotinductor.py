@@ -92,7 +92,7 @@ def test_the_operators_that_it_calls_are_named(package: Path) -> None:
 
 
 @pytest.mark.torch
-def test_the_installed_torch_has_what_is_said_of_it(package: Path) -> None:
+def test_statements_about_the_installed_torch_are_true(package: Path) -> None:
     artifact = scanned(written(package, CALLS), "--torch", "installed")
     for name, in_torch in called(artifact).items():
         if in_torch is not None:
@@ -128,7 +128,7 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
     ],
     ids=["empty", "list", "number", "deep", "no-name", "escape", "large"],
 )
-def test_what_cannot_be_read_is_said(package: Path, raw: str, reason: str) -> None:
+def test_unreadable_files_are_reported(package: Path, raw: str, reason: str) -> None:
     artifact = scanned(written(package, raw), "--torch", "2.13.0")
     assert [
         note
@@ -160,7 +160,7 @@ def test_beside_a_file_in_a_stream(tmp_path: Path, mode: Any, first: str) -> Non
     assert called(scanned(out, "--torch", "2.13.0"))["aten::no_such"] is False
 
 
-def test_what_lies_beside_files_in_a_stream_is_bounded(tmp_path: Path) -> None:
+def test_neighbours_of_files_in_a_stream_are_bounded(tmp_path: Path) -> None:
     out = tmp_path / "models.tar"
     with tarfile.open(out, "w") as archive:
         for name in ("a.so", "a.json", "b.so", "b.json"):

@@ -207,7 +207,7 @@ def findings(file: str, torch: str) -> list[dict[str, Any]]:
     return [each for each in artifact["findings"] if each["rule"] == "layout-drift"]
 
 
-def test_a_release_whose_layouts_are_not_known_is_not_said_to_have_the_same() -> None:
+def test_unknown_layouts_are_not_reported_as_equal() -> None:
     table = LayoutTable(SHIPPED)
     uses = shared_records(["_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"], [], table)
     shared = SharedLayouts(uses, CompiledAgainst(("2.8.0",), "said so"), table, dict)
@@ -219,7 +219,7 @@ def test_a_release_whose_layouts_are_not_known_is_not_said_to_have_the_same() ->
     assert found["9.9.0"] == (ReleaseState.LOADS, "layouts not compared")
 
 
-def test_a_file_is_told_apart_by_its_assertions_alone() -> None:
+def test_assertions_alone_identify_the_headers() -> None:
     """`registers-torch-2.8.so` declares nothing, and both releases export its imports. The run with 2.13.0 is in
     `tests/rules/computed/test_layout_drift.py`: it crashes."""
     (found,) = (each for each in findings("registers-torch-2.8.so", "2.13.0") if "CppFunction" in each["message"])

@@ -47,7 +47,7 @@ def test_verdicts_roll_up() -> None:
     assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
 
 
-def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> None:
+def test_a_replaced_build_does_not_fail_its_wheel() -> None:
     """A package ships a module for CPU and for CUDA, and loads the one that fits."""
     error = Finding("missing-library", Severity.ERROR, Confidence.HIGH, None, "libtorch_cuda.so", "fix", "0" * 16)
     cuda = replace(member("pkg/_C_cuda.so", verdict=ArtifactVerdict.FAILS), findings=(error,))
@@ -70,7 +70,7 @@ def built_for(release: str, verdict: ArtifactVerdict, torch: str = "2.8.0") -> A
     return replace(made, target=target)
 
 
-def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone() -> None:
+def test_only_the_build_for_the_release_counts() -> None:
     """metatensor-torch loads only `torch-{major}.{minor}` on that release."""
     loads, fails = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
     good = whole(built_for("2.7", loads), built_for("2.8", loads), built_for("2.9", fails))
@@ -82,7 +82,7 @@ def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone
     assert apply(bad, Policy()).verdict is Verdict.FAIL
 
 
-def test_a_range_of_releases_is_asked_of_each_build_on_its_own() -> None:
+def test_a_required_range_is_checked_per_build() -> None:
     cells = tuple(
         ReleaseVerdict(f"{torch}+cu128-x86_64", torch, "cu128", True, state, (), (), "")
         for torch, state in (

@@ -79,9 +79,7 @@ RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
         ((48,), (), "under 48"),
     ],
 )
-def test_a_number_that_is_no_key_rules_a_release_out(
-    numbers: tuple[int, ...], left: tuple[str, ...], telling: str
-) -> None:
+def test_an_invalid_key_excludes_a_release(numbers: tuple[int, ...], left: tuple[str, ...], telling: str) -> None:
     found = having_keys(RELEASES, lambda: Numbers(numbers, complete=False), LayoutTable(SHIPPED))
     assert found is not None
     assert found.releases == left

@@ -39,7 +39,7 @@ def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
     assert not any("Judged for" in note for note in subject.notes)
 
 
-def test_a_library_that_every_machine_has_is_no_evidence(tmp_path: Path) -> None:
+def test_a_library_of_every_machine_is_no_evidence(tmp_path: Path) -> None:
     """GLIBC_2.17 is in the libc.so.6 of this machine; the message reports that another one lacks it."""
     folders = ("/lib/x86_64-linux-gnu", "/lib64", "/lib/aarch64-linux-gnu")
     libc = next(path for folder in folders if (path := Path(folder, "libc.so.6")).exists())
@@ -68,14 +68,14 @@ def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
     assert "1.13.1" not in " ".join(subject.notes)
 
 
-def test_a_build_from_source_is_told_as_one(here: ScanOptions) -> None:
+def test_a_source_build_is_recognised(here: ScanOptions) -> None:
     text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
     (subject,) = explain(text, here)
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
     assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is built from source")
 
 
-def test_what_lies_here_is_no_evidence_of_another_machine(here: ScanOptions, tmp_path: Path) -> None:
+def test_local_files_are_no_evidence_for_another_machine(here: ScanOptions, tmp_path: Path) -> None:
     message = "libcudart.so.11.0: cannot open shared object file: No such file or directory"
     elsewhere = explain(f'  File "/elsewhere/site-packages/a/__init__.py", line 1\nImportError: {message}', here)
     assert "Installed instead: " not in _told(elsewhere)
@@ -109,7 +109,7 @@ def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
 
 
 @pytest.mark.torch
-def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: ScanOptions, torch_python: Path) -> None:
+def test_a_symbol_missing_in_the_installed_torch_is_explained_for_it(here: ScanOptions, torch_python: Path) -> None:
     options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
     (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported until torch 2.1
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
@@ -117,7 +117,7 @@ def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: Sc
 
 
 @pytest.mark.parametrize("torch", [None, "2.8.0"])
-def test_a_mac_name_is_not_judged_by_the_strings_of_linux(torch: str | None, here: ScanOptions) -> None:
+def test_a_mac_name_is_not_explained_by_the_strings_of_linux(torch: str | None, here: ScanOptions) -> None:
     """libc++ has one std::string (https://libcxx.llvm.org); `_GLIBCXX_USE_CXX11_ABI` belongs to libstdc++. The function
     is in every torch for macOS on arm64 since 1.9.0, the first in the index (llvm-objdump)."""
     text = (

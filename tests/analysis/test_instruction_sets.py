@@ -48,7 +48,7 @@ def test_what_a_file_was_compiled_with(options: tuple[str, ...], level: str | No
     assert told == ([] if level is None else [level])
 
 
-def test_every_compilation_is_asked(tmp_path: Path) -> None:
+def test_every_compilation_is_checked(tmp_path: Path) -> None:
     objects = []
     for name, option in (("a", "-mno-avx2"), ("b", "-mavx2"), ("c", "-mavx512f")):
         (tmp_path / f"{name}.c").write_text(f"int {name}(int x) {{ return x; }}\n")

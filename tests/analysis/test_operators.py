@@ -79,7 +79,7 @@ def test_the_interface_is_that_of_the_imports(name: str, kind: Registration | No
     assert [o.registration for o in found] == ([] if kind is None else [kind])
 
 
-def test_texts_that_are_no_schemas(tmp_path: Path) -> None:
+def test_texts_without_schemas(tmp_path: Path) -> None:
     found = of(
         [b"expected (Tensor) -> bool\0", b"f(x) -> y\0", b"(Tensor a) -> b\0", b"auto f(Tensor const&) -> int\0"],
         tmp_path,

@@ -62,7 +62,7 @@ def _read_by_condition(each: Pass) -> set[str]:
 
 
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
-def test_a_pass_reads_and_writes_what_its_row_says(each: Pass) -> None:
+def test_a_pass_reads_and_writes_the_fields_in_its_row(each: Pass) -> None:
     module = import_module(f"abiscan.analysis.passes.{each.name}")
     assert callable(getattr(module, each.name))
     read, written = _attributes(ast.parse(inspect.getsource(module)), "record")

@@ -145,14 +145,14 @@ def test_one_archive_is_divided_by_its_members_where_it_is_large(tree: Path, siz
     assert scan([name], options(tree), jobs=3, executor=process_pool(3)) == whole
 
 
-def test_a_target_that_is_not_there_is_told_before_anything_is_read(tree: Path) -> None:
+def test_a_missing_target_is_reported_before_the_scan(tree: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         list(plan(["good-extension.so", "absent.so"], options(tree), jobs=2))
     with pytest.raises(UsageError, match="no such file"):
         next(stream(["good-extension.so", "absent.so"], options(tree)))
 
 
-def test_a_container_is_judged_when_its_last_member_is_through() -> None:
+def test_a_container_is_checked_after_its_last_member() -> None:
     """Ten thousand containers of two members each: only one is held at a time."""
     made = 0
 
@@ -174,7 +174,7 @@ def test_a_container_is_judged_when_its_last_member_is_through() -> None:
     assert containers == 10_000
 
 
-def test_a_container_whose_members_never_all_come_is_judged_at_the_end() -> None:
+def test_an_incomplete_container_is_checked_at_the_end() -> None:
     items: list[Scanned] = [
         OpenedContainer(_container("a.zip", ("a.zip!a.so", "a.zip!seen-before.so"))),
         ScannedArtifact("a.zip!a.so", "a.zip", (_report("a.zip", "a.zip!a.so"),)),

@@ -81,7 +81,7 @@ def test_wheels_for_three_platforms_in_one_run(fixtures_dir: Path, tmp_path: Pat
     assert "arm64 on macOS: none" in note
 
 
-def test_a_wheel_with_a_library_of_another_platform_is_told_so(fixtures_dir: Path, tmp_path: Path) -> None:
+def test_a_library_of_another_platform_is_reported(fixtures_dir: Path, tmp_path: Path) -> None:
     path = wheel(tmp_path, "win_amd64", {"demo/_C.so": fixtures_dir / "macos/_C.cpython-311-darwin.so"})
     report = scan([str(path)], options())
     (finding,) = [f for each in report.artifacts for f in each.findings if f.rule == "wheel-tag-other-machine"]

@@ -56,7 +56,7 @@ def options(folder: Path, heard: Heard | None) -> ScanOptions:
 
 
 @pytest.mark.parametrize("executor", [in_process, in_children, process_pool(2)], ids=["one", "children", "pool"])
-def test_every_byte_and_file_is_told_of(wheel: Path, tmp_path: Path, executor: Executor) -> None:
+def test_every_byte_and_file_is_reported(wheel: Path, tmp_path: Path, executor: Executor) -> None:
     heard = Heard()
     jobs = 2 if executor not in (in_process, in_children) else 1
     found = scan([wheel.name], options(tmp_path, heard), jobs=jobs, executor=executor)
@@ -69,7 +69,7 @@ def test_every_byte_and_file_is_told_of(wheel: Path, tmp_path: Path, executor: E
     assert found == scan([wheel.name], options(tmp_path, None), jobs=jobs, executor=executor)
 
 
-def test_the_end_is_told_where_a_run_fails(tmp_path: Path) -> None:
+def test_the_end_of_a_failed_run_is_reported(tmp_path: Path) -> None:
     heard = Heard()
     with pytest.raises(UsageError):
         scan(["nothing.so"], options(tmp_path, heard))
@@ -104,5 +104,5 @@ def test_a_relay_gathers_and_loses_nothing() -> None:
     assert heard.texts[0].endswith("199")
 
 
-def test_options_that_are_watched_are_no_other_run(tmp_path: Path) -> None:
+def test_progress_does_not_change_the_run(tmp_path: Path) -> None:
     assert replace(options(tmp_path, Heard()), progress=None) == options(tmp_path, None)

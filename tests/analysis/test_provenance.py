@@ -256,7 +256,7 @@ def test_a_run_path_is_relative_where_the_real_loader_looks_below_the_working_di
     assert loads == ("relative-run-path" in {finding["rule"] for finding in artifact["findings"]})
 
 
-def test_cuda_is_told_by_libraries_whose_soname_has_its_release(tmp_path: Path) -> None:
+def test_cuda_is_detected_from_sonames_with_its_release(tmp_path: Path) -> None:
     """The sonames in NVIDIA's wheels for CUDA 13 (nvidia-cusparse, nvidia-cufft, nvidia-cuda-runtime)."""
     sonames = ("libcusparse.so.12", "libcufft.so.12", "libcudart.so.13")
     for soname in sonames:

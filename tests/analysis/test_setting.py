@@ -124,7 +124,7 @@ def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
     assert missing.verdict is ArtifactVerdict.FAILS
 
 
-def test_a_release_that_nobody_knows_leaves_the_file_undecided(tmp_path: Path) -> None:
+def test_an_unknown_release_leaves_the_file_undecided(tmp_path: Path) -> None:
     name = wheel(
         tmp_path, "old", "cp311-cp311-manylinux_2_28_x86_64", ("o/_C.so", "good-extension.so"), requires="torch==1.4.0"
     )
@@ -226,7 +226,7 @@ def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
     assert "clang-const-data-ptr.so" in reason
 
 
-def test_a_file_that_needs_a_library_which_its_torch_lacks_says_so(tmp_path: Path) -> None:
+def test_a_library_missing_in_the_torch_is_reported(tmp_path: Path) -> None:
     """No build for CUDA has libtorch_hip.so; the missing name has no owner."""
     file = tmp_path / "x.so"
     file.write_bytes(build(Library(needed=("libtorch_hip.so",))))
@@ -267,7 +267,7 @@ def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path:
     assert verdicts == dict.fromkeys(verdicts, ArtifactVerdict.LOADS)
 
 
-def test_what_dependents_need_and_nobody_has_leaves_a_librarys_names_open(tmp_path: Path) -> None:
+def test_missing_libraries_of_dependents_leave_symbols_undecided(tmp_path: Path) -> None:
     """nm -D: missing-library.so imports found_nowhere, which neither libc10 nor libc exports. If the module that loads
     it needs another missing library, that one may export it: ld.so resolves it in the module's scope, as
     libnpu_profiler.so of torch_npu uses libascendcl.so, which libtorch_npu.so needs."""
@@ -317,9 +317,7 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
 
 
 @pytest.mark.torch
-def test_members_are_resolved_beside_each_other_and_not_beside_an_installed_version(
-    tmp_path: Path, torch_python: Path
-) -> None:
+def test_members_are_resolved_with_each_other_not_with_an_installed_version(tmp_path: Path, torch_python: Path) -> None:
     """numpy 2.2.6 with 2.4.6 installed: pip replaces the installed files with those of the wheel."""
     site = tmp_path / "site"
     (site / "x").mkdir(parents=True)
@@ -411,7 +409,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
     assert bool(notes) is loads
 
 
-def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
+def test_the_cuda_in_a_members_name_selects_its_target(tmp_path: Path) -> None:
     """A wheel with one build per CUDA: each is checked against the newest release that pip installs with that CUDA."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     name = wheel(
@@ -446,7 +444,7 @@ def test_a_file_that_loads_has_no_causes(tmp_path: Path) -> None:
     assert any(a.causes for a in artifacts)
 
 
-def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_invalid_requirement_is_reported(tmp_path: Path) -> None:
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
     )
@@ -465,7 +463,7 @@ def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         (b"Metadata-Version: 2.1\nName: x\nVersion: 1.0\n", None),
     ],
 )
-def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: bytes | None, said: str | None) -> None:
+def test_invalid_metadata_is_reported_once_per_wheel(tmp_path: Path, metadata: bytes | None, said: str | None) -> None:
     """Core metadata specification: Metadata-Version, Name and Version are required."""
     name = "x-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     with zipfile.ZipFile(tmp_path / name, "w") as archive:
@@ -481,7 +479,7 @@ def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: by
 
 
 @pytest.mark.parametrize("tag", ["xy99-xy99", "cp399-cp399t", "pp310-pypy310_pp73"])
-def test_a_tag_of_a_python_that_is_not_known_is_said_and_leaves_its_names_open(tmp_path: Path, tag: str) -> None:
+def test_the_tag_of_an_unknown_python_leaves_its_symbols_undecided(tmp_path: Path, tag: str) -> None:
     """python-abi-mismatch.so imports _PyGen_Send (nm -D), which CPython 3.10 and later do not export; other Pythons are
     unknown."""
     inner = tmp_path / "inner.so"
@@ -497,14 +495,14 @@ def test_a_tag_of_a_python_that_is_not_known_is_said_and_leaves_its_names_open(t
     assert {a.verdict for a in report.artifacts if a.member == "x/_D.so"} == {ArtifactVerdict.UNDECIDED}
 
 
-def test_a_direct_reference_that_names_no_release_is_said(tmp_path: Path) -> None:
+def test_a_direct_reference_without_a_release_is_reported(tmp_path: Path) -> None:
     line = "torch @ git+https://github.com/pytorch/pytorch@main"
     name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires=line)
     report = judged(tmp_path, [name], None)
     assert f"{name}: the reference names no release of torch: Requires-Dist: {line}" in report.notes
 
 
-def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(tmp_path: Path) -> None:
+def test_the_note_on_the_newest_build_needs_a_file_with_it(tmp_path: Path) -> None:
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     declared = [
         wheel(tmp_path, f"x{release[2]}", tag, ("x/_C.so", "good-extension.so"), requires=f"torch=={release}")
@@ -586,7 +584,7 @@ def test_no_torch_is_advised_where_a_file_of_the_package_loads_on_none(tmp_path:
     assert advice(tmp_path, "2.13.0", first, second) == set()
 
 
-def test_a_wheel_that_declares_no_torch_and_whose_layouts_changed_says_so_first(tmp_path: Path) -> None:
+def test_a_missing_declaration_is_reported_first_with_changed_layouts(tmp_path: Path) -> None:
     """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where it crashes."""
     name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "autograd-node-subclass.so"))
     shown = text.render(judged(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
@@ -594,7 +592,7 @@ def test_a_wheel_that_declares_no_torch_and_whose_layouts_changed_says_so_first(
     assert "fix: Declare `torch>=2.13,<2.14`" in shown.splitlines()[2]
 
 
-def test_a_wheel_that_declares_no_torch_and_fails_says_so_first(tmp_path: Path) -> None:
+def test_a_missing_declaration_is_reported_first_for_a_failing_wheel(tmp_path: Path) -> None:
     """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (nm over the wheels), and not on the newest release."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     members = (("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "gcc-const-data-ptr.so"))
@@ -632,7 +630,7 @@ def test_no_torch_is_advised_that_has_no_wheels_for_the_python(tmp_path: Path) -
     assert not any('"torch' in cause.fix for cause in artifact.causes)
 
 
-def test_a_run_says_of_no_torch_that_a_file_is_made_for_it_where_the_file_declares_none(tmp_path: Path) -> None:
+def test_no_torch_is_named_as_declared_without_a_declaration(tmp_path: Path) -> None:
     tag = "cp311-cp311-manylinux_2_28_x86_64"
     plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
     older = wheel(tmp_path, "older", "cp39-cp39-manylinux_2_28_x86_64", ("y/_C.so", "good-extension.so"))

@@ -41,7 +41,7 @@ def test_a_file_goes_to_the_format_of_its_magic(
     assert len(second_format) == 2
 
 
-def test_a_file_of_no_format_is_said_to_be_what_it_is(tmp_path: Path) -> None:
+def test_a_file_in_no_known_format_is_described(tmp_path: Path) -> None:
     path = tmp_path / "x.so"
     path.write_bytes(MAGIC)
     with pytest.raises(UnreadableFile, match="not an ELF file: it starts with the bytes fe 00 61 20"):

@@ -134,7 +134,7 @@ def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
     assert missing
 
 
-def test_clang_name_is_told_in_full() -> None:
+def test_clang_name_is_explained_in_full() -> None:
     done = run(FIXTURES / "clang-const-data-ptr.so")
     text = " ".join(done.stdout.split())
     assert "GNU's demangler rejects" in text
@@ -376,7 +376,7 @@ def test_two_formats_cannot_have_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nosuch.log", "logs/nosuch", "./nosuch"])
-def test_a_log_that_is_not_there_is_said_to_be_missing(name: str) -> None:
+def test_a_missing_log_is_reported(name: str) -> None:
     done = run("explain", name)
     assert done.returncode == 2
     assert f"{name}: no such file" in done.stderr
@@ -474,7 +474,7 @@ def test_an_id_as_json_is_valid() -> None:
     assert near["near"] == ["const-data-ptr"]
 
 
-def test_a_binary_is_no_text(tmp_path: Path) -> None:
+def test_a_binary_is_not_text(tmp_path: Path) -> None:
     """Neither as a file nor on standard input; UTF-16, which PowerShell writes, is text."""
     library = FIXTURES / "old-string-extension.so"
     image = tmp_path / "a.bin"

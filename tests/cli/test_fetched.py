@@ -162,7 +162,7 @@ def test_what_was_fetched_is_called_by_its_name_wherever_it_is_kept(tmp_path: Pa
         assert [(each["path"], each["member"]) for each in report["artifacts"]] == [(path.name, "demo/_C.abi3.so")]
 
 
-def test_two_wheels_of_one_name_are_told_apart(tmp_path: Path, index: Path, server: str) -> None:
+def test_two_wheels_of_one_name_are_distinguished(tmp_path: Path, index: Path, server: str) -> None:
     (path,) = index.glob("demo*.whl")
     url = f"{server}/{path.name}"
     for order in (("demo==1.0", url), (url, "demo==1.0")):
@@ -195,9 +195,7 @@ def test_the_four_comparisons_take_the_same_forms(tmp_path: Path, index: Path) -
         ("a==1.0;b", 2, "not a requirement"),
     ],
 )
-def test_what_cannot_be_fetched_is_said_in_a_line(
-    tmp_path: Path, index: Path, target: str, status: int, said: str
-) -> None:
+def test_a_failed_download_is_one_line(tmp_path: Path, index: Path, target: str, status: int, said: str) -> None:
     done = run(tmp_path, target, PIP_RETRIES="0")
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (status, "")

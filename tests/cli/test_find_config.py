@@ -80,7 +80,7 @@ def test_that_of_another_user_is_not_used(
     assert ignored(below) == [(str(path), f"owned by user id {owner}")]
 
 
-def test_damaged_files_of_another_user_are_no_error(
+def test_damaged_files_of_another_user_are_ignored(
     tmp_path: Path, below: Path, give_away: Callable[[Path], None]
 ) -> None:
     for path, content in ((below / "abiscan.toml", b"\xff["), (tmp_path / "pyproject.toml", b"[tool.abiscan\n")):
@@ -111,7 +111,7 @@ def test_that_above_the_repository_is_not_used(tmp_path: Path, below: Path, name
     assert used(below) == str(tmp_path / "a" / name)
 
 
-def test_a_link_counts_where_nobody_else_can_have_made_it(tmp_path: Path, below: Path) -> None:
+def test_a_link_counts_if_no_other_user_can_have_made_it(tmp_path: Path, below: Path) -> None:
     (tmp_path / "shared.toml").write_text(LENIENT)
     (below / "abiscan.toml").symlink_to(tmp_path / "shared.toml")
     assert used(below) == str(below / "abiscan.toml")

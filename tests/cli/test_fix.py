@@ -59,7 +59,7 @@ def test_diff_is_what_git_applies(repository: Path) -> None:
         (".", ["csrc/../csrc", "other dir"], "."),
     ],
 )
-def test_a_diff_of_files_elsewhere_says_where_it_is_applied(
+def test_a_diff_of_files_elsewhere_names_its_directory(
     repository: Path, cwd: str, paths: list[str], folder: str
 ) -> None:
     (repository / "elsewhere").mkdir()

@@ -92,7 +92,7 @@ def test_a_driver_counts_where_it_is_named(
 @pytest.mark.parametrize(
     "arguments", [("--driver", "535"), ("--driver", "5", "--gpu", "sm_90"), ("--driver", "", "--gpu", "sm_90")]
 )
-def test_what_is_no_driver_is_a_usage_error(arguments: tuple[str, ...], fixtures_dir: Path) -> None:
+def test_an_invalid_driver_is_a_usage_error(arguments: tuple[str, ...], fixtures_dir: Path) -> None:
     done = abiscan(*arguments, str(fixtures_dir / "gpu-cuda.so"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("abiscan: error: --driver")
@@ -124,7 +124,7 @@ def test_a_build_for_another_gpu_does_not_fail_its_wheel(
 
 
 @pytest.mark.parametrize("gpu", ["hopper", "compute_90", "gfx9-generic", "amdgcnspirv", "", "sm_90;sm_80"])
-def test_what_is_no_gpu_is_a_usage_error(gpu: str, fixtures_dir: Path) -> None:
+def test_an_invalid_gpu_is_a_usage_error(gpu: str, fixtures_dir: Path) -> None:
     done = abiscan("--gpu", gpu, str(fixtures_dir / "gpu-cuda.so"))
     assert done.returncode == 2
     assert done.stderr.startswith("abiscan: error: --gpu")
@@ -153,7 +153,7 @@ def test_amds_are_those_of_the_kernel(tmp_path: Path) -> None:
     assert processor_of(110501) == "gfx1151"
 
 
-def test_the_torch_that_a_file_is_judged_against_is_asked_too(fixtures_dir: Path) -> None:
+def test_the_kernels_of_the_target_torch_are_checked_too(fixtures_dir: Path) -> None:
     """Once per run, and only for files of torch; `torch.cuda.get_arch_list()` of 2.13.0+cu130 begins with sm_75."""
     files = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "empty-library.so")]
     for named, told in ((files, 1), (files[2:], 0)):
@@ -162,6 +162,6 @@ def test_the_torch_that_a_file_is_judged_against_is_asked_too(fixtures_dir: Path
 
 
 @pytest.mark.parametrize(("gpu", "told"), [("sm_90", 0), ("sm_101", 0), ("sm_35", 0), ("gfx942", 0), ("sm_900", 1)])
-def test_a_gpu_that_is_in_no_list_is_said(gpu: str, told: int, fixtures_dir: Path) -> None:
+def test_a_gpu_in_no_list_is_reported(gpu: str, told: int, fixtures_dir: Path) -> None:
     notes = json.loads(abiscan("--gpu", gpu, "-f", "json", str(fixtures_dir / "gpu-cuda.so")).stdout)["notes"]
     assert len([n for n in notes if "no GPU sm_900 (compute capability 90.0) is known" in n]) == told

@@ -122,7 +122,7 @@ def test_a_former_name_is_the_present_one_and_names_it(
 
 
 @pytest.mark.parametrize("words", [["explain", "parquet:x"], ["run", "--", "x", "--no-stale"], ["--", "--no-stale"]])
-def test_what_is_no_option_of_a_scan_is_left_alone(words: list[str]) -> None:
+def test_other_options_are_unchanged(words: list[str]) -> None:
     assert rename_words(words, [name for name in COMMANDS if name != "scan"]) == words
 
 

@@ -56,7 +56,7 @@ def test_an_architecture_without_known_builds_is_undecided(tmp_path: Path, machi
     assert "is not in the release index: its torch imports were not checked" in done.stdout
 
 
-def test_a_vtable_of_a_class_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+def test_a_vtable_of_a_class_with_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
     old = b"_ZTVN5torch8autograd4NodeE"
     edited(
         tmp_path / "x.so", FIXTURES / "autograd-node-subclass.so", crafted.rename(old, old.replace(b"g", b"\x80", 1))
@@ -107,7 +107,7 @@ def test_toml_that_is_nested_or_counts_too_far(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--baseline", "--config", "-r"])
 @pytest.mark.parametrize("kind", ["pipe", "zero", "directory"])
-def test_a_file_beside_the_targets_that_never_ends(tmp_path: Path, option: str, kind: str) -> None:
+def test_an_endless_file_beside_the_targets(tmp_path: Path, option: str, kind: str) -> None:
     name = {"pipe": str(tmp_path / "pipe"), "zero": "/dev/zero", "directory": str(tmp_path)}[kind]
     os.mkfifo(tmp_path / "pipe")
     with contextlib.ExitStack() as stack:
@@ -136,7 +136,7 @@ def test_a_source_tree_that_is_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere/x.json", ".", "/proc/x.json"])
-def test_an_output_that_cannot_be_written_is_told_before_the_scan(tmp_path: Path, name: str) -> None:
+def test_an_unwritable_output_is_reported_before_the_scan(tmp_path: Path, name: str) -> None:
     """The target does not exist either, which only the scan would find."""
     done = run("-f", f"json:{name}", "no-such-target.so", cwd=tmp_path, status=2)
     assert "cannot be written" in done.stderr
@@ -209,7 +209,7 @@ def test_an_output_keeps_its_link_and_its_permissions(tmp_path: Path) -> None:
     assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_reported(tmp_path: Path) -> None:
     done = run(SMALL, cwd=tmp_path, status=2, before=lambda: os.close(1))
     assert done.stderr.startswith("abiscan: error: standard output is closed")
 

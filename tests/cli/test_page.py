@@ -34,7 +34,7 @@ def test_the_page_has_every_release_without_matrix(tmp_path: Path) -> None:
     assert {"loads", "fails"} <= set(cells)
 
 
-def test_earlier_runs_are_shown_beside_this_one(tmp_path: Path) -> None:
+def test_earlier_runs_are_shown_with_this_one(tmp_path: Path) -> None:
     history = tmp_path / "history"
     history.mkdir()
     page = tmp_path / "a.html"

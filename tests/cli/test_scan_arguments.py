@@ -73,7 +73,7 @@ def without_defaults(line: CommandLine) -> dict[str, object]:
         max_size=6,
     )
 )
-def test_it_means_what_click_says(parts: list[list[str]]) -> None:
+def test_the_result_is_that_of_click(parts: list[list[str]]) -> None:
     words = [word for part in parts for word in part]
     read = read_plain(words)
     if read is not None:

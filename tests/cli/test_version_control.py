@@ -73,7 +73,7 @@ def test_extended_flags(tmp_path: Path) -> None:
     assert why_not_safe(announced, b"") == "git does not track it"
 
 
-def test_what_is_staged_can_be_brought_back(tmp_path: Path) -> None:
+def test_staged_files_can_be_restored(tmp_path: Path) -> None:
     folder = repository(tmp_path / "r")
     path = folder / "csrc" / "kernel.cu"
     path.write_bytes(b"staged")
@@ -117,7 +117,7 @@ def test_a_worktree_and_a_submodule(tmp_path: Path) -> None:
         (lambda f: (f / ".git").write_bytes(b"what\n"), "the index of its git repository cannot be read"),
     ],
 )
-def test_what_is_no_repository(make: object, reason: str, tmp_path: Path) -> None:
+def test_invalid_repositories(make: object, reason: str, tmp_path: Path) -> None:
     (tmp_path / "x.cpp").write_bytes(CONTENT)
     make(tmp_path)  # type: ignore[operator]
     assert why_not_safe(tmp_path / "x.cpp", CONTENT) == reason

@@ -73,7 +73,7 @@ def two_wheels(tmp_path: Path) -> tuple[Path, Path]:
 # --- diff -------------------------------------------------------------------------------------------------------
 
 
-def test_diff_says_what_came_and_how_it_fares(two_wheels: tuple[Path, Path]) -> None:
+def test_diff_reports_new_files_and_their_outcome(two_wheels: tuple[Path, Path]) -> None:
     shown = run("diff", *two_wheels, COLUMNS="400").stdout
     assert re.search(r"adds demo/_D\.so, which does not load on \S", shown)
     assert 'numpy<2 -> numpy, and numpy<3; os_name == "nt" and python_version > "3.9"' in shown
@@ -117,7 +117,7 @@ def test_a_file_against_itself_is_the_same() -> None:
     assert done.stdout.startswith("SAME ")
 
 
-def test_the_floor_of_a_file_is_what_readelf_says() -> None:
+def test_the_floor_of_a_file_agrees_with_readelf() -> None:
     done = subprocess.run(["readelf", "-V", "-W", GOOD], capture_output=True, text=True, check=True)
     newest = max(tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", done.stdout))
     found = answer("compat", "compat", GOOD, status=0)
@@ -152,7 +152,7 @@ def test_a_requirement_that_admits_less_shrinks_a_wheel_with_the_same_file(tmp_p
     assert answer("diff", "diff", new, old, status=0)["regressed"] is False
 
 
-def test_another_python_and_an_older_system_are_told(tmp_path: Path) -> None:
+def test_another_python_and_an_older_system_are_reported(tmp_path: Path) -> None:
     old = _wheel(tmp_path, "1.0", "", "cp311-cp311-manylinux_2_28_x86_64")
     new = _wheel(tmp_path, "1.1", "", "cp312-cp312-manylinux_2_34_x86_64")
     found = answer("diff", "diff", old, new, status=1)
@@ -192,7 +192,7 @@ def test_two_std_strings_load_together_nowhere() -> None:
     assert not any(build["compatible"] for build in found["common"]["torch"])
 
 
-def test_one_alone_works_on_what_its_scan_says() -> None:
+def test_a_single_input_agrees_with_its_scan() -> None:
     found = answer("compat", "compat", STABLE, status=0)
     document = json.loads(run(STABLE, "--torch", "declared", "--matrix", "-f", "json").stdout)
     loads = [r["torch"] for r in document["artifacts"][0]["releases"] if r["state"] == "loads"]
@@ -228,7 +228,7 @@ def _install(root: Path, name: str, file: Path, requires: str, **more: str) -> N
         (info / file_name.replace("__", ".")).write_text(text)
 
 
-def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path) -> None:
+def test_an_upgrade_agrees_with_the_scan_of_each_file(environment: Path) -> None:
     for torch, failing in (("2.7.0", "good"), ("2.13.0", "old")):
         found = answer("environment", "env", "--python", environment, "--torch", torch, status=1)
         outcomes = {p["name"]: p["after"]["state"] for p in found["packages"]}
@@ -296,7 +296,7 @@ def test_an_editable_package_is_checked_in_its_source_tree(environment: Path, tm
     assert artifact["path"] == str(tree / "pkg" / "_C.so")
 
 
-def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:
+def test_two_copies_of_a_runtime_are_reported(environment: Path) -> None:
     site = _site(environment)
     for name, file in (("good", "libgomp-a34b3233.so.1"), ("old", "libiomp5.so")):
         (site / name / file).write_bytes(GOOD.read_bytes())
@@ -308,7 +308,7 @@ def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:
 
 
 @pytest.mark.torch
-def test_two_torches_are_told_with_the_one_that_is_imported(environment: Path, tmp_path: Path) -> None:
+def test_two_torches_are_reported_with_the_imported_one(environment: Path, tmp_path: Path) -> None:
     """Oracle: the torch that `import` finds in the interpreter."""
     (_site(environment) / "torch").symlink_to(torch_here.directory())
     other = tmp_path / "other" / "torch"
@@ -348,7 +348,7 @@ def _python(environment: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.torch
-def test_a_torch_that_cannot_be_imported_is_said_first(environment: Path) -> None:
+def test_a_torch_that_cannot_be_imported_is_reported_first(environment: Path) -> None:
     """Oracle: `import torch`, which fails at the same library."""
     _link_torch(environment, without="libshm.so")
     real = _python(environment, "import torch")

@@ -36,7 +36,7 @@ def test_the_common_releases_and_who_excludes_one() -> None:
     assert found.conflicts == ()
 
 
-def test_what_two_exclude_is_told_of_neither_alone() -> None:
+def test_an_exclusion_by_two_inputs_belongs_to_neither() -> None:
     later = reach(builds(v2_4="x", v2_5=""))
     found = _together([later, later, reach(builds(v2_4="", v2_5=""))])
     assert found.exclusions == ()

@@ -98,7 +98,7 @@ def test_losses_shrink_and_gains_do_not(name: str) -> None:
     assert [(c.aspect, c.effect, c.regresses) for c in compare_compatibility(old, new)] == expected
 
 
-def test_a_lost_release_is_told_with_the_reason_of_the_new_one() -> None:
+def test_a_lost_release_has_the_reason_of_the_new_file() -> None:
     old = reach(builds(v2_4="", v2_5="", v2_6=""))
     new = reach(builds(v2_4="symbols added later", v2_5="symbols added later", v2_6="not allowed by torch<2.6"))
     (lost,) = compare_compatibility(old, new)

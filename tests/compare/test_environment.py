@@ -83,12 +83,12 @@ def test_what_to_do(found: InspectedEnvironment, state: PackageState, action: Ac
     assert (f"1. {action.value}" if row.step else action.value) in shown
 
 
-def test_a_package_that_loads_nowhere_says_so() -> None:
+def test_a_package_that_loads_nowhere_is_reported() -> None:
     (row,) = page_of(environment_report(inspected(FAILS))).tables[0].rows
     assert row.cells[-1] == "p/_C.so: a name is gone; loads on no known release of torch"
 
 
-def test_a_torch_that_cannot_be_imported_is_said_first_with_the_command() -> None:
+def test_a_torch_that_cannot_be_imported_is_reported_first_with_the_command() -> None:
     found = environment_report(inspected(LOADS, problems=TORCH_FAILS))
     page = page_of(found)
     assert (page.word, found.fails) == ("FAILS", True)

@@ -39,7 +39,7 @@ def told(old: ArtifactReport, new: ArtifactReport) -> list[str]:
     return [c.text for c in compare_files("x.so", old, new, str) if c.aspect is Aspect.LAYOUT]
 
 
-def test_a_line_for_each_record_that_lies_otherwise() -> None:
+def test_one_line_per_changed_layout() -> None:
     old = on(v2_4=("c10::A", "c10::B", "c10::D"), v2_5=())
     new = on(v2_4=("c10::B",), v2_5=("c10::B", "c10::C"))
     assert told(old, new) == [
@@ -57,7 +57,7 @@ def needing(*sonames: str) -> ArtifactReport:
     return replace(report("x.so"), needed=tuple(NeededLibrary(soname, None) for soname in sonames))
 
 
-def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
+def test_a_library_from_nowhere_is_a_regression() -> None:
     """Like torchdata 0.8.0, which needs OpenSSL 3. libz is on every system of a tag, CUDA has a line of its own."""
     old = needing("libdl.so.2")
     new = needing("libssl.so.3", "libz.so.1", "libcudart.so.12", "libjpeg-944920e9.so.8", "libc10.so", "libm.so.6")
@@ -78,7 +78,7 @@ def registering(**confidences: Confidence) -> ArtifactReport:
     return replace(report("x.so"), operators=operators)
 
 
-def test_an_operator_whose_text_was_taken_apart_is_neither_lost_nor_gained() -> None:
+def test_an_operator_with_a_split_text_is_unchanged() -> None:
     """Like torchaudio 2.8.0 and 2.9.1, which both register _lfilter_core_loop."""
     whole, part = Confidence.HIGH, Confidence.MEDIUM
     old = registering(lfilter=whole, gone=whole, kept=part, torn_in_two_parts_here=Confidence.LOW)
@@ -93,7 +93,7 @@ def made(built_for: str, *facts: ProvenanceFact) -> ArtifactReport:
     return replace(on(v2_4=()), provenance=Provenance(built_for=built_for, facts=facts))
 
 
-def test_how_it_was_made_is_not_told_twice() -> None:
+def test_provenance_is_not_reported_twice() -> None:
     library = ProvenanceFact(Topic.CXX_LIBRARY, "libstdc++", "libstdc++.so.6")
     inline = ProvenanceFact(Topic.CXX_LIBRARY, "libc++", "_ZNSt3__14coutE")
     old = replace(made("2.4"), needed=())

@@ -48,7 +48,7 @@ def test_a_wheel_with_another_digest_is_refused(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
-def test_of_several_builds_of_a_version_pip_is_asked_for_that_of_the_list() -> None:
+def test_pip_downloads_the_listed_one_of_several_builds() -> None:
     """pip prefers the platform that is named first."""
     assert Wheel("regex-2-cp311-cp311-manylinux2014_x86_64.manylinux_2_28_x86_64.whl", "", 1).platforms == (
         "manylinux_2_28_x86_64",

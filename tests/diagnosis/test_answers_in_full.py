@@ -51,7 +51,7 @@ def test_the_text_of_a_name_is_answered_as_the_name(name: str, version: str | No
     assert "-D_GLIBCXX_USE_CXX11_ABI=0" in demangled.causes[0].fix
 
 
-def test_a_name_that_only_the_other_builds_read_so_is_not_taken_for_theirs(index: ReleaseIndex) -> None:
+def test_a_demangled_name_of_the_other_string_abi_is_not_confused(index: ReleaseIndex) -> None:
     """GNU's demangler prints the old class as std::string; torch 2.7 and later export the function only with the C++11
     one (the release index)."""
     new = "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEb"
@@ -81,7 +81,7 @@ def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
         "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>::append(char const*)",
     ],
 )
-def test_libcxx_is_no_libstdcxx(name: str, index: ReleaseIndex) -> None:
+def test_libcxx_is_not_libstdcxx(name: str, index: ReleaseIndex) -> None:
     """`__1` is libc++'s inline namespace (its <__config>); libstdc++ has none of that name."""
     (subject,) = _ask(f'Undefined symbols for architecture arm64:\n  "{name}", referenced from:\n', index)
     assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
@@ -103,7 +103,7 @@ def test_ld_debug_names_the_file(blank: str, index: ReleaseIndex) -> None:
     assert subject.causes == _ask(f"ImportError: /opt/x/_C.so: undefined symbol: {name}", index)[0].causes
 
 
-def test_cudnn_says_what_was_missing_behind_the_library_that_it_opened(index: ReleaseIndex) -> None:
+def test_cudnn_prints_the_missing_symbol_after_the_library(index: ReleaseIndex) -> None:
     """cuDNN prints dlerror() after the library: an undefined symbol means that the file was found."""
     text = (
         "Could not load library libcudnn_cnn_infer.so.8. Error: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: "
@@ -133,7 +133,7 @@ def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) 
     assert "-l" not in [word[:2] for cause in subject.causes for word in cause.fix.split()]
 
 
-def test_a_newer_mkl_beside_torch(index: ReleaseIndex) -> None:
+def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
     """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
     (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)
     assert subject.causes[0].cause is _MISSING
@@ -183,9 +183,7 @@ def test_causes_of_one_library_have_fixes_of_their_own(index: ReleaseIndex) -> N
 
 @pytest.mark.parametrize("version", ["2.0.1", "2.9.0", "2.15.0"])
 @pytest.mark.parametrize("library", ["libcusparse.so.11", "libcusparse.so.12", "libcublas.so.12", "libcublas.so.13"])
-def test_a_library_that_the_torch_brings_is_not_found_and_no_other_release(
-    library: str, version: str, index: ReleaseIndex
-) -> None:
+def test_a_missing_library_of_torch_is_not_another_release(library: str, version: str, index: ReleaseIndex) -> None:
     """The release index has the needed libraries of each build: cuSPARSE's number is not that of its CUDA 13."""
     (build,) = [each for each in index.builds("x86_64") if each.torch == version]
     text = f"ImportError: {library}: cannot open shared object file: No such file or directory"
@@ -315,7 +313,7 @@ def test_what_was_meant(slip: str, meant: str, index: ReleaseIndex) -> None:
     assert subject.near[0] == meant
 
 
-def test_another_parameter_is_no_slip(index: ReleaseIndex) -> None:
+def test_another_parameter_is_not_a_typing_error(index: ReleaseIndex) -> None:
     """c10::cuda::SetDevice(short) differs from an export by one letter of its type."""
     assert not _ask("_ZN3c104cuda9SetDeviceEs", index)[0].near
 
@@ -327,7 +325,7 @@ def test_programs_make_no_slips(name: str, index: ReleaseIndex) -> None:
 
 
 @pytest.mark.parametrize("word", ["torch_scatter", "torch_geometric", "flash_attn", "causal_conv1d"])
-def test_a_project_is_no_symbol(word: str, index: ReleaseIndex) -> None:
+def test_a_project_is_not_a_symbol(word: str, index: ReleaseIndex) -> None:
     """Projects on the package index; no CPython module of torch exports their names (the release index)."""
     assert index.history(word, "x86_64") is None
     assert _ask(word, index) == ()
@@ -342,7 +340,7 @@ def test_of_a_name_alone_only_its_spelling_is_known(index: ReleaseIndex) -> None
 
 
 @pytest.mark.parametrize("name", ["cudart", "cuda", "cudnn", "nccl", "cublas", "mkl_rt", "foo"])
-def test_a_link_editor_is_no_loader(name: str, index: ReleaseIndex) -> None:
+def test_a_linker_is_not_a_loader(name: str, index: ReleaseIndex) -> None:
     """GNU ld, ld/ldmain.c: `cannot find -lNAME` is about -L and the folders of the system."""
     (subject,) = _ask(f"/usr/bin/ld: cannot find -l{name}: No such file or directory", index)
     assert [cause.cause for cause in subject.causes] == [_MISSING]
@@ -386,7 +384,7 @@ def test_a_rocm_build_has_no_names_of_cuda(index: ReleaseIndex) -> None:
     assert subject.causes[0].cause is CauseId.ROCM_NAMING
 
 
-def test_whether_an_unknown_build_exports_a_name_is_said_to_be_open(index: ReleaseIndex) -> None:
+def test_exports_of_an_unknown_build_are_undecided(index: ReleaseIndex) -> None:
     """No index has the build of a container: only its version is known."""
     (subject,) = _ask(
         "torch==2.3.0a0+40ec155e58.nv24.03\nundefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", index
@@ -422,7 +420,7 @@ def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseI
     assert "by its version label" not in _said(same)
 
 
-def test_a_missing_dll_is_told_by_the_label(index: ReleaseIndex) -> None:
+def test_a_missing_dll_is_explained_by_the_label(index: ReleaseIndex) -> None:
     text = (
         "torch==2.8.0\na_attention-2.2.0+cu128torch2.9.0.post3-cp39-abi3-win_amd64\n"
         "ImportError: DLL load failed while importing _fused: The specified procedure could not be found."

@@ -57,7 +57,7 @@ def test_a_labelled_text_shows_the_cause(cause: CauseId) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
-def test_a_page_says_what_to_do_in_every_situation(page: CausePage) -> None:
+def test_a_page_has_a_fix_for_every_situation(page: CausePage) -> None:
     assert [remedy.situation for remedy in page.fix] == list(Situation)
     assert len(page.explanation.split()) > 40
     assert page.confirm
@@ -150,7 +150,7 @@ def test_reports_of_a_file_hold_the_pages_of_its_causes(tmp_path: Path) -> None:
     assert "Fix: Only the binary is available" in page
 
 
-def test_every_module_of_causes_is_asked() -> None:
+def test_every_module_of_causes_is_run() -> None:
     folder = Path(abiscan.diagnosis.causes.__file__).parent
     assert set(MODULES) == {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
     assert all(callable(importlib.import_module(f"abiscan.diagnosis.causes.{name}").causes) for name in MODULES)

@@ -151,18 +151,18 @@ def asked(index: ReleaseIndex, torch_python: Path, tmp_path_factory: pytest.Temp
 
 @pytest.mark.torch
 @pytest.mark.parametrize("torch", [*RELEASES, "installed"])
-def test_what_is_said_of_the_fixtures_is_true(torch: str, asked: Asked) -> None:
+def test_every_sentence_about_the_fixtures_is_true(torch: str, asked: Asked) -> None:
     assert not asked.untrue[torch], _told(asked.untrue[torch])
 
 
 @pytest.mark.torch
-def test_what_is_said_of_a_wheel_for_another_python_is_true(asked: Asked) -> None:
+def test_every_sentence_about_a_wheel_for_another_python_is_true(asked: Asked) -> None:
     """The Python of its tag decides, not the one that runs abiscan; and a sibling's needs are not those of the file."""
     assert not asked.untrue["wheel"], _told(asked.untrue["wheel"])
 
 
 @pytest.mark.torch
-def test_every_row_was_asked(asked: Asked) -> None:
+def test_every_row_was_checked(asked: Asked) -> None:
     """A condition that no file triggers cannot fail."""
     rows = {row.says for row in (*SENTENCES, *GROUP_SENTENCES)}
     elsewhere = {says for each in NOT_SHOWN.values() for says in each}
@@ -174,7 +174,7 @@ def test_every_row_was_asked(asked: Asked) -> None:
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("torch", [None, "2.6.0", "2.13.0"])
-def test_what_is_said_of_published_wheels_is_true(torch: str | None, index: ReleaseIndex) -> None:
+def test_every_sentence_about_published_wheels_is_true(torch: str | None, index: ReleaseIndex) -> None:
     """With only the wheel's path, and on two releases; and a file that loads has no cause."""
     met: set[str] = set()
     untrue: list[Untrue] = []

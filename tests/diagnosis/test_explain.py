@@ -140,7 +140,7 @@ def test_flash_linear_attention(nothing: Knowledge) -> None:
     assert "torch.compiler.disable" in cause.fix
 
 
-def test_an_ordinary_name_error_is_nobodys(nothing: Knowledge) -> None:
+def test_an_ordinary_name_error_has_no_cause(nothing: Knowledge) -> None:
     assert explain("  File \"/home/u/train.py\", line 3\nNameError: name 'modle' is not defined\n", nothing) == ()
 
 
@@ -298,7 +298,7 @@ def test_a_library_that_torch_did_not_have_yet(index: ReleaseIndex) -> None:
     assert _first(text, Knowledge(target=target, releases=index)) is CauseId.BUILT_FOR_NEWER_TORCH
 
 
-def test_a_program_is_not_told_to_import_torch(nothing: Knowledge) -> None:
+def test_a_program_need_not_import_torch(nothing: Knowledge) -> None:
     text = "./train: error while loading shared libraries: libc10.so: cannot open shared object file: No such file"
     (subject,) = explain(text, nothing)
     assert [cause.cause for cause in subject.causes] == [CauseId.LIBRARY_MISSING]
@@ -344,7 +344,7 @@ def test_demangled_names_are_found(text: str, mangled: str, nothing: Knowledge) 
     assert subject.exported_in
 
 
-def test_a_demangled_name_that_nobody_exports(nothing: Knowledge) -> None:
+def test_a_demangled_name_without_an_export(nothing: Knowledge) -> None:
     (subject,) = explain("c10::cuda::SetDevice(double, double)", nothing)
     assert subject.mangled is None
     assert subject.exported_in is None
@@ -359,7 +359,7 @@ def test_macos_names(nothing: Knowledge) -> None:
     assert subject.causes[0].cause is CauseId.STABLE_SHIM_TOO_NEW
 
 
-def test_msvc_names_are_said_to_be_that(nothing: Knowledge) -> None:
+def test_msvc_names_are_recognised(nothing: Knowledge) -> None:
     (subject,) = explain("__imp_?THPVariable_Wrap@@YAPEAU_object@@VTensorBase@at@@@Z", nothing)
     assert "MSVC" in subject.notes[0]
     # llvm-undname-19; llvm-readobj --coff-exports of torch_python.dll has it up to 2.5.1.
@@ -396,7 +396,7 @@ def test_without_any_knowledge_names_still_tell() -> None:
     assert "--torch VERSION" in " ".join(subject.causes[0].evidence)
 
 
-def test_prose_is_no_symbol(nothing: Knowledge) -> None:
+def test_prose_is_not_a_symbol(nothing: Knowledge) -> None:
     assert explain("Everything went fine today.\nSuccessfully installed torch-2.6.0", nothing) == ()
 
 
@@ -438,13 +438,13 @@ def test_a_slip_that_leaves_a_length_wrong(slip: str, nothing: Knowledge) -> Non
     assert subject.near == ("_ZNK3c107SymBool10guard_boolEPKcl",)
 
 
-def test_without_a_torch_the_answer_is_said_as_conditions(nothing: Knowledge) -> None:
+def test_without_a_torch_the_answer_has_conditions(nothing: Knowledge) -> None:
     (subject,) = explain("undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl", nothing)
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert subject.causes[0].evidence[0].startswith("Your torch may be older than 2.0.0, ")
 
 
-def test_many_names_of_one_link_are_told_each_once(nothing: Knowledge) -> None:
+def test_many_names_of_one_link_are_reported_once_each(nothing: Knowledge) -> None:
     text = "".join(f"a.o: undefined reference to `foo_bar_{n % 7}'\n" for n in range(70))
     assert [s.text for s in explain(text, nothing)] == [f"foo_bar_{n}" for n in range(7)]
 
@@ -491,7 +491,7 @@ _SIZE_OF_MODULE = (
 @pytest.mark.parametrize(
     ("torch", "upgrades", "reports"), [("2.5.1", True, False), ("2.9.0", False, True), (None, True, False)]
 )
-def test_a_release_with_the_fix_is_not_told_to_upgrade_to_it(
+def test_a_release_with_the_fix_needs_no_upgrade(
     torch: str | None, released: Released, nothing: Knowledge, *, upgrades: bool, reports: bool
 ) -> None:
     """Oracle: torch/_dynamo/variables/functions.py of the wheels; 2.6.0 is the first that makes the size a number."""
@@ -532,7 +532,7 @@ _CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
         ),
     ],
 )
-def test_what_was_built_from_source_is_no_release(
+def test_a_source_build_is_not_a_release(
     version: str, name: str, cause: CauseId, confidence: Confidence, released: Released
 ) -> None:
     """Its std::string is unknown: no statement about its exports, and no wheel of a release fits."""
@@ -550,7 +550,7 @@ def test_what_was_built_from_source_is_no_release(
     assert 'pip install -U "setuptools<70" wheel ninja && FORCE_CUDA=1 pip install ' in subject.causes[0].fix
 
 
-def test_a_pre_release_is_no_release(released: Released) -> None:
+def test_a_pre_release_is_not_a_release(released: Released) -> None:
     known = released("2.1.0")
     assert known.target is not None
     target = replace(known.target, version="2.1.0a0", variant="gitunknown", cxx11_abi=None)

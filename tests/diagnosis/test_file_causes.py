@@ -53,7 +53,7 @@ def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING)
         ("gcc-const-data-ptr", "2.13.0", CauseId.SIGNATURE_CHANGED),
     ],
 )
-def test_one_cause_is_told_once(
+def test_one_cause_is_printed_once(
     fixture: str, version: str, cause: CauseId, fixtures_dir: Path, released: Released
 ) -> None:
     found = _diagnose(fixtures_dir / f"{fixture}.so", released(version))

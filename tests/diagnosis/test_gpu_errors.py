@@ -26,14 +26,14 @@ def test_torch_names_the_gpu_and_what_it_has_code_for(gpu: str, which: str, noth
     assert [which in line for line in cause.evidence[2:]] == ([True] if which else [])
 
 
-def test_torch_says_that_a_gpu_is_too_old(nothing: Knowledge) -> None:
+def test_torch_reports_a_gpu_as_too_old(nothing: Knowledge) -> None:
     text = "Found GPU0 X which is of cuda capability 3.5.\nPyTorch no longer supports this GPU because it is too old."
     (cause,) = _causes(text, nothing)
     assert "no code for sm_35" in cause.evidence[0]
     assert "older than all" in cause.evidence[-1]
 
 
-def test_the_gpu_of_the_text_stands_in_what_to_paste(nothing: Knowledge) -> None:
+def test_the_gpu_of_the_text_is_in_the_fix(nothing: Knowledge) -> None:
     text = "GPU: gfx1030\nRuntimeError: HIP error: invalid device function"
     (cause,) = _causes(text, nothing)
     assert "The GPU is gfx1030." in cause.evidence

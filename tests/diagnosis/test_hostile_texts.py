@@ -43,7 +43,7 @@ _MESSAGES = (
 
 
 @pytest.mark.parametrize("message", _MESSAGES)
-def test_a_name_of_marks_is_no_pattern(message: str, nothing: Knowledge) -> None:
+def test_a_name_with_special_characters_is_not_a_pattern(message: str, nothing: Knowledge) -> None:
     for name in _UNBALANCED:
         explain(f"import torch\n{message.replace('{}', name)}\n{name}.cpython-38-x86_64-linux-gnu.so", nothing)
 
@@ -93,7 +93,7 @@ def test_numbers_of_many_digits(message: str, nothing: Knowledge) -> None:
     explain(message.replace("%s", "7" * 5_000), nothing)
 
 
-def test_half_of_a_surrogate_pair_in_json_is_no_character() -> None:
+def test_half_of_a_surrogate_pair_in_json_is_dropped() -> None:
     read = read_text('{"log": "undefined symbol: _ZN2at\\ud8005emptyEv", "x": "\\ud83d\\ude00"}')
     assert read.text.encode("utf-8")
     assert "\ufffd" in read.text

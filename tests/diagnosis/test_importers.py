@@ -31,7 +31,7 @@ def test_the_fix_is_of_the_package_that_imported_it(text: str, command: str, not
     assert command in subject.causes[0].fix
 
 
-def test_torch_is_no_importer_of_an_extension(nothing: Knowledge) -> None:
+def test_torch_does_not_import_an_extension(nothing: Knowledge) -> None:
     text = (
         '  File "/v/lib/python3.10/site-packages/torch/utils/a.py", line 8, in <module>\n'
         f"ImportError: libcudart.so.11.0{_NOT_FOUND}"

@@ -20,7 +20,7 @@ from abiscan.model.python_version import PythonVersion
         (b"\x7fELF\x01\x01\x01" + bytes(200), "wrong ELF class"),
     ],
 )
-def test_what_the_loader_says_of_a_file_that_it_refuses(
+def test_messages_of_the_loader_about_rejected_files(
     content: bytes, words: str, tmp_path: Path, nothing: Knowledge
 ) -> None:
     """Oracle: the message of this machine's loader."""
@@ -54,5 +54,5 @@ def test_a_python_that_is_known_decides_about_a_wheel() -> None:
         "error: C++17 or later compatible compiler is required to use foo",
     ],
 )
-def test_ordinary_errors_are_nobodys(text: str, nothing: Knowledge) -> None:
+def test_ordinary_errors_have_no_cause(text: str, nothing: Knowledge) -> None:
     assert explain(text, nothing) == ()

@@ -57,13 +57,13 @@ def test_a_torch_library_without_an_import_is_a_cause() -> None:
     assert any("libc10_cuda.so" in sentence for sentence in group.evidence)
 
 
-def test_a_library_of_others_is_told_where_the_file_is_to_be_loaded() -> None:
+def test_a_foreign_library_is_reported_for_a_local_file() -> None:
     assert found("_C.so", libraries=("libzzz.so.4",), here=False).groups == ()
     (group,) = found("_C.so", libraries=("libzzz.so.4",), here=True).groups
     assert group.cause is CauseId.LIBRARY_MISSING
 
 
-def test_an_import_of_an_absent_library_is_not_said_to_have_met_another_one() -> None:
+def test_an_import_of_a_missing_library_is_not_a_version_mismatch() -> None:
     need = VersionNeed("libcudart.so.12", "libcudart.so.12", False)
     diagnosis = found("_C.so", missing("cudaMalloc", Status.UNDECIDED, need), libraries=("libcudart.so.12",))
     evidence = [sentence for cause in next(iter(diagnosis.causes.values())) for sentence in cause.evidence]

@@ -157,7 +157,7 @@ def test_what_is_right_of_it_comes_first(text: str, right: CauseId, nothing: Kno
     assert subject.causes[0].cause is right
 
 
-def test_a_function_of_the_c_library_is_said_to_be_so(nothing: Knowledge) -> None:
+def test_a_function_of_the_c_library_is_named_as_such(nothing: Knowledge) -> None:
     (subject,) = explain("undefined reference to `sqrt'", nothing)
     assert "libm" in subject.causes[0].evidence[0]
     assert "-lm" in subject.causes[0].fix

@@ -57,7 +57,7 @@ def test_no_release_that_the_condition_names_exports_it(name: str, stated: str, 
         assert exported.isdisjoint(known[first:last])
 
 
-def test_not_said_of_a_torch_that_was_read_or_of_a_link(index: ReleaseIndex) -> None:
+def test_no_such_cause_for_a_known_torch_or_a_linker(index: ReleaseIndex) -> None:
     known = knowledge_of("1.7.0", index)
     assert _sides(ERROR, known)
     assert not _sides(ERROR, replace(known, exact=True))

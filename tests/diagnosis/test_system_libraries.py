@@ -37,7 +37,7 @@ def test_gcc_release_of_this_machines_newest_version() -> None:
     assert int(told[1]) >= compiler
 
 
-def test_what_a_copy_defines_is_said() -> None:
+def test_a_copied_library_is_reported() -> None:
     text = "/l/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /s/g.so)"
     environment = Environment(symbol_versions={"libstdc++.so.6": ["GLIBCXX_3.4.29", "GLIBCXX_3.4.30", "CXXABI_1.3.13"]})
     (subject,) = explain(text, Knowledge(environment=environment))

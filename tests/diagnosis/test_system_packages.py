@@ -52,7 +52,7 @@ def test_the_generated_file_has_the_rows() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_every_row_is_found_by_its_names_and_says_what_to_do(row: SystemLibrary) -> None:
+def test_every_row_is_found_by_its_names_and_has_a_fix(row: SystemLibrary) -> None:
     assert row.names or row.headers
     for name in row.names:
         file = (name if ".so" in name else f"{name}.so.1").replace("*", "x")
@@ -65,7 +65,7 @@ def test_every_row_is_found_by_its_names_and_says_what_to_do(row: SystemLibrary)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_no_fix_says_to_install_what_has_the_file(row: SystemLibrary, nothing: Knowledge) -> None:
+def test_no_fix_installs_the_package_with_the_file(row: SystemLibrary, nothing: Knowledge) -> None:
     for name in row.names:
         file = (name if ".so" in name else f"{name}.so.1").replace("*", "x")
         (subject,) = explain(f"ImportError: {file}: cannot open shared object file: No such file or directory", nothing)

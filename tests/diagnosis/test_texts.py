@@ -52,5 +52,5 @@ def test_there_are_texts_of_every_kind() -> None:
         "hello",
     ],
 )
-def test_prose_and_programs_are_no_symbols(text: str, nothing: Knowledge) -> None:
+def test_prose_and_programs_are_not_symbols(text: str, nothing: Knowledge) -> None:
     assert explain(text, nothing) == ()

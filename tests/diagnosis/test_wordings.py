@@ -441,7 +441,7 @@ def test_the_cause_that_the_words_tell(text: str, cause: CauseId, index: Release
     assert subject.causes[0].cause is cause, [str(each.cause) for each in subject.causes]
 
 
-def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge) -> None:
+def test_a_duplicate_registration_has_low_confidence(nothing: Knowledge) -> None:
     """torch/library.h does not name the two libraries: no cause is certain."""
     text = (
         "Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of them in one."
@@ -451,7 +451,7 @@ def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge
     assert "are registered twice" in subject.causes[0].evidence[0]
 
 
-def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowledge) -> None:
+def test_a_release_without_wheels_for_the_python_is_excluded(nothing: Knowledge) -> None:
     """Wheels for CPython 3.8 end with torch 2.4.1 (package index): a symbol that was removed after 2.6.0 still
     existed."""
     text = (
@@ -497,13 +497,13 @@ def test_what_is_too_far_apart_is_not_missing(nothing: Knowledge) -> None:
     assert not explain(text, nothing)
 
 
-def test_a_word_of_a_compilers_message_is_no_symbol(nothing: Knowledge) -> None:
+def test_a_word_in_a_compiler_message_is_not_a_symbol(nothing: Knowledge) -> None:
     """`cudnn_enabled` has the form of cuDNN names; here it is a parameter of a function in a source."""
     assert not explain("x.h:27:122: error: \u2018cudnn_enabled\u2019 was not declared in this scope", nothing)
     assert not explain("clang++: error: no such argument\nPyTorch version not found", nothing)
 
 
-def test_the_cuda_of_a_toolkit_is_no_torch(nothing: Knowledge) -> None:
+def test_the_cuda_of_a_toolkit_is_not_that_of_torch(nothing: Knowledge) -> None:
     """torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE: both numbers are CUDA releases."""
     text = (
         "The detected CUDA version (12.4) mismatches the version that was used to compile\n"

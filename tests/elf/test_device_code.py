@@ -56,7 +56,7 @@ def test_cuda_images_are_those_of_cuobjdump(
     assert code.unread is None
 
 
-def test_what_was_linked_is_told_from_its_parts(fixtures_dir: Path) -> None:
+def test_linked_code_is_distinguished_from_its_parts(fixtures_dir: Path) -> None:
     modules = open_elf(fixtures_dir / "gpu-cuda-relocatable.so").device_images().modules
     assert [(module.architectures, module.relocatable) for module in modules] == [
         (("sm_80", "sm_90a"), False),
@@ -73,7 +73,7 @@ def test_hip_targets_are_those_of_the_bundler(name: str, compressed: int, fixtur
     assert code.unread is None
 
 
-def test_without_section_headers_nobody_knows(fixtures_dir: Path) -> None:
+def test_without_section_headers_it_is_unknown(fixtures_dir: Path) -> None:
     data = bytearray((fixtures_dir / "gpu-cuda.so").read_bytes())
     data[40:48] = bytes(8)
     struct.pack_into("<HHH", data, 58, 0, 0, 0)
@@ -125,7 +125,7 @@ def test_containers_follow_each_other_with_zeros_between() -> None:
     ],
     ids=["before", "beyond", "header", "size", "cut", "behind", "entry", "gap"],
 )
-def test_what_is_no_container_is_no_silence(data: bytes) -> None:
+def test_an_invalid_container_is_reported(data: bytes) -> None:
     with pytest.raises(ContainerError):
         read(data)
 
@@ -153,13 +153,13 @@ def test_headers_come_from_the_file_as_from_its_map(name: str, fixtures_dir: Pat
         assert elf.device_images() == expected
 
 
-def test_a_file_that_became_shorter_is_told() -> None:
+def test_a_truncated_file_is_reported() -> None:
     data = NO_TABLES + container(image(), image())
     with pytest.raises(ContainerError, match="shorter"):
         list(read_containers(lambda size, at: data[at : at + size][: 200 - at], len(NO_TABLES), len(data)))
 
 
-def test_an_image_of_an_unknown_kind_is_told(fixtures_dir: Path) -> None:
+def test_an_image_of_an_unknown_kind_is_reported(fixtures_dir: Path) -> None:
     data = (fixtures_dir / "gpu-cuda.so").read_bytes()
     at = data.index(struct.pack("<IHH", 0xBA55ED50, 1, 16))
     code = read_elf(data[: at + 16] + b"\x40" + data[at + 17 :], "x.so").device_images()
@@ -202,6 +202,6 @@ def test_each_version_of_compressed_bundles(version: int) -> None:
     ],
     ids=["before", "cut", "count", "beyond", "no-zlib", "no-zstd", "version", "header"],
 )
-def test_what_is_no_bundle_is_no_silence(data: bytes) -> None:
+def test_an_invalid_bundle_is_reported(data: bytes) -> None:
     with pytest.raises(BundleError):
         list(read_bundles(data, 0, len(data)))

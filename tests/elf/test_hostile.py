@@ -82,7 +82,7 @@ def test_any_bytes_behind_the_magic(tail: bytes) -> None:
         (b"\x01\x02\x03\x04\0", "01 02 03 04"),
     ],
 )
-def test_what_is_no_elf_file_is_named(head: bytes, words: str) -> None:
+def test_other_files_are_described(head: bytes, words: str) -> None:
     with pytest.raises(UnreadableFile, match=words):
         read_elf(head, "x.so")
 

@@ -16,7 +16,7 @@ def test_a_file_is_the_same_after_it() -> None:
     assert elf.buffer[:] == FILE.read_bytes()
 
 
-def test_memory_that_is_no_file_keeps_what_it_has() -> None:
+def test_memory_without_a_file_is_kept() -> None:
     data = FILE.read_bytes()
     buffer = mmap.mmap(-1, len(data), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     buffer[:] = data

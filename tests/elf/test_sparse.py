@@ -124,7 +124,7 @@ def ranges_of(elf: ElfFile) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("what", [".dynstr", ".dynsym", ".text", ".rodata", ".shstrtab", "headers", "section headers"])
-def test_what_is_no_image_is_not_missed(what: str, fixtures_dir: Path) -> None:
+def test_other_sections_are_not_missed(what: str, fixtures_dir: Path) -> None:
     """A stream that looks like a container in another place."""
     data = (fixtures_dir / "good-extension.so").read_bytes()
     whole = read_elf(data, "x")

@@ -53,13 +53,13 @@ def test_a_file_in_the_site_packages_of_a_virtual_environment(tmp_path: Path) ->
     assert found.site_packages[0] == str(site)
 
 
-def test_what_lies_in_the_active_environment_is_of_that(tmp_path: Path) -> None:
+def test_files_of_the_active_environment_belong_to_it(tmp_path: Path) -> None:
     active = empty(tmp_path)
     assert owning_environment(touch(Path(active.site_packages[0]) / "pkg" / "_C.so"), active) is active
 
 
 @pytest.mark.parametrize("named", [".", "lib", "lib/libx.so"])
-def test_an_environment_that_is_named_and_what_lies_in_it(named: str, tmp_path: Path) -> None:
+def test_a_named_environment_and_its_files(named: str, tmp_path: Path) -> None:
     virtual(tmp_path / "other")
     touch(tmp_path / "other" / "lib" / "libx.so")
     found = owning_environment(os.path.normpath(tmp_path / "other" / named), empty(tmp_path))
@@ -119,7 +119,7 @@ def test_a_target_directory_is_searched_first_by_the_active_interpreter(tmp_path
     assert (other.executable, other.version) == (None, PythonVersion(3, 9))
 
 
-def test_a_torch_source_tree_and_other_folders_are_no_environment(tmp_path: Path) -> None:
+def test_a_torch_source_tree_is_not_an_environment(tmp_path: Path) -> None:
     touch(tmp_path / "src" / "torch" / "version.py")
     (tmp_path / "src" / "torch" / "lib").mkdir()
     active = empty(tmp_path)
@@ -128,7 +128,7 @@ def test_a_torch_source_tree_and_other_folders_are_no_environment(tmp_path: Path
 
 
 @pytest.mark.torch
-def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
+def test_a_file_is_checked_against_the_torch_of_its_environment(tmp_path: Path) -> None:
     """The torch of the interpreter that runs the tests, linked into another environment: a run from an environment
     without torch finds it for each file."""
     import importlib.util

@@ -186,7 +186,7 @@ def test_a_name_that_tells_no_version(tmp_path: Path, name: str) -> None:
     assert read_environment(str(_installation(tmp_path, executable=name))).version is None
 
 
-def test_what_is_no_interpreter(tmp_path: Path) -> None:
+def test_invalid_interpreters(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(UsageError, match=str(path)):
             read_environment(str(path))

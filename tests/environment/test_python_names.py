@@ -126,7 +126,7 @@ def test_versions_of_a_name(name: str, expected: str) -> None:
         assert is_exported(name) == (version in exported_by(name))
 
 
-def test_an_unknown_version_says_nothing() -> None:
+def test_an_unknown_version_is_no_evidence() -> None:
     assert exports(PythonVersion(3, 99)) is None
     assert exports(PythonVersion(3, 12, True)) is None
 

@@ -165,7 +165,7 @@ def test_the_installed_torch(cuda: str | None, tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_the_table_has_what_the_installed_torch_says() -> None:
+def test_the_table_agrees_with_the_installed_torch() -> None:
     torch = kit.torch()
     source = (Path(torch.root) / "__init__.py").read_text(encoding="utf-8")
     assert read_preloads(source) == preloads_of_release(torch.torch)

@@ -40,7 +40,7 @@ reason = "not ours"
 """
 
 
-def test_everything_that_can_be_said() -> None:
+def test_every_field_in_one_declaration() -> None:
     assert load_config(FULL, "abiscan.toml", RULES) == Policy(
         fail_on=Severity.WARNING,
         severities=(("const-data-ptr", Severity.ERROR), ("unstable-abi", Severity.NOTE)),

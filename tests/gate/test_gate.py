@@ -100,7 +100,7 @@ def test_what_fails_for_another_file_alone_is_known_to_a_baseline() -> None:
     assert "does-not-load" not in {rule.id for rule in loads.rules}
 
 
-def test_a_file_that_fails_fails_the_gate_even_if_no_rule_says_so() -> None:
+def test_a_failing_file_fails_the_gate_without_a_finding() -> None:
     report = a_report(an_artifact(verdict=ArtifactVerdict.FAILS))
     assert apply(report, Policy()).verdict is Verdict.FAIL
     assert apply(report, Policy(fail_on=None)).verdict is Verdict.PASS
@@ -148,7 +148,7 @@ def test_a_finding_of_many_names_is_ignored_only_if_all_are() -> None:
         assert report.artifacts[0].findings[0].suppressed is accepts
 
 
-def test_an_expired_ignore_no_longer_counts_and_is_told() -> None:
+def test_an_expired_ignore_is_reported_and_does_not_count() -> None:
     ignore = Ignore("abiscan.toml, ignore 1", "until 2.0", rule="missing-import", expires=datetime.date(2026, 6, 30))
     report = a_report(an_artifact(findings=(ERROR,)))
     on_the_day = apply(report, Policy(ignores=(ignore,)), today=datetime.date(2026, 6, 30))
@@ -160,7 +160,7 @@ def test_an_expired_ignore_no_longer_counts_and_is_told() -> None:
     assert not entry.fails
 
 
-def test_an_ignore_that_matches_nothing_is_told_and_does_not_fail() -> None:
+def test_an_unused_ignore_is_reported_and_does_not_fail() -> None:
     ignores = (
         Ignore("c, ignore 1", "r", rule="const-data-ptr"),
         # No file in this place was scanned: unknown.
@@ -291,7 +291,7 @@ def test_hostile_names_come_back() -> None:
     assert again.stale == ()
 
 
-def test_another_torch_is_told() -> None:
+def test_another_torch_is_reported() -> None:
     first = module("_Z1a")
     assert first.torch_build is not None
     now = replace(first, torch_build=replace(first.torch_build, version="2.14.0"))
@@ -316,7 +316,7 @@ def test_another_torch_is_told() -> None:
         ' "artifact": "a", "container": null, "message": "", "count": true}]}',
     ],
 )
-def test_what_is_no_baseline_is_refused_in_one_line(text: str) -> None:
+def test_an_invalid_baseline_is_rejected_with_one_line(text: str) -> None:
     with pytest.raises(UsageError, match=r"b\.json.*--write-baseline") as caught:
         read_baseline(text, "b.json")
     assert "\n" not in str(caught.value)
@@ -341,7 +341,7 @@ def test_every_build_in_the_range_must_load() -> None:
     assert "require-torch" in {rule.id for rule in report.rules}
 
 
-def test_a_range_that_nobody_can_judge_is_not_met() -> None:
+def test_an_undecided_range_is_not_met() -> None:
     for artifact in (an_artifact(), an_artifact(releases=releases())):
         report = apply(a_report(artifact), Policy(require_torch=">=3"))
         assert report.verdict is Verdict.INCOMPLETE

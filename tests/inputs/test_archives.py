@@ -71,7 +71,7 @@ def test_a_wheel(tmp_path: Path) -> None:
     assert not facts.is_pure
 
 
-def test_what_lies_beside_a_member_is_found_by_another_process_too(tmp_path: Path) -> None:
+def test_another_process_finds_the_neighbours_of_a_member(tmp_path: Path) -> None:
     members = {"model/data/aotinductor/a.so": GOOD, "model/data/aotinductor/a.json": b"[1]", "other/a.json": b"[2]"}
     (tmp_path / "model.pt2").write_bytes(zip_bytes(members))
     found, _errors, _notes = all_of("model.pt2", cwd=tmp_path)
@@ -123,7 +123,7 @@ def test_what_is_only_named_as_a_library_of_another_system_is_an_error(tmp_path:
     assert error.path == f"demo-1.0-py3-none-any.whl!demo/{module}"
 
 
-def test_a_program_for_windows_is_passed_over(tmp_path: Path) -> None:
+def test_a_program_for_windows_is_skipped(tmp_path: Path) -> None:
     """setuptools ships programs that start scripts (cli-64.exe): no loader opens them as a library."""
     program = PE.replace(b"\x02\x20", b"\x02\x00")
     members = {"demo/a.so": SMALL, "demo/cli-64.exe": program, **DIST_INFO}
@@ -232,7 +232,7 @@ def test_a_new_conda_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(HAS_ZSTD, reason="zstd is here")
-def test_a_new_conda_package_without_zstd_says_what_to_install(tmp_path: Path) -> None:
+def test_a_new_conda_package_without_zstd_names_what_to_install(tmp_path: Path) -> None:
     frame = b"\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"
     found, errors, _ = all_of(_new_conda(tmp_path, frame, frame), cwd=tmp_path)
     assert not found
@@ -290,7 +290,7 @@ def test_an_archive_without_shared_objects(tmp_path: Path, content: bytes) -> No
     assert error.message == "no shared object in this archive"
 
 
-def test_a_compressed_file_that_is_no_tar(tmp_path: Path) -> None:
+def test_a_compressed_file_without_a_tar(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(GOOD))
     found, (error,), _ = all_of("a.gz", cwd=tmp_path)
     assert not found

@@ -58,7 +58,7 @@ REFUSED_ON_OPENING = {
 
 
 @pytest.mark.parametrize(("name", "words"), NAMED_BADLY.items())
-def test_what_is_no_elf_file_is_an_error_and_the_others_go_on(tmp_path: Path, name: str, words: str) -> None:
+def test_an_invalid_file_is_an_error_and_others_are_read(tmp_path: Path, name: str, words: str) -> None:
     good = FIXTURES / "good-extension.so"
     found, (error,), _ = all_of(FIXTURES / name, good, cwd=FIXTURES)
     assert error.path == name
@@ -68,7 +68,7 @@ def test_what_is_no_elf_file_is_an_error_and_the_others_go_on(tmp_path: Path, na
 
 
 @pytest.mark.parametrize(("name", "words"), REFUSED_ON_OPENING.items())
-def test_elf_files_that_are_no_shared_objects_say_so_when_opened(name: str, words: str) -> None:
+def test_elf_files_of_other_types_are_described_when_opened(name: str, words: str) -> None:
     (found,), _, _ = all_of(FIXTURES / name, cwd=FIXTURES)
     with pytest.raises(UnreadableFile, match=words) as caught:
         found.open()
@@ -222,7 +222,7 @@ def test_a_pipe_without_a_writer_is_given_up(tmp_path: Path, monkeypatch: pytest
         read_target_list("pipe", cwd=str(tmp_path))
 
 
-def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_archive_is_reported(tmp_path: Path) -> None:
     """In a directory or on the command line, with any number of processes."""
     dist = tmp_path / "dist"
     dist.mkdir()

@@ -324,7 +324,7 @@ def _tar_of(path: Path, *entries: tuple[str, bytes, str], members: dict[str, byt
         (b"Q", "", "unknown type"),
     ],
 )
-def test_a_tar_member_that_is_no_file_is_said(tmp_path: Path, kind: bytes, target: str, said: str) -> None:
+def test_a_tar_member_of_another_type_is_reported(tmp_path: Path, kind: bytes, target: str, said: str) -> None:
     _tar_of(tmp_path / "a.tar", ("lib/x.so", kind, target), members={"lib/good.so": SMALL, "lib/notes.txt": b"text"})
     found, errors, _ = all_of("a.tar", cwd=tmp_path)
     assert [a.member for a in found] == ["lib/good.so"]
@@ -359,7 +359,7 @@ def test_many_links_are_counted_and_not_listed(tmp_path: Path) -> None:
     assert "2000 members" in errors[0].message
 
 
-def test_the_second_member_of_a_name_is_said(tmp_path: Path) -> None:
+def test_the_second_member_of_a_name_is_reported(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for content in (SMALL, GOOD):
             info = tarfile.TarInfo("x.so")
@@ -369,7 +369,7 @@ def test_the_second_member_of_a_name_is_said(tmp_path: Path) -> None:
     assert "two members of this name" in errors[0].message
 
 
-def test_a_name_longer_than_any_path_is_said(tmp_path: Path) -> None:
+def test_a_name_longer_than_any_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zip_bytes({"a" * 5000 + ".so": SMALL}))
     _, (error,), _ = all_of("a.zip", cwd=tmp_path)
     assert "a name of 5003 characters" in error.message

@@ -115,7 +115,7 @@ def test_one_that_unpacks_to_a_gibibyte_of_zeros(tmp_path: Path) -> None:
     assert most < MOST
 
 
-def test_a_disk_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacked, "MAX_IN_MEMORY", 1 << 20)
     stored(tmp_path / "x.whl", "x/_C.so", SMALL.read_bytes() + os.urandom(4 << 20), 8 << 20)
     (item,) = [each for each in expand(["x.whl"], cwd=str(tmp_path)) if isinstance(each, Artifact)]
@@ -132,7 +132,7 @@ def test_a_disk_without_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "\n" not in str(raised.value)
 
 
-def test_a_temporary_directory_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_temporary_directory_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nothing"))
     with pytest.raises(
         UnreadableFile, match="x: no space for its 256 MiB in a temporary file: no such file or directory"
@@ -183,7 +183,7 @@ def test_tables_that_are_large_go_to_the_disk(monkeypatch: pytest.MonkeyPatch) -
     assert asked == [True, True, False, False]
 
 
-def test_one_large_file_is_kept_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_large_file_is_kept_with_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     data = SMALL.read_bytes()
     kept = KeptFiles(3 * len(data))
     monkeypatch.setattr(cache, "MAX_IN_MEMORY", 2 * len(data))
@@ -195,7 +195,7 @@ def test_one_large_file_is_kept_beside_small_ones(monkeypatch: pytest.MonkeyPatc
     assert (kept.has("small"), kept.has("large"), kept.has("larger")) == (True, False, True)
 
 
-def test_tables_without_room_are_not_kept_and_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_without_space_are_dropped_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     """When they are stored, another file is requested."""
     data = SMALL.read_bytes()
     kept = KeptFiles(1)

@@ -78,7 +78,7 @@ def test_what_the_record_lists_and_is_not_there(tmp_path: Path, site: Path) -> N
     ]
 
 
-def test_an_editable_install_says_where_to_look(tmp_path: Path, site: Path) -> None:
+def test_an_editable_install_names_its_source(tmp_path: Path, site: Path) -> None:
     _, (error,), _ = all_of("edit", cwd=tmp_path, site=[str(site)])
     assert "editable" in error.message
 

@@ -129,7 +129,7 @@ def test_the_whole_of_a_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     server.close()
 
 
-def test_a_command_says_so_in_one_line(limits: RateLimits, tmp_path: Path) -> None:
+def test_a_command_reports_it_in_one_line(limits: RateLimits, tmp_path: Path) -> None:
     server = Dripping(_HEAD)
     code = (
         "import sys\nfrom abiscan.inputs import read_rate\n"

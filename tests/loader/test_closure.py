@@ -80,7 +80,7 @@ def test_what_is_missing_is_what_ldd_does_not_find(name: str) -> None:
     assert message(path) == stop.message
 
 
-def test_an_object_knows_what_brought_it_and_what_serves_its_entries() -> None:
+def test_an_object_has_its_loader_and_its_dependencies() -> None:
     path = CASES / "breadth-first-binding" / "target.so"
     closure = examined(path, process()).closure
     by_name = {item.label: item for item in closure.maps}

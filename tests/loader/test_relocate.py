@@ -118,7 +118,7 @@ def test_every_object_binds_to_what_the_loader_binds_it_to(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STOPPED)
-def test_a_stop_says_in_its_fields_what_the_loader_says_in_words(name: str) -> None:
+def test_the_fields_of_a_stop_agree_with_the_loader_error(name: str) -> None:
     path = CASES / name / "target.so"
     said = message(path)
     stop = examined(path, process()).predict().stop
@@ -159,6 +159,6 @@ def test_an_unknown_relocation_type_is_found_where_readelf_does_not_know_it() ->
         ),
     ],
 )
-def test_stops_that_no_fixture_brings_about_here(stop: LoaderStop, words: str) -> None:
+def test_stops_without_a_fixture(stop: LoaderStop, words: str) -> None:
     """The messages are from sysdeps/x86/dl-prop.h, elf/dl-version.c, elf/dl-minimal.c and elf/dl-load.c of glibc."""
     assert stop.message == words

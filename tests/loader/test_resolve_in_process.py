@@ -101,7 +101,7 @@ def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> 
 
 
 @pytest.mark.torch
-def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir: Path, tmp_path: Path) -> None:
+def test_libraries_of_another_variant_are_distinguished(fixtures_dir: Path, tmp_path: Path) -> None:
     path = fixtures_dir / "cuda-build-required.so"
     torch = read_torch(str(torch_here.cpu_build(tmp_path)), kit.environment())
     binding = Loader(LoaderSettings("/"), kit.environment(), torch).resolve(open_elf(str(path)), str(path))
@@ -127,7 +127,7 @@ def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir
 
 
 @pytest.mark.torch
-def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir: Path, tmp_path: Path) -> None:
+def test_a_sibling_counts_for_resolution_but_not_for_the_loader(fixtures_dir: Path, tmp_path: Path) -> None:
     case = fixtures_dir / "loader" / "broken-sibling"
     target = tmp_path / "away" / "target.so"
     target.parent.mkdir()
@@ -143,7 +143,7 @@ def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir
 
 
 @pytest.mark.torch
-def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> None:
+def test_a_member_of_a_wheel_finds_bundled_libraries(fixtures_dir: Path) -> None:
     """The wheel is not installed: $ORIGIN leads to its future place."""
     case = fixtures_dir / "loader" / "broken-sibling"
     site = kit.environment().site_packages[0]

@@ -64,7 +64,7 @@ def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir
 
 
 @pytest.mark.parametrize(("version", "served"), [("2.15.0", True), ("2.8.0", False)])
-def test_the_cuda_that_the_build_brings(fixtures_dir: Path, version: str, served: bool) -> None:
+def test_the_cuda_of_the_build(fixtures_dir: Path, version: str, served: bool) -> None:
     """readelf: it needs libcudart.so.13. torch 2.15.0 has CUDA 13.2, 2.8.0 has 12.8 (torch/version.py)."""
     file = open_binary(str(fixtures_dir / "cuda-build-required.so"))
     needed = resolve_on_release(file, {}, exports(version), ()).needed

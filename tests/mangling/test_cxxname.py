@@ -113,5 +113,5 @@ def test_names_are_equal_where_they_are_mangled_the_same() -> None:
     "mangled",
     ["", "printf", "_Z", "_Z3fo", "_ZN3c105Errr", "_Z1fT_", "_Z1fS_", "_Z1fv trailing", "_ZGVbN4v_sinf", "_ZN"],
 )
-def test_what_is_no_cxx_name_is_none(mangled: str) -> None:
+def test_other_names_are_none(mangled: str) -> None:
     assert parse(mangled) is None

@@ -78,7 +78,7 @@ def test_neither() -> None:
         "_ZGTtNKSt9exception4whatEv",
     ],
 )
-def test_names_of_other_languages_are_no_unread_cxx_names(name: str) -> None:
+def test_names_of_other_languages_do_not_count_as_unread(name: str) -> None:
     assert not Demangler().demangle(name).neither
 
 

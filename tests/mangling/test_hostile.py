@@ -155,7 +155,7 @@ def test_it_takes_twice_the_time_for_twice_the_name() -> None:
     assert large < small * 8 * 4
 
 
-def test_a_caller_that_stands_deep_gets_an_answer() -> None:
+def test_a_deep_caller_gets_a_result() -> None:
     def descend(levels: int) -> object:
         return parse("_Z1f" + "P" * 80 + "i") if levels == 0 else descend(levels - 1)
 

@@ -200,7 +200,7 @@ def test_the_text_for_people_is_that_of_llvm() -> None:
         "?f@@YAX" + "PEA" * 3000 + "H@Z",
     ],
 )
-def test_what_is_no_name_has_no_parts(mangled: str) -> None:
+def test_invalid_names_have_no_parts(mangled: str) -> None:
     assert parse(mangled) is None
 
 

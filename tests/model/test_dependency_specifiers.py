@@ -37,7 +37,7 @@ def test_what_exceeds_a_limit_is_refused_at_once(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["torch>=two", "torch; (", "torch[", "", "torch; python_version >= '3' and", "\0"])
-def test_what_is_no_requirement_is_refused(text: str) -> None:
+def test_invalid_requirements_are_rejected(text: str) -> None:
     with pytest.raises(InvalidDependency):
         read_requirement(text)
 

@@ -51,7 +51,7 @@ DEVICES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103
 
 
 @pytest.mark.torch
-def test_machine_code_runs_where_torch_says_so() -> None:
+def test_machine_code_runs_on_the_gpus_of_torch() -> None:
     told = "{code: [d for d in devices if d in rule] for code, rule in torch.cuda.DEVICE_REQUIREMENT.items()}"
     script = f"import json, torch.cuda; devices = {DEVICES}; print(json.dumps({told}))"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
@@ -126,11 +126,11 @@ def test_names(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "sm_", "sm_9", "hopper", "gfx", "gfx90a:xnack", "sm_90b", "9", "sm_90 "])
-def test_what_is_no_name(text: str) -> None:
+def test_invalid_names(text: str) -> None:
     assert parse_architecture(text) is None
 
 
-def test_a_name_that_nobody_knows_may_run() -> None:
+def test_an_unknown_architecture_may_run() -> None:
     h100 = parse_architecture("sm_90")
     assert h100 is not None
     assert runs_on("sm_90z", h100) is Runs.UNKNOWN

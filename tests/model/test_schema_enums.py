@@ -24,7 +24,7 @@ def test_a_new_value_is_added_and_none_is_taken_out() -> None:
         schema_enums.render(json.dumps(schema))
 
 
-def test_a_list_that_nobody_knows_is_an_error() -> None:
+def test_an_unknown_list_is_an_error() -> None:
     schema = json.loads(schema_enums.TARGET.read_text(encoding="utf-8"))
     schema["properties"]["schema_version"] = {"enum": [1]}
     with pytest.raises(ValueError, match="properties/schema_version"):

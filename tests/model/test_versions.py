@@ -39,7 +39,7 @@ def test_order_is_that_of_packaging() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "unknown", "x.y", "+cu124"])
-def test_what_is_no_version(text: str) -> None:
+def test_invalid_versions(text: str) -> None:
     assert versions.order(text) is None
     assert not versions.is_version(text)
     assert RANGES.contains(text) is None
@@ -54,7 +54,7 @@ def test_a_local_label_is_part_of_no_order() -> None:
 
 
 @pytest.mark.parametrize("text", ["2.6.0+", "2.6.0 cpu", "2.6.0/..", ">=2.6", "2.6.0+a b"])
-def test_a_version_and_something_else_is_no_version(text: str) -> None:
+def test_a_version_with_other_text_is_invalid(text: str) -> None:
     assert not versions.is_version(text)
 
 

@@ -94,7 +94,7 @@ def test_a_forwarder_that_leads_to_its_own_file_is_one_export() -> None:
     assert (found.forwarder.library, found.forwarder.name) == ("x", "a")
 
 
-def test_a_resource_directory_that_leads_to_itself_is_no_version() -> None:
+def test_a_circular_resource_directory_has_no_version() -> None:
     directory = struct.pack("<IIHHHH", 0, 0, 0, 0, 0, 1) + struct.pack("<II", 16, 1 << 31)
     assert read_pe(_image(directory, {2: (0x1000, 24)}), "x.dll").facts().version is None
 

@@ -52,7 +52,7 @@ def judged_again(facts: bytes | None, torch: str) -> Report:
 
 
 @pytest.mark.parametrize("fixture", OBJECTS)
-def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixture: str) -> None:
+def test_stored_facts_give_the_same_result_as_the_file(tmp_path: Path, fixture: str) -> None:
     path = wheel(tmp_path, "demo", fixture)
     facts = stored(path, "2.6.0")
     truth = scanned(path, "2.13.0")

@@ -69,7 +69,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_tables_say_what_the_report_says(folder: Path) -> None:
+def test_the_tables_agree_with_the_report(folder: Path) -> None:
     found = abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     assert found.returncode == 1, found.stderr
     wheels = {row["path"]: row for row in table(folder / "out", "wheels")}
@@ -128,7 +128,7 @@ def test_other_options_are_another_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4.1", "declared"])
-def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
+def test_a_recheck_agrees_with_a_new_scan(folder: Path, release: str) -> None:
     abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     abiscan("registry", "scan", "wheels", "-o", "fresh", "--torch", release, cwd=folder)
     (folder / "wheels").rename(folder / "away")
@@ -183,7 +183,7 @@ def _began(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=["killed", "Ctrl-C", "ended by its system"]
 )
-def test_a_run_that_ends_in_the_middle_goes_on(folder: Path, how: signal.Signals) -> None:
+def test_an_interrupted_run_continues(folder: Path, how: signal.Signals) -> None:
     many(folder, 120)
     process = _began(folder, "registry", "scan", "wheels", "-o", "out", "-j", "2")
     os.killpg(process.pid, how)
@@ -288,7 +288,7 @@ def test_an_index_is_a_target_of_the_command(folder: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked_is_a_usage_error(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_unsupported_options_are_usage_errors(folder: Path, arguments: tuple[str, ...], said: str) -> None:
     found = abiscan("registry", "scan", "wheels", *arguments, cwd=folder)
     assert found.returncode == 2
     assert said in found.stderr
@@ -388,7 +388,7 @@ def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) ->
     assert not (folder / "other").exists()
 
 
-def test_a_file_name_that_is_no_text_is_written_with_escapes(folder: Path) -> None:
+def test_a_file_name_with_invalid_text_is_escaped(folder: Path) -> None:
     (path,) = (folder / "wheels").glob("gamma*")
     odd = os.fsencode(folder / "wheels") + b"/caf\xe9-1.0-py3-none-any.whl"
     os.link(path, odd)
@@ -408,7 +408,7 @@ def test_a_file_name_that_is_no_text_is_written_with_escapes(folder: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["wheels", "facts", "readiness"])
-def test_a_damaged_table_is_told_in_a_line(folder: Path, name: str) -> None:
+def test_a_damaged_table_is_one_line(folder: Path, name: str) -> None:
     abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     (file,) = (folder / "out").glob(f"run=*/part=*/{name}.parquet")
     whole = file.read_bytes()
@@ -451,7 +451,7 @@ def test_commands_on_what_holds_no_run_make_nothing(folder: Path) -> None:
         assert not list((folder / "empty").iterdir()), command
 
 
-def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> None:
+def test_a_recheck_of_an_unfinished_run_has_a_note(folder: Path) -> None:
     abiscan("registry", "scan", "wheels", "-o", "out", "--torch", "2.13.0", cwd=folder)
     (about,) = (folder / "out").glob("run=*/run.json")
     about.write_text(json.dumps({**json.loads(about.read_text()), "ended": None, "units": None}))
@@ -471,7 +471,7 @@ def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> Non
         assert len(list((folder / "out").glob("run=*"))) == 1
 
 
-def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
+def test_the_summary_covers_the_requested_wheels(folder: Path) -> None:
     (gamma,) = (folder / "wheels").glob("gamma*")
     (beta,) = (folder / "wheels").glob("beta*")
     said = abiscan("registry", "scan", f"wheels/{gamma.name}", "-o", "out", "--torch", "2.13.0", cwd=folder).stderr
@@ -481,7 +481,7 @@ def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     assert "; 2 in the tables; out/run=" in said
 
 
-def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None:
+def test_a_gpu_and_its_driver_are_checked_with_stored_facts(tmp_path: Path) -> None:
     """For sm_110 the fixture has only PTX, of CUDA 13.0 (cuobjdump), the release with driver 580."""
     path = wheel(tmp_path, "demo", "gpu-cuda.so")
     assert abiscan("registry", "scan", path.name, "-o", "out", "--torch", "2.13.0", cwd=tmp_path).returncode == 0
@@ -493,7 +493,7 @@ def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None
     assert "needs --gpu" in abiscan("registry", "recheck", "out", "--driver", "580", cwd=tmp_path).stderr
 
 
-def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
+def test_the_exit_status_covers_the_requested_wheels(folder: Path) -> None:
     """As for one report in README.md: earlier results count if the command includes their wheels."""
     one = {path.name.partition("-")[0]: f"wheels/{path.name}" for path in (folder / "wheels").iterdir()}
     options = ("--torch", "2.13.0")

@@ -170,7 +170,7 @@ def test_a_server_without_ranges_sends_the_whole_wheel(server: Server) -> None:
 
 
 @pytest.mark.parametrize("project", ["alpha", "beta"])
-def test_an_index_that_lies_about_a_hash_is_found_out_where_all_is_read(server: Server, project: str) -> None:
+def test_a_wrong_hash_in_an_index_is_detected_after_a_full_read(server: Server, project: str) -> None:
     server.lies, server.ranges = "0" * 64, False
     (outcome,) = scanned(f"{server.url}/simple/{project}/").values()
     assert "the index has 0000" in only_error(outcome)
@@ -400,13 +400,13 @@ def test_pieces_that_overlap_are_counted_once() -> None:
             assert meter.distinct == len(read)
 
 
-def test_a_page_without_its_slash_is_told_of_it(server: Server) -> None:
+def test_a_page_without_its_slash_is_reported(server: Server) -> None:
     for project in ("", "/alpha"):
         with pytest.raises(UsageError, match=f"ends with a slash: {server.url}/simple{project}/$"):
             list(units_of([f"{server.url}/simple{project}"], "/"))
 
 
-def test_a_connection_that_is_refused_is_told_in_plain_words() -> None:
+def test_a_refused_connection_is_reported_in_plain_words() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused by connect(2)
         (found,) = units_of([f"http://127.0.0.1:{nobody.getsockname()[1]}/simple/"], "/")

@@ -134,7 +134,7 @@ def test_runs_are_listed_compared_and_pruned(tmp_path: Path, capsys: pytest.Capt
     assert [each.id for each in runs_of(folder)] == [new]
 
 
-def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
+def test_wheels_with_errors_are_read_again_on_request(tmp_path: Path) -> None:
     """A damaged member is an error of the wheel, whose other members were read: a resumed run skips it."""
     run = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
     for path, errors in (("damaged.whl", 1), ("whole.whl", 0)):
@@ -151,7 +151,7 @@ def test_wheels_with_errors_are_read_again_when_asked(tmp_path: Path) -> None:
     again.close()
 
 
-def test_limits_are_no_part_of_the_question() -> None:
+def test_limits_are_not_in_the_run_key() -> None:
     """A wheel over the time limit has no identity, and a run with a higher limit continues with it."""
     assert run_key_of(work(seconds=1.0, memory=1 << 30)) == run_key_of(work(seconds=900.0))
     assert run_key_of(work(torch="2.8.0")) != run_key_of(work())

@@ -33,7 +33,7 @@ def test_items_come_in_their_order_and_an_error_where_it_was_due() -> None:
     assert list(read_ahead([0, "", None], 2)) == [0, "", None], "what is false is an item too"
 
 
-def test_no_more_than_asked_is_taken_before_it_is_wanted_and_nothing_when_nobody_wants_more() -> None:
+def test_read_ahead_is_bounded_and_stops() -> None:
     listed: list[int] = []
     before = threading.active_count()
 

@@ -69,7 +69,7 @@ def _told(bound: CheckedImport) -> tuple[str, str, str | None]:
     return bound.status.value, bound.owner.value, provider
 
 
-def test_every_corpus_file_is_judged_alike(unpacked: Path) -> None:
+def test_every_corpus_file_has_the_same_result(unpacked: Path) -> None:
     by_wheel, by_index = judged(str(unpacked)), judged(VERSION)
     assert by_wheel.keys() == by_index.keys()
     verdicts = {key: (a.verdict, by_index[key].verdict) for key, a in by_wheel.items()}

@@ -48,6 +48,6 @@ def test_a_release_for_later_ones_too() -> None:
 
 
 @pytest.mark.parametrize(("package", "version"), [("torchaudio", "2.11.0"), ("torchvision", "x"), ("numpy", "2.0")])
-def test_nothing_is_said_of_what_is_not_known(package: str, version: str) -> None:
+def test_unknown_names_have_no_answer(package: str, version: str) -> None:
     assert companions.built_for(package, version) is None
     assert companions.compared(package, version, "2.4.0") is None

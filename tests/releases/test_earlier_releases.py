@@ -89,7 +89,7 @@ def test_a_file_that_links_nothing_of_torch_binds_up_to_1_4_alone() -> None:
     assert (old["verdict"], new["verdict"]) == ("loads", "fails")
 
 
-def test_a_wheel_is_judged_on_the_earlier_release_that_it_requires(tmp_path: Path) -> None:
+def test_a_wheel_is_checked_against_its_required_earlier_release(tmp_path: Path) -> None:
     wheel = tmp_path / "pkg-1.0-cp38-cp38-manylinux_2_28_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(FIXTURES / "thc-api.so", "pkg/_C.so")
@@ -102,7 +102,7 @@ def test_a_wheel_is_judged_on_the_earlier_release_that_it_requires(tmp_path: Pat
     assert artifact["verdict"] == "loads"
 
 
-def test_no_file_is_judged_on_them_unless_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_earlier_releases_are_checked_only_on_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither the plain index nor its matrix needs the second file."""
     monkeypatch.setattr(index_module, "EARLIER", str(tmp_path / "gone.idx"))
     assert open_index().builds("x86_64")[0].torch == "1.13.0"
@@ -124,9 +124,9 @@ def test_names_of_others_are_open_on_an_earlier_build(history: ReleaseIndex) -> 
 
 
 @pytest.mark.parametrize(
-    ("python", "said"), [(None, "# no wheels for CPython after 3.8"), ("3.8", "# no wheels"), ("3.11", None)]
+    ("python", "said"), [(None, "# no wheels for Python > 3.8"), ("3.8", "# no wheels"), ("3.11", None)]
 )
-def test_an_advice_to_install_a_release_says_for_which_python(
+def test_advice_to_install_a_release_names_the_python(
     python: str | None, said: str | None, history: ReleaseIndex
 ) -> None:
     """torch 1.4.0 has wheels for CPython 3.8 and none later (tests/releases/test_pythons.py)."""

@@ -33,7 +33,7 @@ def tables() -> tuple[LayoutTable, MachineLayouts]:
     return first, MachineLayouts("beside", first, pack(beside, {"2.8.0": "2.8.0", "2.9.0": "2.9.0"}, {}, {}, first))
 
 
-def test_what_differs_lies_over_the_rest() -> None:
+def test_differences_override_the_base() -> None:
     base, beside = tables()
     assert [record for record, _layouts in beside.records()] == ["Gone", "Late", "Other"]
     assert beside.layout("Same", "2.9.0") == one(16)

@@ -249,7 +249,7 @@ def test_names_that_no_other_file_can_ask_for_are_not_in_the_index(index: Releas
     assert not [name for name, _number in index.tables[0].names() if not recorded(name)]
 
 
-def test_names_of_others_are_asked_for_by_themselves(index: ReleaseIndex) -> None:
+def test_symbols_of_other_owners_are_looked_up_separately(index: ReleaseIndex) -> None:
     """nm -D libc10.so of 2.13.0 lists this function of libstdc++ 13; a file's releases are computed without it."""
     name = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm"
     assert index.history(name) is None
@@ -259,7 +259,7 @@ def test_names_of_others_are_asked_for_by_themselves(index: ReleaseIndex) -> Non
     assert index.exports(index.resolve("2.0.0"), name) is None
 
 
-def test_what_a_build_brings(index: ReleaseIndex) -> None:
+def test_further_libraries_of_a_build(index: ReleaseIndex) -> None:
     """DT_NEEDED of the libraries in torch's wheels (readelf)."""
     assert {"libcudart.so.12", "libcudnn.so.9", "libnccl.so.2"} <= set(index.resolve("2.8.0").brings)
     assert "libcudart.so.13" in index.resolve("2.15.0").brings

@@ -247,7 +247,7 @@ def test_an_added_directory_holds_exactly_what_nm_lists(torch_directory: Path, t
 
 
 @pytest.mark.torch
-def test_an_added_wheel_says_what_the_directory_says(torch_directory: Path, tmp_path: Path) -> None:
+def test_an_added_wheel_equals_the_directory(torch_directory: Path, tmp_path: Path) -> None:
     wheel = tmp_path / "torch-2.13.0-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.write(torch_directory / "version.py", "torch/version.py")
@@ -263,7 +263,7 @@ def test_an_added_wheel_says_what_the_directory_says(torch_directory: Path, tmp_
     assert (one.exports, one.vtables) == (other.exports, other.vtables)
 
 
-def test_what_is_no_torch_is_told_so(tmp_path: Path) -> None:
+def test_a_path_without_torch_is_reported(tmp_path: Path) -> None:
     with pytest.raises(AbiscanError, match="no such file"):
         add_build(tmp_path / "none.whl", tmp_path)
     text = tmp_path / "text.whl"

@@ -11,12 +11,12 @@ from abiscan.releases.stable_counterparts import counterpart_of, counterparts, s
 from tools.check_stable_counterparts import found_in, guard_of, installed, problems
 
 
-def test_no_shim_is_younger_than_its_row_says() -> None:
+def test_no_shim_is_newer_than_its_row() -> None:
     assert list(problems({})) == []
 
 
 @pytest.mark.torch
-def test_the_headers_of_the_installed_torch_have_what_the_table_says() -> None:
+def test_the_headers_of_the_installed_torch_agree_with_the_table() -> None:
     headers = installed()
     assert headers
     assert list(problems(headers)) == []
@@ -30,7 +30,7 @@ def test_a_row_is_whole() -> None:
         assert row.imports or row.sources
 
 
-def test_no_name_and_no_word_stands_in_two_rows() -> None:
+def test_no_name_and_no_word_is_in_two_rows() -> None:
     for field in ("imports", "sources"):
         names = [name for row in counterparts() for name in getattr(row, field)]
         assert sorted({name for name in names if names.count(name) > 1}) == []

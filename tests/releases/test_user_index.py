@@ -137,7 +137,7 @@ def test_a_wheel_without_libtorch_is_one_line(tmp_path: Path) -> None:
     assert "no torch in it" in complaint(run(tmp_path, "releases", "add", wheel))
 
 
-def test_what_is_no_wheel_at_all_is_one_line(tmp_path: Path) -> None:
+def test_an_invalid_wheel_is_one_line(tmp_path: Path) -> None:
     wheel = tmp_path / "torch-9.9.9-py3-none-any.whl"
     wheel.write_bytes(b"not a zip file")
     assert "neither a wheel" in complaint(run(tmp_path, "releases", "add", wheel))

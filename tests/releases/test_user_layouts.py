@@ -59,7 +59,7 @@ def clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, version: s
     monkeypatch.setattr("abiscan.releases.read_layouts.CLANGS", ("clang++",))
 
 
-def test_they_stand_beside_the_shipped_ones(
+def test_user_builds_are_listed_with_the_shipped_ones(
     wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clang(tmp_path, monkeypatch, f"cat <<'END'\n{PRINTED}\nEND")
@@ -108,7 +108,7 @@ def test_all_headers_of_a_wheel_are_there_for_clang(
     assert {"c10", "torch", "pybind11", "pybind11.h"} <= set((tmp_path / "seen").read_text().split())
 
 
-def test_a_release_without_layouts_is_said_not_to_be_compared(
+def test_a_release_without_layouts_is_reported_as_not_compared(
     wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -125,7 +125,7 @@ def test_an_old_clang_is_none(wheel: Path, index: Path, tmp_path: Path, monkeypa
     assert "Clang 16 or later, and PATH has none" in add_layouts(wheel, index, RELEASE, "x86_64")
 
 
-def test_headers_that_do_not_compile_are_told(
+def test_headers_that_do_not_compile_are_reported(
     wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clang(tmp_path, monkeypatch, "exit 1")

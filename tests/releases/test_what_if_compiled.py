@@ -35,7 +35,7 @@ def compiled(call: str, directory: Path) -> ArtifactReport:
 
 @pytest.mark.torch
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-def test_const_data_ptr_rewritten_as_the_rule_says(tmp_path: Path) -> None:
+def test_const_data_ptr_rewritten_as_in_the_rule(tmp_path: Path) -> None:
     before, after = compiled("const_data_ptr<float>()", tmp_path), compiled("data_ptr<float>()", tmp_path)
     assert before.provenance is not None
     assert after.provenance is not None

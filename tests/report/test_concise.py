@@ -26,7 +26,7 @@ def levels_of(text: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("report", [samples.mixed(), samples.hostile(), samples.empty()])
-def test_every_finding_that_stands_has_a_line_of_its_own(report: Report) -> None:
+def test_every_open_finding_has_a_line(report: Report) -> None:
     counts = summary_of(report)
     shown = concise.render(report)
     assert levels_of(shown) == Counter({level.value: number for level, number in counts.findings.items() if number})

@@ -9,7 +9,7 @@ from abiscan.report.diff_sheet import sheet
 SIDE = Compared("a.whl", None, None, 1, Compatibility((), None, None, None, ()))
 
 
-def test_what_was_seen_is_counted_beside_what_was_not() -> None:
+def test_read_and_unread_files_are_counted() -> None:
     none = DiffReport("1", SIDE, SIDE, (), {}, ("a.whl!x.so: undecided",))
     assert sheet(none).headline == "a.whl -> a.whl: not everything was compared; no change found"
     one = DiffReport("1", SIDE, SIDE, (Change(Aspect.FILE, Effect.GAINED, "brings y.so"),), {}, ("undecided",))

@@ -13,7 +13,7 @@ from abiscan.report.style import Style
 EMPTY = EnvironmentReport("1", "Python 3.11 at /v", None, None, (), (), 0)
 
 
-def test_without_torch_it_is_said_once() -> None:
+def test_a_missing_torch_is_reported_once() -> None:
     assert "no torch: 0 of 0 packages" in page_of(EMPTY).headline
     assert "torch no torch" not in page_of(EMPTY).headline
     assert "no torch -> torch 2.11.0+cu130: " in page_of(replace(EMPTY, after="2.11.0+cu130")).headline
@@ -26,7 +26,7 @@ def test_a_table_without_rows_to_show_has_no_heads() -> None:
     assert "1 more needs no action" in shown
 
 
-def test_a_bar_is_drawn_in_text_and_told_in_figures_elsewhere() -> None:
+def test_a_bar_in_text_is_a_number_in_other_formats() -> None:
     quarter = sheet.Sheet("PLAN", "x", sheet.Tone.DOUBT, (), done=0.257)
     assert "  [#####---------------] 25 %" in sheet.text(quarter, Style()).splitlines()
     assert "**25 %** done" in sheet.markdown(quarter)

@@ -135,7 +135,7 @@ def test_a_stream_holds_one_artifact_at_a_time(name: str) -> None:
     assert alone == [a.path for a in artifacts]
 
 
-def test_what_cannot_be_streamed_says_so() -> None:
+def test_a_format_without_streaming_is_an_error() -> None:
     report = samples.mixed()
     with pytest.raises(UsageError, match="'html' needs the whole run"):
         stream("html", report, summary_of(report), report.artifacts)

@@ -99,7 +99,7 @@ def test_failing_files_lead_with_their_cause_and_findings_take_turns() -> None:
     assert len(told) == 10
 
 
-def test_what_is_accepted_is_not_told() -> None:
+def test_accepted_findings_are_not_printed() -> None:
     artifact = replace(samples.failing(), findings=(replace(samples.a_finding(), suppressed=True),))
     assert github.render(samples.a_report(artifact)) == ""
 

@@ -127,7 +127,7 @@ def test_a_large_wheel_makes_a_page_of_bounded_size() -> None:
     assert text.count('class="cell c-') >= 1_200
 
 
-def test_modules_of_one_name_are_told_apart() -> None:
+def test_modules_of_one_name_are_distinguished() -> None:
     report = samples.a_report(samples.an_artifact("w.whl", "a/x/_C.so"), samples.an_artifact("w.whl", "a/y/_C.so"))
     labels = [name for _, name, _ in json.loads(Elements(html.render(report)).scripts[0])["files"]]
     assert labels == ["x/_C.so", "y/_C.so"]

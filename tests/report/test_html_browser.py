@@ -378,7 +378,7 @@ def test_in_a_frame_without_origin_it_works(browser: Any, tmp_path: Path) -> Non
     assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
-def test_the_map_begins_where_something_was_judged(browser: Any, tmp_path: Path) -> None:
+def test_the_map_begins_at_a_checked_release(browser: Any, tmp_path: Path) -> None:
     """On a phone, the newest release is less relevant for a wheel that is made for an older one."""
     states = [ReleaseState.FAILS] * 40
     states[3] = ReleaseState.LOADS

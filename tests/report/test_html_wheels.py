@@ -66,7 +66,7 @@ def test_the_cells_of_wheels_and_of_their_files() -> None:
     ]
 
 
-def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
+def test_the_page_on_each_wheel_and_on_all() -> None:
     words = text_of(page(samples.wheels()))
     assert "1 of 3 wheels fails on torch 2.8.0 (cu128)." in words
     # 2.8.0 is the only release for the first, 2.9.0 for the second.
@@ -80,7 +80,7 @@ def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
     assert "the file was built for a newer torch" in words
 
 
-def test_the_releases_on_which_all_load_are_said() -> None:
+def test_the_common_releases_are_named() -> None:
     container, members = samples.a_wheel(
         "delta", "1.0", samples.an_artifact("", "d.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
     )
@@ -94,7 +94,7 @@ def test_the_releases_on_which_all_load_are_said() -> None:
     assert "Together they load on torch 2.8.0." in text_of(page(alone))
 
 
-def test_two_versions_of_one_project_are_no_set() -> None:
+def test_two_versions_of_one_project_have_no_common_releases() -> None:
     """They are never in one environment: no common releases."""
     one = samples.a_wheel(
         "p", "1.0", samples.an_artifact("", "p.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
@@ -140,7 +140,7 @@ def test_a_wheel_without_a_known_build_of_its_kind_is_not_checked() -> None:
     assert sum("not checked" in text for text in text_of(page(report)).splitlines()) >= 1
 
 
-def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
+def test_an_unknown_torch_build_has_its_own_column() -> None:
     """The release 2.8.0 of PyPI loads it; the target is the installed CPU build of 2.8.0, which does not."""
     here = replace(samples.RELEASE, variant="cpu")
     file = samples.an_artifact(
@@ -297,7 +297,7 @@ def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
 # --- earlier runs -----------------------------------------------------------------------------------------------
 
 
-def test_a_report_that_is_read_back_says_the_same() -> None:
+def test_a_report_is_the_same_after_reading_it_back() -> None:
     report = samples.wheels()
     read = read_run(json_report.render(report).encode(), "1")
     assert read == summarise_run(report, find_run_compatibility(report), "1")
@@ -329,7 +329,7 @@ def test_the_runs_of_a_directory_come_in_the_order_of_their_names(tmp_path: Path
     ],
     ids=["empty", "no-utf-8", "list", "bare", "deep", "other-version", "type", "deep-inside"],
 )
-def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_report_is_a_usage_error_of_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(UsageError, match=r"a\.json: not a JSON report of abiscan: ") as error:
         read_earlier_runs(str(tmp_path))

@@ -79,7 +79,7 @@ def test_documents_are_valid_and_every_field_is_described(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_what_stands_on_one_line_is_spaced_as_the_standard_library_does(name: str) -> None:
+def test_one_line_json_has_the_spacing_of_the_standard_library(name: str) -> None:
     lines = [line.strip().removesuffix(",") for line in json_report.render(REPORTS[name]).split("\n")]
     whole = [line for line in lines if line.startswith("{") and line.endswith("}") and len(line) > 2]
     assert whole or name == "empty"
@@ -137,7 +137,7 @@ def test_two_runs_differ_in_nothing_whatever_the_order() -> None:
     assert json_report.render(report) == json_report.render(turned)
 
 
-def test_bytes_that_are_no_utf8_stay_told_apart() -> None:
+def test_different_invalid_utf8_stays_different() -> None:
     text = json_report.render(samples.hostile())
     text.encode("utf-8")  # no lone surrogate is left
     names = {i["mangled"] for a in json.loads(text)["artifacts"] for i in a["imports"]}

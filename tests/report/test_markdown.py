@@ -64,7 +64,7 @@ def test_a_run_with_nothing_in_it() -> None:
     assert "no shared object in x.whl" in text
 
 
-def test_what_could_not_be_read_is_counted_and_was_judged_on_nothing() -> None:
+def test_unreadable_files_are_counted_without_a_torch() -> None:
     report = samples.a_report(errors=(InputError("x.whl", "cut off"),))
     assert markdown.render(report).split("\n\n")[1] == "1 input could not be read"
 
@@ -95,7 +95,7 @@ def test_findings_of_a_rule_in_one_file_are_one_row() -> None:
     assert "and 4 more of this rule in this file" in row
 
 
-def test_the_torch_is_named_where_all_were_judged_on_it() -> None:
+def test_the_torch_is_named_if_all_files_have_it() -> None:
     one = samples.an_artifact("", "a.so")
     build = replace(samples.TARGET, version="2.4.0")
     other = replace(samples.an_artifact("", "b.so"), target=TargetEnvironment(torch_build=build))

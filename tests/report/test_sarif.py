@@ -90,7 +90,7 @@ def test_every_rule_is_listed_though_it_did_not_fire() -> None:
     assert run["results"] == []
 
 
-def test_a_rule_that_nobody_listed_is_there_for_its_result() -> None:
+def test_a_rule_missing_in_the_catalogue_is_listed_for_its_result() -> None:
     report = samples.a_report(samples.an_artifact(findings=(samples.a_finding("surprise"),)))
     run = run_of(report)
     (result,) = run["results"]
@@ -159,14 +159,14 @@ def test_severity_follows_the_policy() -> None:
     assert {r["level"] for r in run["results"] if r["ruleId"] == "const-data-ptr"} == {"error"}
 
 
-def test_two_hits_of_one_fingerprint_are_told_apart() -> None:
+def test_two_hits_of_one_fingerprint_are_distinguished() -> None:
     finding = samples.a_finding()
     run = run_of(samples.a_report(samples.an_artifact(findings=(finding, finding))))
     hashes = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
     assert hashes == [f"{finding.fingerprint}:1", f"{finding.fingerprint}:2"]
 
 
-def test_what_is_too_much_is_cut_worst_first_and_told() -> None:
+def test_results_over_the_limit_are_counted_and_the_worst_are_kept() -> None:
     note = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="n")
     many = (*(replace(note, fingerprint=f"{i:032x}") for i in range(sarif.MAX_RESULTS)), samples.a_finding())
     run = run_of(samples.a_report(samples.an_artifact(findings=many)))
@@ -200,7 +200,7 @@ def test_messages_are_read_literally(text: str, expected: str) -> None:
     assert run_of(report)["results"][0]["message"]["text"] == expected
 
 
-def test_the_tool_says_which_it_is() -> None:
+def test_the_tool_has_name_and_version() -> None:
     """The rule SARIF2005 of Microsoft's multitool requires it (ProvideToolProperties)."""
     driver = run_of(samples.mixed())["tool"]["driver"]
     # The placeholder of an address that is not known yet is in no output.

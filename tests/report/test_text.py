@@ -47,7 +47,7 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
     ]
 
 
-def test_what_of_a_release_is_not_known_is_said() -> None:
+def test_unknown_parts_of_a_release_are_reported() -> None:
     known = samples.releases()
     newest = replace(known[-1], reason="layouts not compared")
     fine = samples.an_artifact(releases=(*known[:-1], newest))
@@ -56,7 +56,7 @@ def test_what_of_a_release_is_not_known_is_said() -> None:
     assert f"loads on 2.12.0-{newest.torch};" in line
 
 
-def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> None:
+def test_a_failing_file_has_cause_fix_and_loader_error() -> None:
     lines = lines_of(samples.failing())
     # In order of need; the fix is complete on its line, to be pasted.
     wanted = [
@@ -144,7 +144,7 @@ def test_quiet_leaves_the_lines_of_good_files_out() -> None:
     assert quiet == ["FAILS lib/b.so: does not load on torch 2.13.0 (cpu, installed)"]
 
 
-def test_of_many_bad_files_the_first_is_told_in_full() -> None:
+def test_the_first_of_many_bad_files_is_printed_in_full() -> None:
     bad = [replace(samples.failing(), member=f"example/m{n}.so") for n in range(5)]
     text_of = "\n".join(lines_of(*bad))
     assert text_of.count("fix: CXXFLAGS") == 1
@@ -171,7 +171,7 @@ def test_notes_of_rules_are_counted_until_verbose_shows_them() -> None:
     )
 
 
-def test_a_function_that_torch_compile_skips_is_told_of_a_file_that_loads() -> None:
+def test_a_function_skipped_by_torch_compile_is_reported_for_a_loading_file() -> None:
     """The verdict does not tell: what its reader came for is said, the other notes are counted."""
     note = samples.a_finding("op-not-registered", severity=Severity.NOTE, message="exposes `gemm`")
     other = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="unstable")
@@ -268,7 +268,7 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     assert over(loads, members[0], barred) == f"FAILS{whole[5:]}; 1 has findings that fail the run{asked}"
 
 
-def test_a_wheel_whose_one_file_is_without_torch_is_named() -> None:
+def test_a_wheel_with_one_file_without_torch_is_named() -> None:
     paths = [f"dist/{name}-1.0-cp311-cp311-linux_x86_64.whl" for name in ("xgrammar", "torchvision")]
     files = [
         samples.an_artifact(path, "x/a.so", verdict=verdict)
@@ -385,7 +385,7 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
     assert whole.endswith("...")
 
 
-def test_what_fails_for_another_file_comes_behind_it_and_says_so() -> None:
+def test_a_dependent_failure_follows_its_reason() -> None:
     """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which has an undefined symbol."""
     why = "all its imports resolve on 2.15.0+cu132; , but it does not load there: libneml2.so fails"
     derived = samples.an_artifact(
@@ -399,7 +399,7 @@ def test_what_fails_for_another_file_comes_behind_it_and_says_so() -> None:
     assert "  note: of another kind" in found
 
 
-def test_a_refusal_is_said_once_with_what_to_do() -> None:
+def test_a_loader_error_is_printed_once_with_its_fix() -> None:
     refusal = replace(samples.a_finding("loader-refuses"), message="refused: libx.so: no", fix="do this")
     found = lines_of(samples.an_artifact(findings=(refusal,)))
     assert found[0] == f"FAILS {NAME}: refused: libx.so: no"
@@ -427,7 +427,7 @@ def test_what_a_wheel_should_require_leads_its_members() -> None:
         assert sum("allows 2.15.0" in line for line in found) == 1
 
 
-def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
+def test_the_choice_of_the_torch_is_noted_if_a_verdict_used_it() -> None:
     target = replace(samples.TARGET, note="no torch here")
     judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), torch_build=target)
     plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), torch_build=target)

@@ -191,7 +191,7 @@ def test_an_unknown_export_state_matches_nothing() -> None:
     assert found("libtorch-python-internals", closed)
 
 
-def test_gnu_rejection_is_not_claimed_where_gnu_was_not_asked() -> None:
+def test_gnu_rejection_needs_the_gnu_demangler() -> None:
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
     assert found("undemangled-name", subject(bound(name)))
     assert not found("undemangled-name", replace(subject(bound(name)), gnu_available=False))
@@ -307,7 +307,7 @@ def test_a_build_without_the_library_is_not_the_changed_api() -> None:
 
 
 @pytest.mark.parametrize("name", ["_ZN2at1f`reboot`Ev", "_ZN2at1f$(reboot)Ev", "torch_x\nreboot", "torch_x';reboot'"])
-def test_no_hostile_name_stands_in_a_command(name: str) -> None:
+def test_no_hostile_name_is_in_a_command(name: str) -> None:
     (finding,) = run([rule("missing-import")], subject(bound(name), exported_in=ReleaseRanges([("2.0.0", "2.1.0")])))
     assert finding.symbol == name
     assert "reboot" not in finding.fix

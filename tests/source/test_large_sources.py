@@ -87,7 +87,7 @@ def test_words_are_found_by_their_index() -> None:
         ]
 
 
-def test_a_macro_is_the_last_definition_that_stands() -> None:
+def test_the_last_kept_definition_of_a_macro_counts() -> None:
     code = Code("a.cu", "#define A 1\n#define A 2\n#ifdef __CUDA_ARCH__\n#define A 3\n#define B(x) x 4\n#endif\n")
     macro = code.macro("A")
     assert macro is not None

@@ -137,14 +137,14 @@ def test_what_is_left(text: str, reason: str | None) -> None:
         "Tensor t; AT_DISPATCH_ALL_TYPES(mine.type(), [&] {}); mine.type(); Kind k; k.type().is_cuda();",
     ],
 )
-def test_members_of_what_is_no_tensor_are_no_places(text: str) -> None:
+def test_members_of_other_classes_are_not_flagged(text: str) -> None:
     """According to the declarations: ISO C++20, 6.4 [basic.scope]."""
     if "AT_DISPATCH" in text:
         text = text.replace("Tensor t;", "Tensor t; Kind mine;")
     assert places_in(text, "a.cpp", RULES, SingleSource()) == []
 
 
-def test_a_header_says_what_a_tensor_is() -> None:
+def test_a_header_declares_the_tensor() -> None:
     files = {"a.cpp": '#include "a.h"\nvoid f(Tensor t) { t.const_data_ptr<int>(); }\n', "a.h": "class Tensor {};\n"}
     assert places_in(files["a.cpp"], "a.cpp", RULES, FileSet(files, files.get)) == []
 
@@ -364,7 +364,7 @@ def test_module_name_of_cmake(text: str, expected: str | None) -> None:
     assert module_of_cmake(text, "src/bind.cpp") == expected
 
 
-def test_lists_of_lists_are_no_operator() -> None:
+def test_lists_of_lists_are_not_registered() -> None:
     """torch.library.infer_schema rejects them (torch 2.13)."""
     text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
     text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'

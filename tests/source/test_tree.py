@@ -36,7 +36,7 @@ def test_tree(tmp_path: Path) -> None:
     assert errors == []
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_tree, "MAX_SOURCE_SIZE", 10)
     (tmp_path / "large.cpp").write_text("t.const_data_ptr<float>();")
     files, errors = scan_tree(tmp_path, load_rules())

@@ -130,7 +130,7 @@ def test_requirements_that_do_not_count_here() -> None:
     assert declared_by(never, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
 
 
-def test_a_requirement_that_cannot_be_read_is_said() -> None:
+def test_an_invalid_requirement_is_reported() -> None:
     container = facts("torch>=two")
     assert declared_by(container, "x.so", "x86_64").torch is None
     assert list(unread_requirements(container)) == ["not read, invalid: Requires-Dist: torch>=two"]
@@ -204,7 +204,7 @@ def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
         *((tag, False) for tag in ("xy99-xy99", "cp399-cp399t", "cp399-abi3", "pp310-pypy310_pp73")),
     ],
 )
-def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known: bool) -> None:
+def test_the_tag_of_an_unknown_python_is_reported(tag: str, known: bool) -> None:
     """Tags in the form of PEP 425 and packaging.tags; cp399 is a future release, pp310 another Python."""
     container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
     said = list(unknown_of(container))
@@ -212,7 +212,7 @@ def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known:
     assert all(f"the tag {tag} names a Python whose exports are not in the table of CPythons" in each for each in said)
 
 
-def test_a_dotted_version_is_no_tag() -> None:
+def test_a_dotted_version_is_not_a_tag() -> None:
     """k2-1.23.4-py3.9-none-any.whl: a dot separates the tags of a compressed set (PEP 425)."""
     container = ContainerFacts("k.whl", ContainerKind.WHEEL, "k", "1", ("py3-none-any", "9-none-any"), (), ())
     assert list(unknown_of(container)) == [

@@ -46,7 +46,7 @@ def test_what_belongs_to_the_installed_torch(container: ContainerFacts, place: s
     assert is_for_environment(declared, TORCH, PYTHON, "x86_64", named=True) is named
 
 
-def test_a_file_that_is_named_itself_is_asked_about_here_and_now() -> None:
+def test_a_single_file_is_checked_against_the_installed_torch() -> None:
     """dgl's libdgl_sparse_pytorch_2.0.0.so, opened in an environment with another torch."""
     declared = declared_by(facts(tags=()), "libdgl_sparse_pytorch_2.0.0.so", "x86_64")
     assert declared.torch is not None
@@ -81,7 +81,7 @@ def test_nothing_declared_is_the_newest_known_release() -> None:
     assert choice.stated.source is TargetSource.NEWEST_KNOWN
 
 
-def test_a_release_that_is_not_known_is_said_and_no_other_stands_in() -> None:
+def test_an_unknown_release_is_reported_and_not_replaced() -> None:
     choice = find_declared_release(declared_by(facts("torch==1.9.0"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is None
     assert "no known release of torch satisfies it" in choice.note

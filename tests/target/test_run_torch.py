@@ -57,7 +57,7 @@ def test_without_a_cache_nothing_is_kept(wheel: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [wheel.name]
 
 
-def test_what_is_no_torch_is_said_so(tmp_path: Path) -> None:
+def test_a_path_without_torch_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.whl"
     path.write_bytes(b"no zip")
     with pytest.raises(UnknownBuild, match="neither a wheel"):

@@ -171,7 +171,7 @@ def test_nothing_that_the_loader_refuses_loads(tmp_path: Path, plain_python: Pat
     assert {"loads", "fails", "crash"} <= {answer.outcome for answer in answers.values()}
 
 
-def test_what_dies_is_said_to(tmp_path: Path) -> None:
+def test_crashing_files_are_predicted(tmp_path: Path) -> None:
     """Without an environment: the file alone is sufficient."""
     path = tmp_path / "x.so"
     shutil.copy(WHOLE, path)

@@ -27,7 +27,7 @@ WITHOUT = (
     ("names", "torch"),
     [pytest.param(WITH_TORCH, True, marks=pytest.mark.torch, id="torch"), pytest.param(WITHOUT, False, id="plain")],
 )
-def test_a_forked_process_says_what_a_fresh_one_says(fixtures_dir: Path, names: tuple[str, ...], torch: bool) -> None:
+def test_a_forked_process_agrees_with_a_fresh_one(fixtures_dir: Path, names: tuple[str, ...], torch: bool) -> None:
     files = [fixtures_dir / name for name in names]
     forked = ask(files, python=HERE, torch=torch)
     assert forked == ask(files, python=HERE, torch=torch, fresh=True)
@@ -43,7 +43,7 @@ def test_so_it_is_for_the_corpus(torch_python: Path, torch: bool) -> None:
     assert ask(files, python=torch_python, torch=torch) == ask(files, python=torch_python, torch=torch, fresh=True)
 
 
-def test_files_that_kill_their_process_are_told_as_such(fixtures_dir: Path) -> None:
+def test_files_that_kill_their_process_are_reported(fixtures_dir: Path) -> None:
     files = [
         fixtures_dir / "loader" / name / "target.so" for name in ("constructor-crash", "constructor-exit", "plain")
     ]

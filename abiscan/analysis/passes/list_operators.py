@@ -7,5 +7,5 @@ from abiscan.provenance.read_operators import find_operators
 
 
 def list_operators(record: FileRecord) -> None:
-    """Read the schemas of `TORCH_LIBRARY` and its kin."""
+    """Read the schemas of `TORCH_LIBRARY` and similar macros."""
     record.operators = find_operators(record.binary, [each.name for each in record.imports])

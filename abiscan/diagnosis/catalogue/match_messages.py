@@ -31,7 +31,7 @@ def _driver_release(number: str) -> str:
 
 
 def _gpu_of_name(name: str) -> str:
-    """`sm_120` for `RTX 5090`; the name itself where it is not known."""
+    """`sm_120` for `RTX 5090`; the name itself if it is unknown."""
     found = capability_of_name(name)
     return name if found is None else f"sm_{found.replace('.', '')}"
 

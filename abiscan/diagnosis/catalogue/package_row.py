@@ -87,7 +87,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         headers: its headers, or their folders.
         product: name for messages.
         apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
-            behind `.so.`. Empty where none has it.
+            behind `.so.`. Empty if none has it.
         apt_headers, dnf_headers: packages with its headers, where those are others.
         note: what else to do, or another way.
     """

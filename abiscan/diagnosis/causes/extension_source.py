@@ -178,7 +178,7 @@ def _c_name(missing: MissingName) -> Candidates:
 
 
 def _is_of_system(path: str) -> bool:
-    """Whether a library stands in a folder of the system, outside of Python's packages."""
+    """Whether a library is in a system directory, outside of Python's packages."""
     return (
         path.startswith(("/usr/lib", "/usr/local/", "/lib", "/opt/"))
         and "-packages/" not in path

@@ -65,7 +65,7 @@ def causes(missing: MissingName) -> Candidates:
             return
         of_plugin = missing.file.base_name.startswith("libtorch") and not missing.file.is_torch_itself
         if of_plugin and missing.file.facts is None and vendor.library in _OF_PLUGINS:
-            # Plug-ins link the libraries that they call: another release of it is there.
+            # Plug-ins link the libraries that they call: another release is installed.
             yield _missing(vendor, 0.85)
             yield _not_linked(missing, vendor, 0.5)
             return

@@ -34,9 +34,7 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind
         ("1.0+cpu", "x/_C.so", "libc.so.6", True, 0),
     ],
 )
-def test_what_a_label_says_and_the_file_does_not(
-    version: str, place: str, needed: str, new: bool | None, hits: int
-) -> None:
+def test_labels_that_contradict_the_file(version: str, place: str, needed: str, new: bool | None, hits: int) -> None:
     container = ContainerFacts("x.whl", ContainerKind.WHEEL, name="x", version=version)
     gpu = declared_by(container, place, "x86_64").gpu
     subject = LabelSubject("x", gpu, version, find_toolkit([needed]), new)

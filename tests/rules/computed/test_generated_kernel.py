@@ -33,7 +33,7 @@ def names(text: str) -> list[tuple[str, list[int | None]]]:
     ]
 
 
-def test_undefined_name_is_found_where_it_stands() -> None:
+def test_undefined_names_are_located() -> None:
     assert names(KERNEL) == [("s2", [8])]
 
 

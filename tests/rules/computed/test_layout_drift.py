@@ -72,7 +72,7 @@ def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
     assert "`c10::RegisterOperators::Options::KernelRegistrationConfig` (72 bytes before, 64 now)" in found.message
 
 
-def test_what_a_function_returns_lies_in_room_of_the_file(table: LayoutTable) -> None:
+def test_a_returned_object_is_allocated_by_the_file(table: LayoutTable) -> None:
     """`static TensorIterator TensorIterator::binary_op(...)`, ATen/TensorIterator.h."""
     (use,) = shared_records(["_ZN2at14TensorIterator9binary_opERNS_10TensorBaseERKS1_S4_"], [], table)
     assert (use.record, use.fields) == ("at::TensorIterator", None)
@@ -344,7 +344,7 @@ def test_what_a_class_of_the_file_holds_is_made_by_the_file(table: LayoutTable) 
         ((), "9.9.0", (), None),
     ],
 )
-def test_what_nobody_can_compare_is_said(
+def test_releases_without_layouts_are_reported(
     table: LayoutTable, built: tuple[str, ...], target: str, unknown: tuple[str, ...], severity: Severity | None
 ) -> None:
     uses = shared_records([IMPL], [], table)
@@ -371,7 +371,7 @@ def test_a_further_enumerator_changes_nothing() -> None:
     assert change_of("E", old.get, moved.get) is not None
 
 
-def test_a_field_that_is_an_enumeration_lies_where_it_lay() -> None:
+def test_an_enumeration_field_keeps_its_offset() -> None:
     record = {"R": Layout(2, 2, (Field(0, "key_", "E"),))}
     old = {"E": Layout(0, 0, (Field(0, "a", ""),)), **record}
     new = {"E": Layout(0, 0, (Field(1, "a", ""),)), **record}

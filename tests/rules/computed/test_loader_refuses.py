@@ -10,7 +10,7 @@ from abiscan.rules.computed.loader_refuses import find_refusal
 
 
 @pytest.mark.parametrize(("beside", "lies_there"), [(("liba.so",), True), (("libb.so",), False), ((), False)])
-def test_a_library_that_lies_beside_the_file_is_not_to_be_installed(beside: tuple[str, ...], lies_there: bool) -> None:
+def test_a_library_in_the_directory_of_the_file_needs_no_install(beside: tuple[str, ...], lies_there: bool) -> None:
     stop = LoaderStop(StopKind.LIBRARY_NOT_FOUND, "liba.so")
     prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
     (finding,) = find_refusal(

@@ -46,7 +46,7 @@ def test_a_newer_glibc_than_the_tag_promises_is_one_finding() -> None:
     assert "manylinux_2_34_x86_64" in finding.fix
 
 
-def test_a_library_that_the_wheel_brings_is_not_asked_of_the_system() -> None:
+def test_a_bundled_library_is_not_required_from_the_system() -> None:
     user = member("pkg/_C.so", imported("_Znwm", "GLIBCXX_3.4.30", "libstdc++-12345678.so.6"))
     bundled = member("pkg.libs/libstdc++-12345678.so.6")
     assert "wheel-tag-too-old" in found(container("py3-none-manylinux2014_x86_64"), user)
@@ -223,7 +223,7 @@ def test_builds_to_choose_from_promise_together() -> None:
     assert requirement(container(CP311, "torch"), first, second)[1].severity is Severity.NOTE
 
 
-def test_numbers_of_kernels_are_no_builds_to_choose_from() -> None:
+def test_numbers_of_kernels_are_not_alternative_builds() -> None:
     """auto-gptq 0.7.1 has autogptq_cuda_256 and autogptq_cuda_64, kernels for two sizes, which are both loaded."""
     for numbers in (("64", "256"), ("120", "128")):
         files = [
@@ -237,7 +237,7 @@ def test_numbers_of_kernels_are_no_builds_to_choose_from() -> None:
     assert requirement(container(CP311, "torch>=1.13"), *same)[1].severity is Severity.WARNING
 
 
-def test_releases_whose_builds_have_another_cuda_are_not_said_to_load() -> None:
+def test_releases_with_another_cuda_are_not_reported_as_loading() -> None:
     """All torch symbols are exported there, and no known build has the file's CUDA (`ReleaseState.OTHER_CUDA`)."""
     user = replace(member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),)), loads_on=())
     _at, finding = found(container(CP311, "numpy"), user)["torch-requirement-missing"]
