@@ -347,7 +347,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     assert fixes == ["Declare `torch>=2.10,<2.12`"]
     # The torch depends on whether the wheel could be installed where the tests run.
     (torch,) = {a["target"]["torch"]["value"] for a in one["artifacts"] if a["verdict"] == "fails"}  # type: ignore[attr-defined]
-    assert f"a release of pkg that is made for torch {'.'.join(torch.split('.')[:2])}" in said
+    assert f"a release of pkg that is built for torch {'.'.join(torch.split('.')[:2])}" in said
 
 
 @pytest.mark.parametrize(

@@ -191,10 +191,10 @@ def _target_string(case: Case, words: str) -> bool:
 
 
 def _lives_in(case: Case, fields: Fields) -> bool:
-    """Every build that exports it has it in libraries for that GPU, and every build with the library is for it."""
+    """The newest build that exports it has it in libraries for that GPU, and every build with the library is for it."""
     history = case.history(case.name)
     assert history is not None
-    libraries = {library for export in history.exports if export is not None for library in export.libraries}
+    libraries = set(next(export.libraries for export in reversed(history.exports) if export is not None))
     gpu = {"CUDA": "cuda", "ROCm": "hip"}[fields["gpu"]]
     builds = [build for build in case.builds if build.ships(fields["library"])]
     return (
