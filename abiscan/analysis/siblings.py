@@ -132,7 +132,8 @@ def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Bina
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
     package = os.path.basename(directory)
-    for place in (directory, os.path.join(directory, "lib"), parent, os.path.join(parent, f"{package}.libs")):
+    names = (directory, f"{directory}/lib", f"{directory}/.dylibs", parent, f"{parent}/{package}.libs")
+    for place in map(os.path.normpath, names):
         candidate = os.path.join(place, name)
         if name[-4:].lower() == ".dll" and files.is_directory(place):
             # Windows does not tell HELPER.dll from helper.dll.

@@ -162,11 +162,18 @@ def target_with(
     installed = torch is not None and torch.installed
     named = here if python_named or not (declared.pythons or declared.other_python) else None
     release_pythons = PythonsOfRelease(declared, named, tuple(releases))
-    served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
+    is_linux = system_of(machine) is OperatingSystem.LINUX
+    # An interpreter for another system is not opened: its exports are those of the table.
+    served = (
+        installed
+        and is_linux
+        and here is not None
+        and (named is not None or any(p.admits(here) for p in declared.pythons))
+    )
     release = None if torch is None else torch.target.version
     pythons = () if served else release_pythons.for_release(release)
     possible = () if served else release_pythons.possible(release)
-    if system_of(machine) is not OperatingSystem.LINUX:
+    if not is_linux:
         platform: TargetPart | None = TargetPart(
             platform_of(machine).shown, TargetSource.FILE, "the format and architecture of the file"
         )

@@ -159,3 +159,21 @@ def test_what_is_not_checked_of_a_file_that_loads_is_said() -> None:
     assert "not checked for Windows: changed class layouts" in found.notes
     (found,) = scan([str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")], options("2.7.1")).artifacts
     assert not [note for note in found.notes if note.startswith("not checked for")]
+
+
+def test_cpythons_symbols_are_checked_beside_an_installed_torch_for_macos(fixtures_dir: Path, tmp_path: Path) -> None:
+    """No interpreter for macOS is opened here: CPython 3.11 exports PyList_New, and none exports _Py_NoSuchName."""
+    site = tmp_path / "lib/python3.11/site-packages"
+    (site / "torch/lib").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(fixtures_dir / "macos/bind-opcodes.so", tmp_path / "bin/python3")
+    shutil.copy(fixtures_dir / "macos/universal.dylib", site / "torch/lib/libc10.dylib")
+    (site / "torch/__init__.py").touch()
+    (site / "torch/version.py").write_text("__version__ = '2.8.0'\n")
+    file = site / "_C.cpython-311-darwin.so"
+    shutil.copy(fixtures_dir / "macos/_C.cpython-311-darwin.so", file)
+    (found,) = scan([str(file)], options()).artifacts
+    assert found.torch_build is not None
+    assert found.torch_build.version == "2.8.0"
+    of_python = {each.name: each.status for each in found.imports if each.name in ("PyList_New", "_Py_NoSuchName")}
+    assert of_python == {"PyList_New": Status.RESOLVED, "_Py_NoSuchName": Status.MISSING}
