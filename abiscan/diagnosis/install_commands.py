@@ -194,6 +194,21 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
     return None
 
 
+def torch_of_variant(variant: str, missing: MissingName) -> str | None:
+    """The command that installs torch in one variant: the target's release if it has it, else the newest that has it;
+    None if none has."""
+    version = "" if missing.target is None else missing.target.version
+    rows = [wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels]
+    rows = [row for row in rows if _platform(missing) in row.platforms]
+    of_target = any(variant in (_of_release(row.variants, version) or ()) for row in rows)
+    newest = next((torch for row in rows for torch, known in row.variants.items() if variant in known), None)
+    if newest is None:
+        return None
+    return install_torch(
+        version if of_target else newest if newest.count(".") > 1 else f"{newest}.0", missing, variant=variant
+    )
+
+
 def example_variant(cuda: str) -> str:
     """`, such as cu126`: the oldest variant of torch for a CUDA in the newest release with one; empty if none is known.
 

@@ -245,8 +245,11 @@ class MissingName:
     @functools.cached_property
     def is_torch_name(self) -> bool:
         """Whether some torch exports the symbol, or it has the form of torch symbols."""
-        if self.history is not None or self.target_library is not None:
+        if self.history is not None:
             return True
+        if self.target_library is not None:
+            # Wheels that contain NVIDIA's static libraries export their names; other builds load the libraries.
+            return self.owner is not Owner.CUDA or not self.file.is_torch_itself
         # The beginning of a C++ name that cannot be parsed is not sufficient.
         readable = self.cxx is not None or self.reference.owner is not None or not self.name.startswith("_Z")
         return readable and self.owner is Owner.TORCH

@@ -116,7 +116,7 @@ class ReleaseIndex:
         Args:
             spec: a version as in PEP 440 (`2.6`, `2.6.0`, `2.6.0+cu124`), or a key (`2.6.0+cu124-x86_64`). A version
                 without a label selects the shipped build of that version before the user's own.
-            anywhere: whether a version with a label may be one that only other architectures have.
+            anywhere: whether a version with a label may be a build that the user added for another architecture.
 
         Raises:
             UnknownBuild: there is no such build; the message lists the known ones.
@@ -136,9 +136,10 @@ class ReleaseIndex:
             return min(exact, key=lambda build: build.user)
         if anywhere and label:
             others = self.for_every_system().builds()
-            elsewhere = [b for b in others if order(b.torch) == order(spec) and b.variant.lower() == label]
-            if elsewhere:
-                return min(elsewhere, key=lambda build: build.user)
+            # A shipped CPU build of another system has the label too, and is not the build that the user means.
+            elsewhere = (b for b in others if b.user and order(b.torch) == order(spec) and b.variant.lower() == label)
+            if (added := next(elsewhere, None)) is not None:
+                return added
         if same:
             variants = ", ".join(f"{build.torch}+{build.variant}" for build in same)
             raise UnknownBuild(

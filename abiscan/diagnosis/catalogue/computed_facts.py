@@ -18,6 +18,7 @@ from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases.companions import built_for
 from abiscan.releases.pythons import with_wheels
 
 Values = Mapping[str, str]
@@ -137,6 +138,35 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     return install_commands.install_torch(version, missing, variant=label) or f"pip install torch=={version}"
 
 
+def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
+    """Given where the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
+    package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    has_both = package is not None and package.wheels and (package.sdist or package.repository)
+    return "yes" if has_both and "--no-build-isolation" not in (_reinstall_package(values, missing) or "") else None
+
+
+def _torch_of_release(values: Values, _missing: MissingName) -> str | None:
+    """The torch release of the value `release` of the value `project`, a package released with torch: `1.8`."""
+    return built_for(values.get("project", ""), values.get("release", ""))
+
+
+def _pythons_of_release(values: Values, missing: MissingName) -> str | None:
+    """The CPythons with wheels of that torch."""
+    return _pythons_of_torch({"torch": f"{_torch_of_release(values, missing)}.0"}, missing)
+
+
+def _newest_python_of_release(values: Values, missing: MissingName) -> str | None:
+    """The newest of them."""
+    return _newest_python_of_torch({"torch": f"{_torch_of_release(values, missing)}.0"}, missing)
+
+
+def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
+    variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
+    command = install_commands.torch_of_variant(variant, missing)
+    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
 def _target_torch(_values: Values, missing: MissingName) -> str | None:
     """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
     return missing.target_label if _target_cuda(_values, missing) else None
@@ -239,6 +269,11 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "pythons_of_torch": _pythons_of_torch,
     "newest_python_of_torch": _newest_python_of_torch,
     "install_torch": _install_torch,
+    "wheel_of_package": _wheel_of_package,
+    "torch_of_release": _torch_of_release,
+    "pythons_of_release": _pythons_of_release,
+    "newest_python_of_release": _newest_python_of_release,
+    "torch_for_toolkit": _torch_for_toolkit,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
     **COMPANION_FACTS,

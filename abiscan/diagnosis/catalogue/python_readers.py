@@ -21,6 +21,7 @@ VALUES: Final = (
     "base",
     "for_python",
     "tags",
+    "other_abi",
     "function",
     "library",
     "bound",
@@ -56,6 +57,9 @@ _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|i
 # Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
 
+# CPython 2 was compiled with one of two kinds of unicode strings (PEP 513).
+_OTHER_ABI: Final = {"cp27m": "cp27mu", "cp27mu": "cp27m"}
+
 
 def compiled_module(hit: Hit, values: Values) -> Values | None:
     """The module `name`, imported from `package` if given, with its first and last part (`project`, `base`) and the
@@ -89,6 +93,9 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
     tags = parts[2]
     pythons = dict.fromkeys(version for tag in tags if (version := cpython_of_tag(tag.partition("-")[0])) is not None)
     found = {"tags": ", ".join(tags[:_TAGS])}
+    abis = {tag.split("-")[1] for tag in tags if tag.count("-") > 1} if "linux" in values["name"] else set()
+    if len(abis) == 1 and (other := _OTHER_ABI.get(abis.pop())) is not None:
+        found["other_abi"] = other
     if not pythons or "abi3" in values["name"]:
         return found
     return {**found, "for_python": ", ".join(f"{major}.{minor}" for major, minor in pythons)}

@@ -130,7 +130,7 @@ def _never(missing: MissingName) -> Candidates:
     if missing.macho and not missing.related:
         evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
         older -= 0.05
-    fix = fixes.rebuild(missing)
+    fix = "\n".join(fixes.reinstall(missing))
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, older, tuple(evidence), fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, newer, tuple(evidence), fix)
 

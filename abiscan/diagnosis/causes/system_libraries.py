@@ -33,6 +33,8 @@ _GLIBC_OF = (
 )  # fmt: skip
 
 
+# An environment of conda, which has a libstdc++ of its own.
+_IN_CONDA = re.compile(r"/(?:envs|\w{0,16}conda\d?|miniforge\d?|mambaforge)/")
 _PRIVATE = "GLIBC_PRIVATE"
 
 
@@ -110,7 +112,12 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
     conda = f"conda install -c conda-forge {wanted}  # in a conda environment"
     if _is_of_system(missing.reference.library):
-        return f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if the system copy is still loaded"
+        first = "\nor: import the package with this file before torch  # its own libstdc++ is then loaded first"
+        in_conda = _IN_CONDA.search(missing.file.path.replace("\\", "/")) is not None
+        return (
+            f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if the system copy is still loaded"
+            f"{first if in_conda else ''}"
+        )
     system = f"/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6"
     return f"{conda}\nor: export LD_PRELOAD={system}  # if this copy is newer (strings {system} | grep GLIBCXX)"
 

@@ -76,9 +76,9 @@ _CUDA_PATTERNS: Final = (
         rf"orch\.version\.cuda\)?['\"]?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}){_PRINTED}(\d{{1,2}}\.\d)(?![.\d])"
     ),
     re.compile(r"orch[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}py3\.\d{1,2}_cuda(\d{1,2}\.\d)(?:\.\d{1,3})?_cudnn"),
-    re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2,3})\b", re.ASCII),
+    re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2}\.\d|\d{2,3})(?!\w|\.\d)", re.ASCII),
 )
-_CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|\d{2,3}")
+_CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 _PYTHON = re.compile(
     r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?![\w+-]|\.\d)", re.ASCII
