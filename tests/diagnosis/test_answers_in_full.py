@@ -133,6 +133,19 @@ def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) 
     assert "-l" not in [word[:2] for cause in subject.causes for word in cause.fix.split()]
 
 
+def test_a_library_of_torch_without_a_name_of_cuda(index: ReleaseIndex) -> None:
+    """pytorch/pytorch issue 90673: wheels contain the static cuSPARSE and export its names, builds of conda load it."""
+    (subject,) = _ask("torch/lib/libtorch_cuda_cu.so: undefined symbol: cusparseSpSM_analysis\ntorch 1.13.0", index)
+    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+
+
+def test_a_cpu_build_that_only_other_systems_have(index: ReleaseIndex) -> None:
+    """fairseq2: the shipped index has CPU builds of other systems with this version, and none of Linux."""
+    text = "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"
+    (subject,) = _ask(f"{text}\n\ntorch    2.1.1+cpu    pypi_0    pypi", index)
+    assert subject.causes[0].cause is CauseId.CUDA_BUILD_REQUIRED
+
+
 def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
     """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
     (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)

@@ -22,6 +22,8 @@ from abiscan.diagnosis.messages.source_builds import find_source_build
         ("PyTorch version: 1.9.0\nCUDA used to build PyTorch: 11.1\n>>> torch.version.cuda\n'10.2'", "1.9.0"),
         (">>> torch.__version__\n'1.9.0'\n>>> torch.version.cuda\n'11.1'", "1.9.0+cu111"),
         ("torch 1.9.0 (cu111)", "1.9.0+cu111"),
+        ("Torch: 2.0.1 cu11.8", "2.0.1+cu118"),
+        ("torch 2.5.1 cu12", "2.5.1"),
         ("torch 1.9.0, CUDA 11.1 on the machine", "1.9.0"),
         ("[pip3] torch==1.8.0\n[pip3] torchaudio==0.8.0a0+a751e1d", "1.8.0"),
         ("pytorch=1.13.1+cu117, python=3.9", "1.13.1+cu117"),

@@ -32,6 +32,8 @@ SHARES = {
     "held_out_13_cases": (0.8, 0.89),
     "held_out_14_cases": (0.92, 0.94),
     "held_out_15_cases": (0.75, 0.98),
+    # Nine typed cases: seven are right.
+    "held_out_16_cases": (0.77, 0.77),
 }
 
 
