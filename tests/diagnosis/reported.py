@@ -1,15 +1,15 @@
-"""Real reports as cases: what a user has (a symbol, the installed torch as the report words it, the file that
-needs it) and what the report's readers found to be the cause.
+"""Real reports as cases: a symbol, the installed torch as the report describes it, the file that needs it, and the
+cause found by the participants.
 
-    python -m tests.diagnosis.reported > answers.json    prints every answer: to compare before and after a change
+    python -m tests.diagnosis.reported > answers.json    prints every answer, to compare before and after a change
 
-`data/cause_map.toml` says which causes are what readers called one. Each row of `data/*_cases.jsonl` has its URL. A
-row that has a `text` has what its thread shows, in the lines that programs printed (people's names in paths are
-replaced); its `symbol` is null where the error names none.
+`data/cause_map.toml` maps causes of participants to ours. Each row of `data/*_cases.jsonl` has its URL. The `text` of a
+row has the program output in its thread (names of people in paths are replaced); its `symbol` is null if the error
+names none.
 
-Each case is asked about twice: typed in, as the symbol with the torch that the report names (`--torch`) and the file
-(`--needed-by`); and pasted, as the thread's text, without more than the text says. Of a case without a text the
-loader's message is made, and the torch is given.
+Each case is tested twice: typed, as the symbol with the torch of the report (`--torch`) and the file (`--needed-by`);
+and pasted, as the text of the thread alone. For a case without a text, the loader's message is made, and the torch is
+given.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`python -m tests.fuzz`: mutated inputs, many processes, finds as lines of JSON.
+"""`python -m tests.fuzz`: mutated inputs in many processes; findings as lines of JSON.
 
-A find is an exception that is not meant for users, more than 2 s of processor time, more than 512 MiB more memory than
-at the start, a dead process, or (differential) another answer than the loader's. Exit status 1 where there is one, but
-for differential ones that let nothing pass.
+A finding is an exception that is not meant for users, more than 2 s of processor time, more than 512 MiB more memory
+than at the start, a dead process, or (differential) a result that differs from the loader's. Exit status 1 if there is
+one, except for differential ones that accept nothing wrong.
 """
 
 from __future__ import annotations

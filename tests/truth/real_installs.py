@@ -1,20 +1,19 @@
-"""Wheels as a user would install them, beside what abiscan says of them from their path alone.
+"""Wheels as a user installs them, compared with abiscan's result for their path alone.
 
     python -m tests.truth.real_installs --torches DIR WHEEL...
 
-For each wheel: abiscan judges it in an environment without torch. Then pip installs it, alone, in a directory of its
-own; the torch that pip would choose for its requirements (the newest release that they admit) is imported, after it
-the wheel's packages, and after those every shared object of the wheel is opened as CPython opens an extension. This
-runs what the wheels hold: for wheels that are trusted enough.
+For each wheel, abiscan checks it in an environment without torch. Then pip installs it, without dependencies, in a
+directory of its own. The torch that pip would choose for its requirements (the newest allowed release) is imported,
+then the packages of the wheel, and then every shared object of the wheel is opened as CPython opens an extension. This
+runs the contents of the wheels: only for trusted ones.
 
-DIR/<version> is a virtual environment with that release of torch. Where there is none of the release that a wheel
-requires, the row says so. What the packages import beside torch is fetched as far as the wheel, or
-what was fetched for it, requires it. Where the loader stops at a library that is neither pip's nor torch's to
-bring, nobody can say whether the file would load: where that is the GPU driver, a stand-in is made (nm and gcc) and
-asked with; where it is another (FFmpeg, SoX), the file is called `absent` and decides nothing. A library of the wheel
-itself is what the package loads first, and is found.
+DIR/<version> is a virtual environment with that release of torch; the row states if there is none of the required
+release. Other imports of the packages are installed as far as the wheel, or an installed dependency, requires them. If
+the loader stops at a library that neither pip nor torch provides, the result is unknown: for the GPU driver, a
+replacement is made (nm and gcc) and the file is opened again; for others (FFmpeg, SoX), the file is `absent` and
+decides nothing. Libraries of the wheel itself are loaded first, as its package does.
 
-No test of the suite, since it takes gigabytes: CONTRIBUTING.md has the command.
+This is not a test of the suite, since it takes gigabytes: CONTRIBUTING.md has the command.
 """
 
 from __future__ import annotations

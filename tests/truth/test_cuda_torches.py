@@ -1,7 +1,7 @@
-"""The loader's truth in environments of CUDA torches, whose `import torch` opens other libraries in each release.
+"""The real loader in environments of CUDA torches, whose `import torch` opens other libraries in each release.
 
-`pytest -m loader_truth_cuda -s`, when `python -m tests.corpus.fetch` and `python -m tests.truth.torches` have brought
-what it needs. No GPU and no driver are needed.
+`pytest -m loader_truth_cuda -s`, after `python -m tests.corpus.fetch` and `python -m tests.truth.torches`. Needs
+neither a GPU nor a driver.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Makes environments with CUDA builds of torch: `python -m tests.truth.torches [DIR] [--only VERSION]...`
 
 DIR is the environment variable ABISCAN_TORCHES, or `abiscan/torches` in the user's cache directory. Each is a virtual
-environment of the interpreter that runs this, `DIR/<version>/`, of 5 to 9 GB: 40 GB in all. The interpreter must be one
-that all of them have wheels for, CPython 3.10 to 3.12; the corpus is of wheels for 3.11.
+environment of the interpreter that runs this, `DIR/<version>/`, of 5 to 9 GB: 40 GB in all. All of them must have
+wheels for the interpreter: CPython 3.10 to 3.12. The corpus has wheels for 3.11.
 """
 
 from __future__ import annotations

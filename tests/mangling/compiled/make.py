@@ -1,9 +1,9 @@
-"""Writes names.tsv: the names that GCC and Clang give to what constructs.cpp and strings.cpp declare.
+"""Writes names.tsv: the names that GCC and Clang give to the declarations in constructs.cpp and strings.cpp.
 
     python tests/mangling/compiled/make.py [--check]
 
-Needs g++ (12), clang-19 and nm. `--check` compares with the file that is there and writes nothing. A name stands there
-once, after the compilers that gave it: `gcc`, `clang` (template parameters declared, Clang 18 and later) and `clang17`
+Needs g++ (12), clang-19 and nm. `--check` compares with the existing file and writes nothing. Each name has one row,
+after its compilers: `gcc`, `clang` (template parameters declared, Clang 18 and later) and `clang17`
 (-fclang-abi-compat=17); for strings.cpp with `-old` or `-new` for the std::string ABI.
 """
 

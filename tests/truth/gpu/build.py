@@ -1,7 +1,7 @@
-"""Libraries with one kernel each, built for many lists of architectures, and what abiscan foretells of each on several
-GPUs: `python -m tests.truth.gpu.build DIRECTORY`, with nvcc of CUDA 13.0 or newer.
+"""Libraries with one kernel each, built for many lists of architectures, and abiscan's predictions on several GPUs:
+`python -m tests.truth.gpu.build DIRECTORY`, with nvcc of CUDA 13.0 or newer.
 
-`launch.py` and the directory are then all that a machine with a GPU needs.
+A machine with a GPU then only needs `launch.py` and the directory.
 """
 
 from __future__ import annotations
