@@ -58,7 +58,7 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers: the same seed, the same inputs")
     parser.add_argument("--seeds", help="a directory of more shared objects to start from (elf)")
-    parser.add_argument("--save", help="a directory for the inputs of finds")
+    parser.add_argument("--save", help="a directory for the inputs of findings")
     parser.add_argument("--replay", metavar="KIND:NUMBER", help="run one input in this process")
     parser.add_argument(
         "--minimise", action="store_true", help="with --replay of a differential input: make it smaller"
@@ -164,7 +164,7 @@ def _work(job: int, first: int, plan: _Plan) -> None:
             counts.clear()
         kind = kinds[number // args.jobs % len(kinds)]
         board.write(job, kinds.index(kind), number)
-        find: dict[str, Any] | None = None
+        finding: dict[str, Any] | None = None
         said: dict[str, Any] | None = None
         data = b""
         started = time.process_time()
@@ -175,11 +175,11 @@ def _work(job: int, first: int, plan: _Plan) -> None:
         except AbiscanError:
             counts[f"{kind} refused"] += 1
         except _Hang:
-            find = {"what": "hang", "text": "".join(traceback.format_exc(limit=-6))}
+            finding = {"what": "hang", "text": "".join(traceback.format_exc(limit=-6))}
         except MemoryError:
-            find = {"what": "memory", "text": "".join(traceback.format_exc(limit=-6))}
+            finding = {"what": "memory", "text": "".join(traceback.format_exc(limit=-6))}
         except BaseException as error:  # any other exception is a finding
-            find = {"what": type(error).__name__, "text": "".join(traceback.format_exc(limit=-8))}
+            finding = {"what": type(error).__name__, "text": "".join(traceback.format_exc(limit=-8))}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         slowest[kind] = max(slowest.get(kind, 0.0), time.process_time() - started)
@@ -188,10 +188,10 @@ def _work(job: int, first: int, plan: _Plan) -> None:
             counts[f"{kind} {said['sort']}"] += 1
             counts[f"{kind} loader {said['loader']}"] += 1
             if said["sort"] in _FINDS:
-                find = {"what": said["sort"], **said}
-        if find is not None:
+                finding = {"what": said["sort"], **said}
+        if finding is not None:
             which = {"kind": kind, "number": number, "seed": args.seed, "crc32": zlib.crc32(data)}
-            _line(out, {"find": which | find})
+            _line(out, {"finding": which | finding})
             if args.save:
                 _save(which, data, args.save)
         following = number + args.jobs
@@ -257,9 +257,9 @@ def main() -> int:
                 following = own["next"]
             else:
                 kind, number, _at = board.read(job)
-                ended = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "left"
+                ended = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "exited"
                 name = kinds[kind] if kind != _STARTING else "start"
-                results.append({"find": {"kind": name, "number": number, "seed": args.seed, "what": ended}})
+                results.append({"finding": {"kind": name, "number": number, "seed": args.seed, "what": ended}})
                 following = number + args.jobs
             if following >= 0 and time.monotonic() < end and (args.count is None or following < args.count):
                 running[_spawn(job, following, plan)] = job
@@ -286,20 +286,24 @@ def _read(log: int, position: int) -> tuple[int, list[dict[str, Any]]]:
 def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: float) -> int:
     counts: Counter[str] = Counter()
     slowest: dict[str, float] = {}
-    finds = [each["find"] for each in results if "find" in each]
+    findings = [each["finding"] for each in results if "finding" in each]
     for each in results:
         counts.update(each.get("counts", {}))
         for kind, took in each.get("slowest", {}).items():
             slowest[kind] = max(slowest.get(kind, 0.0), took)
-    for find in finds:
-        sys.stdout.write(json.dumps({"find": find}) + "\n")
-        if args.save and "crc32" not in find and find["kind"] != "start":
+    for finding in findings:
+        sys.stdout.write(json.dumps({"finding": finding}) + "\n")
+        if args.save and "crc32" not in finding and finding["kind"] != "start":
             # Its process died: make it again.
-            _save(find, _maker(find["kind"], args.seeds)(rng_of(args.seed, find["kind"], find["number"]))[0], args.save)
+            _save(
+                finding,
+                _maker(finding["kind"], args.seeds)(rng_of(args.seed, finding["kind"], finding["number"]))[0],
+                args.save,
+            )
     summary = {
         "inputs": sum(count for name, count in counts.items() if " " not in name),
-        "finds": len(finds),
-        "finds_by_sort": Counter(f"{find['kind']} {find['what']}" for find in finds),
+        "findings": len(findings),
+        "findings_by_type": Counter(f"{finding['kind']} {finding['what']}" for finding in findings),
         "counts": dict(sorted(counts.items())),
         "slowest_seconds": {kind: round(took, 3) for kind, took in sorted(slowest.items())},
         "peak_mib": max((each.get("peak_kib", 0) for each in results), default=0) // 1024,
@@ -307,12 +311,12 @@ def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: fl
         "seed": args.seed,
     }
     sys.stdout.write(json.dumps({"summary": summary}) + "\n")
-    return 1 if any(find["what"] not in _TO_LOOK_AT for find in finds) else 0
+    return 1 if any(finding["what"] not in _TO_LOOK_AT for finding in findings) else 0
 
 
-def _save(find: dict[str, Any], data: bytes, directory: str) -> None:
+def _save(finding: dict[str, Any], data: bytes, directory: str) -> None:
     os.makedirs(directory, exist_ok=True)
-    Path(directory, f"{find['kind']}-{find['seed']}-{find['number']}").write_bytes(data)
+    Path(directory, f"{finding['kind']}-{finding['seed']}-{finding['number']}").write_bytes(data)
 
 
 def _replay(args: argparse.Namespace) -> int:

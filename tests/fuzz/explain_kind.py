@@ -1,6 +1,6 @@
 """Mutated logs for `explain`: names that mean something in a regular expression or a shell, long runs, other scripts.
 
-The seeds are the logs of the tests. A find is also a fix that shows what a shell would run, taken from the text.
+The seeds are the logs of the tests. A fix with text of the log that a shell would run is a finding too.
 """
 
 from __future__ import annotations

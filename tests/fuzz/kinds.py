@@ -1,5 +1,5 @@
-"""The kinds of inputs: how one is made, and what of abiscan reads it. Whatever is raised there but an error that is
-meant for users is a find."""
+"""Kinds of inputs: functions that make one and read it with abiscan. Every exception that is not meant for users is a
+finding."""
 
 from __future__ import annotations
 
