@@ -51,7 +51,7 @@ def unknown_of(container: ContainerFacts) -> Iterator[str]:
     pythons = list(dict.fromkeys(python for python, _ in pairs))
     if any(python[:1].isdigit() for python in pythons):
         yield (
-            f"its Python tag {'.'.join(pythons)} is no valid one: a dot stands between two tags, and "
+            f"its Python tag {'.'.join(pythons)} is not valid: a dot separates two tags, and "
             f"{next(python for python in pythons if python[:1].isdigit())} names no Python"
         )
     tags = [f"{pair[0]}-{pair[1]}" for pair in pairs if not pair[0][:1].isdigit() and not is_known_python(*pair)]

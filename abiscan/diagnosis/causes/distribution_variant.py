@@ -174,7 +174,7 @@ def _release_revision(missing: MissingName) -> str | None:
 
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
-    text = f"Build it against the torch that is there:\n{fixes.rebuild(missing)}"
+    text = f"Rebuild it with the installed torch:\n{fixes.rebuild(missing)}"
     if target is not None and target.kind is not TorchKind.INSTALLED:
         text += (
             "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "
