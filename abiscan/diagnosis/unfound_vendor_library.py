@@ -124,6 +124,8 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     )
 
 
+# The driver's package for development has this link.
+_LINK_TO_DRIVER = "d=$(dirname $(ldconfig -p | grep -m1 -o '/.*/libcuda.so.1')); sudo ln -s libcuda.so.1 $d/libcuda.so"
 _TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # path of the toolkit; torch.utils.cpp_extension then adds its folder"
 # `ld` searches the name without a version, which only development packages have.
 _FOR_DEVELOPMENT = "pip wheels contain only the name with a version; create a link without it"
@@ -149,7 +151,11 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
     if vendor.library == "cuda":
         evidence.append("The driver provides libcuda.so.1; a toolkit provides a stub of libcuda.so to link with.")
-        fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for linking only, never in LD_LIBRARY_PATH"
+        fix = (
+            f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for linking only, never in LD_LIBRARY_PATH\n"
+            "export LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LIBRARY_PATH  # where Triton or Inductor links\n"
+            f"or: {_LINK_TO_DRIVER}"
+        )
     elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
     elif vendor.cuda:
