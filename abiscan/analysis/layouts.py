@@ -214,7 +214,7 @@ def compiled_against(
     if declared is not None:
         admitted = tuple(release for release in known if declared.admits_release(release))
         if declared.source is TargetSource.FOLDER or len({versions.minor(release) for release in admitted}) == 1:
-            narrow(admitted, lambda: declared.because)
+            narrow(admitted, lambda: declared.detected_from)
     if len({versions.minor(release) for release in found}) > 1 and (with_keys := keyed(found)) is not None:
         narrow(with_keys.releases, lambda: with_keys.because)
     if len({versions.minor(release) for release in found}) > 1:

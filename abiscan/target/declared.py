@@ -26,12 +26,12 @@ class DeclaredTorch(Struct, frozen=True):
     Attributes:
         specifiers: version specifiers, such as `==2.4.*`; a release must satisfy all of them.
         variant: build variant from a label: `cu121` or `cpu`.
-        because: where it was read, as text.
+        detected_from: where it was read, as text.
     """
 
     specifiers: tuple[str, ...]
     source: TargetSource
-    because: str
+    detected_from: str
     variant: str | None = None
 
     def admits(self, version: str) -> bool:
@@ -57,12 +57,12 @@ class DeclaredGpu(Struct, frozen=True):
 
     Attributes:
         text: `CUDA 12`, `ROCm 6`, `ROCm` or `XPU`; with the major release if it is declared.
-        because: where it was read, as text.
+        detected_from: where it was read, as text.
     """
 
     text: str
     source: TargetSource
-    because: str
+    detected_from: str
 
     @property
     def kind(self) -> str:
@@ -185,8 +185,8 @@ def _labelled(container: ContainerFacts) -> DeclaredTorch | None:
     named = release_in_name((container.name or "").lower())
     if named is None:
         return None
-    because = f"the name of its distribution {container.name}"
-    return DeclaredTorch((_any_patch(named),), TargetSource.VERSION_LABEL, because)
+    detected_from = f"the name of its distribution {container.name}"
+    return DeclaredTorch((_any_patch(named),), TargetSource.VERSION_LABEL, detected_from)
 
 
 def marker_environments(
@@ -265,16 +265,16 @@ def _accelerators(container: ContainerFacts) -> Iterator[DeclaredGpu]:
         (f"+{label}", f"the label of its version {container.version}"),
         (container.name or "", f"the name of its distribution {container.name}"),
     ]
-    for text, because in texts:
+    for text, detected_from in texts:
         found = re.search(_ACCELERATOR, text.lower())
         # NPU extensions are built with the CPU build of torch.
         if found is not None and not (found[1] == "npu" and required):
-            yield DeclaredGpu(_KINDS[found[1]], TargetSource.REQUIREMENT, because)
+            yield DeclaredGpu(_KINDS[found[1]], TargetSource.REQUIREMENT, detected_from)
 
 
-def _gpu_of(text: str, source: TargetSource, because: str) -> Iterator[DeclaredGpu]:
+def _gpu_of(text: str, source: TargetSource, detected_from: str) -> Iterator[DeclaredGpu]:
     """The last match in a text: a file name is more specific than its folders."""
     text = text.lower()
     words = re.finditer(_GPU_WORD, text) if any(name in text for name in ("cu", "rocm", "hip")) else ()
     for found in reversed(list(words)):
-        yield DeclaredGpu(f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['rocm']}", source, because)
+        yield DeclaredGpu(f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['rocm']}", source, detected_from)

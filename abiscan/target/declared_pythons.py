@@ -24,7 +24,7 @@ class DeclaredPython(Struct, frozen=True):
     oldest: PythonVersion
     later: bool
     source: TargetSource
-    because: str
+    detected_from: str
 
     @property
     def text(self) -> str:
@@ -65,12 +65,12 @@ def _of_tag(python: str, abi: str) -> DeclaredPython | None:
     version = _version(python)
     if version is None or not python.startswith("cp"):
         return None
-    because = f"wheel tag {python}-{abi}"
+    detected_from = f"wheel tag {python}-{abi}"
     if abi == "abi3":
-        return DeclaredPython(version, True, TargetSource.TAG, because)
+        return DeclaredPython(version, True, TargetSource.TAG, detected_from)
     if abi.startswith("cp"):
         exact = PythonVersion(version.major, version.minor, abi.endswith("t"))
-        return DeclaredPython(exact, False, TargetSource.TAG, because)
+        return DeclaredPython(exact, False, TargetSource.TAG, detected_from)
     return None
 
 

@@ -64,7 +64,7 @@ class DeclaredRelease(Struct, frozen=True):
     """
 
     build: Build | None
-    stated: TargetPart
+    part: TargetPart
     note: str = ""
     other_gpu: DeclaredGpu | None = None
 
@@ -84,28 +84,29 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     if torch is not None:
         admitted = [release for release in candidates if torch.admits_release(release)]
         if not admitted:
-            said = TargetPart(", ".join(torch.specifiers), torch.source, torch.because)
-            return DeclaredRelease(
-                None,
-                said,
-                f"{torch.because}: no known release of torch satisfies it ({releases[0]}-{releases[-1]} are known)",
-            )
-        source, because, variant = torch.source, torch.because, torch.variant
+            where = torch.detected_from
+            note = f"{where}: no known release of torch satisfies it ({releases[0]}-{releases[-1]} are known)"
+            return DeclaredRelease(None, TargetPart(", ".join(torch.specifiers), torch.source, where), note)
+        source, detected_from, variant = torch.source, torch.detected_from, torch.variant
     else:
         admitted = list(candidates) or [newest.torch]
-        source, because, variant = TargetSource.NEWEST_KNOWN, "no release of torch is declared: the newest known", None
+        source, detected_from, variant = (
+            TargetSource.NEWEST_KNOWN,
+            "no release of torch is declared: the newest known",
+            None,
+        )
         if admitted[-1] != newest.torch:
-            because += f" with wheels for Python {declared.pythons[0].text}"
+            detected_from += f" with wheels for Python {declared.pythons[0].text}"
     gpu = declared.gpu
     fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip, build.variant)]
     if gpu is not None and gpu.kind != "CUDA" and gpu.source is not TargetSource.FOLDER and not fitting:
-        note = f"{gpu.because} names a build for {gpu.text}: the release index has none, so it was not checked"
-        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.because), note, gpu)
+        note = f"{gpu.detected_from} names a build for {gpu.text}: the release index has none, so it was not checked"
+        return DeclaredRelease(None, TargetPart(gpu.text, gpu.source, gpu.detected_from), note, gpu)
     with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
     if with_gpu:
         assert gpu is not None
         if with_gpu[-1] != admitted[-1]:
-            because += f"; {gpu.because}: the newest with {gpu.text}"
+            detected_from += f"; {gpu.detected_from}: the newest with {gpu.text}"
         build = _build(fitting, with_gpu[-1], variant)
     else:
         build = _build([*builds, newest], admitted[-1], variant)
@@ -113,13 +114,13 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     other_gpu = gpu if gpu is not None and not gpu.admits(build.cuda, build.hip, build.variant) else None
     note = ""
     if variant is not None and build.variant != variant:
-        note = f"{because}: the release index has no {build.torch}+{variant}; checked against {_text(build)}"
+        note = f"{detected_from}: the release index has no {build.torch}+{variant}; checked against {_text(build)}"
     elif other_gpu is not None:
         note = (
-            f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; checked "
+            f"{other_gpu.detected_from}: the release index has no build of {build.torch} for {other_gpu.text}; checked "
             f"against the symbols of {_text(build)}"
         )
-    return DeclaredRelease(build, TargetPart(_text(build), source, because), note, other_gpu)
+    return DeclaredRelease(build, TargetPart(_text(build), source, detected_from), note, other_gpu)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class TorchOfFile(Struct, frozen=True):
     """
 
     torch: TargetTorch | None
-    stated: TargetPart
+    part: TargetPart
     note: str = ""
     other_gpu: DeclaredGpu | None = None
 
@@ -185,7 +185,7 @@ def target_with(
     else:
         platform = None
     environment = TargetEnvironment(
-        torch=chosen.stated,
+        torch=chosen.part,
         # The notes of the run cover these.
         torch_build=None if torch is None else replace(torch.target, note=None, python=None),
         python=_python(declared, here, python_named=python_named),
@@ -209,7 +209,7 @@ def _gpu(chosen: TorchOfFile) -> TargetPart | None:
     if chosen.torch is None:
         return None
     if chosen.other_gpu is not None:
-        return TargetPart(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
+        return TargetPart(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.detected_from)
     target = chosen.torch.target
     value = f"CUDA {target.cuda}" if target.cuda else f"ROCm {target.hip}" if target.hip else "none"
     return TargetPart(value, TargetSource.BUILD, f"from torch {target.version}+{target.variant}")
@@ -225,4 +225,4 @@ def _python(declared: Declared, here: PythonVersion | None, *, python_named: boo
             else TargetPart(str(here), TargetSource.ENVIRONMENT, "this environment; the file declares none")
         )
     first = declared.pythons[0]
-    return TargetPart(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)
+    return TargetPart(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.detected_from)

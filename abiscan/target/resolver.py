@@ -155,8 +155,8 @@ class TargetResolver:
         named = self.request.torch
         if named in (None, "declared"):
             return None
-        stated = TargetPart(_text(self.run_torch(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
-        return TorchOfFile(self.torch_for(question.machine), stated)
+        part = TargetPart(_text(self.run_torch(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
+        return TorchOfFile(self.torch_for(question.machine), part)
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
         """The installed torch, if the file is made for that environment."""
@@ -174,8 +174,8 @@ class TargetResolver:
         )
         if not fits:
             return None
-        stated = TargetPart(_text(chosen), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
-        return TorchOfFile(self.torch_for(question.machine), stated)
+        part = TargetPart(_text(chosen), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
+        return TorchOfFile(self.torch_for(question.machine), part)
 
     def released_torch(self, question: _Question) -> TorchOfFile:
         """The newest known release that the file declares; without a declaration, the newest known release."""
@@ -191,9 +191,9 @@ class TargetResolver:
                 None, TargetPart("none", TargetSource.NEWEST_KNOWN, f"no torch build for {machine} is known")
             )
         if release.build is None:
-            return TorchOfFile(None, release.stated, release.note, release.other_gpu)
+            return TorchOfFile(None, release.part, release.note, release.other_gpu)
         torch = None
-        if release.stated.source is TargetSource.NEWEST_KNOWN and self.run_torch(machine).build is not None:
+        if release.part.source is TargetSource.NEWEST_KNOWN and self.run_torch(machine).build is not None:
             default = self.torch_for(machine)
             if default is not None and default.target.version == release.build.torch:
                 # The target of the run has the note that no torch is installed.
@@ -203,7 +203,7 @@ class TargetResolver:
             if key not in self._released:
                 self._released[key] = released_torch(index, release.build, self.request.environment)
             torch = self._released[key]
-        return TorchOfFile(torch, release.stated, release.note, release.other_gpu)
+        return TorchOfFile(torch, release.part, release.note, release.other_gpu)
 
 
 TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None]] = (

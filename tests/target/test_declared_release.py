@@ -62,8 +62,8 @@ def test_the_newest_release_that_is_declared() -> None:
     choice = find_declared_release(declared_by(facts("torch>=2.4,<2.9"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
     assert choice.build.torch == "2.8.0"
-    assert choice.stated.source is TargetSource.REQUIREMENT
-    assert choice.stated.detected_from == "Requires-Dist: torch<2.9,>=2.4"
+    assert choice.part.source is TargetSource.REQUIREMENT
+    assert choice.part.detected_from == "Requires-Dist: torch<2.9,>=2.4"
     assert choice.note == ""
 
 
@@ -78,7 +78,7 @@ def test_of_several_releases_an_installer_takes_one_with_wheels_for_the_python()
 def test_nothing_declared_is_the_newest_known_release() -> None:
     choice = find_declared_release(declared_by(facts(tags=()), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build == INDEX.newest("x86_64")
-    assert choice.stated.source is TargetSource.NEWEST_KNOWN
+    assert choice.part.source is TargetSource.NEWEST_KNOWN
 
 
 def test_an_unknown_release_is_reported_and_not_replaced() -> None:

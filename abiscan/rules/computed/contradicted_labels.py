@@ -42,7 +42,7 @@ def find_contradictions(rule: Rule, subject: LabelSubject) -> Iterator[Finding]:
         versions = {toolkit.kind: toolkit.version}
         if not gpu.admits(versions.get("CUDA"), versions.get("ROCm")):
             needed = f"{toolkit.soname} ({toolkit.kind} {toolkit.version})"
-            detail = f"{gpu.because} declares {gpu.text}, but the file needs {needed}"
+            detail = f"{gpu.detected_from} declares {gpu.text}, but the file needs {needed}"
             yield make_finding(rule, {"detail": detail}, (subject.module, "gpu"))
     label = _STRING.search(subject.version.partition("+")[2])
     if label is None or subject.cxx11_abi in (None, label[1].lower() == "true"):
