@@ -66,6 +66,7 @@ _SHORT_RUN = 8
 _MAX_SHORT_RUNS = 1_000
 # Kinds that are no punctuation.
 WORDS: Final = frozenset({NAME, NUMBER, STRING, INCLUDE})
+_OTHERS: Final = frozenset({NUMBER, STRING, INCLUDE, OTHER})
 
 
 class Token(Struct, frozen=True):
@@ -112,7 +113,15 @@ class Tokens(Sequence[Token]):
         return Token(_NAMED_KINDS.get(kind, "mark"), self.word(at), self.starts[at])
 
     def __iter__(self) -> Iterator[Token]:
-        return map(self.__getitem__, range(len(self.kinds)))
+        # Most tokens are names and marks, created here without further calls.
+        source, name, written = self.source, _NAME.match, _WRITTEN
+        for at, (kind, start) in enumerate(zip(self.kinds, self.starts, strict=True)):
+            if kind == NAME:
+                yield Token("name", name(source, start)[0], start)  # type: ignore[index]
+            elif kind in _OTHERS:
+                yield self[at]
+            else:
+                yield Token("mark", written[kind], start)
 
     def word(self, at: int) -> str:
         """The text of one token."""

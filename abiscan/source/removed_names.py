@@ -33,6 +33,7 @@ _NAMES = re.compile(
     rf"\b(?:(?:{'|'.join(map(re.escape, sorted(_ROOTS)))})\b|(?:{'|'.join(_MACRO_STARTS)})\w*)", re.ASCII
 )
 _INCLUDE = re.compile(rb"i")
+_SCOPE, _SCOPE_NAME = bytes((SCOPE,)), bytes((SCOPE, NAME))
 # `.name(`, `->name<`
 _MEMBER = re.compile(rb"[.p]a(?=[(<])")
 
@@ -89,7 +90,7 @@ class RemovedNames:
                 place = self._header(at)
             elif at and kinds[at - 1] in (_DOT, ARROW):
                 place = self._member(at)
-            elif kinds.startswith(bytes([SCOPE]), at + 1) and found.word(at) in _ROOTS:
+            elif kinds.startswith(_SCOPE, at + 1) and found.word(at) in _ROOTS:
                 place = self._qualified(at)
             elif at and kinds[at - 1] == SCOPE:
                 continue
@@ -106,7 +107,7 @@ class RemovedNames:
         self._code.spend(10)
         scope = found.word(at)
         for _part in range(_MAX_PARTS):
-            if not kinds.startswith(bytes([SCOPE, NAME]), at + 1):
+            if not kinds.startswith(_SCOPE_NAME, at + 1):
                 return None
             at += 2
             name = found.word(at)
