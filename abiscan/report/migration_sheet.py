@@ -39,8 +39,9 @@ def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
     names = [plan.readable.get(name, name) for name in replacement.names]
     places = [place for site in replacement.sites if (place := _place(site)) is not None]
     words = replacement.use + (f" ({replacement.header})" if replacement.header else "")
-    shown = ", ".join(_short(name) for name in names[:_NAMES])
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    functions = list(dict.fromkeys(_short(name) for name in names))
+    shown = ", ".join(functions[:_NAMES])
+    more = f" and {len(functions) - _NAMES} more" if len(functions) > _NAMES else ""
     tail = f" for {shown}{more}"
     if places:
         rest = f" and {counted(replacement.total - _SITES, 'more place')}" if replacement.total > _SITES else ""
@@ -62,7 +63,10 @@ def _place(site: object) -> str | None:
 
 
 def _short(text: str, limit: int = 70) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    """A function without its parameters: several overloads are one entry."""
+    name = text.replace("(anonymous namespace)", "{anonymous}").partition("(")[0] or text
+    name = name.replace("{anonymous}", "(anonymous namespace)")
+    return name if len(name) <= limit else name[: limit - 3] + "..."
 
 
 def _file(file: PlanFile) -> Row:
