@@ -27,7 +27,7 @@ _METHOD = (
     [
         pytest.param(
             'error LNK2019: unresolved external symbol "private: static struct c10::UndefinedTensorImpl '
-            'c10::UndefinedTensorImpl::_singleton" (?_singleton@UndefinedTensorImpl@c10@@0U12@A) referenced in function f',
+            'c10::UndefinedTensorImpl::_singleton" (?_singleton@UndefinedTensorImpl@c10@@0U12@A) referenced in f',
             *("2.2.1", "1.7.1-2.4.1", "library-not-linked"),
             id="pytorch/pytorch#122707",
         ),
