@@ -133,7 +133,7 @@ def test_an_added_build_with_cuda_answers_for_its_release_alone(tmp_path: Path) 
         return found.verdict
 
     assert verdict("2.8.0+cu128") is ArtifactVerdict.LOADS
-    assert verdict("2.8.0+cpu") is ArtifactVerdict.FAILS
+    assert verdict("2.8.0") is ArtifactVerdict.FAILS
     assert verdict("2.7.1") is ArtifactVerdict.UNDECIDED
     (found,) = scan([file], replace(options("2.8.0+cu128"), user_index=str(tmp_path / "index"))).artifacts
     on_cpu = {each.torch for each in found.releases or () if each.variant == "cpu" and each.loads}
@@ -142,14 +142,16 @@ def test_an_added_build_with_cuda_answers_for_its_release_alone(tmp_path: Path) 
     assert "2.8.0" not in on_cpu
 
 
-def test_a_label_that_no_build_of_the_platform_has_is_not_replaced_by_another() -> None:
-    (linux, windows) = scan(
-        [str(FIXTURES.parent / "good-extension.so"), str(FIXTURES / "demo/_C.cp311-win_amd64.pyd")],
-        options("2.8.0+cpu"),
-    ).artifacts
+def test_a_label_that_no_build_of_the_platform_has_is_not_replaced_by_another(tmp_path: Path) -> None:
+    torch = install_torch(make_installation(tmp_path))
+    (torch / "version.py").write_text("__version__ = '2.8.0+cu999'\ncuda = '99.9'\n")
+    add_build(torch, tmp_path / "index")
+    files = [FIXTURES.parent / "good-extension.so", FIXTURES / "cuda.pyd"]
+    added = replace(options("2.8.0+cu999"), user_index=str(tmp_path / "index"))
+    (linux, windows) = scan(map(str, files), added).artifacts
     assert windows.verdict is ArtifactVerdict.LOADS
     assert linux.verdict is ArtifactVerdict.UNDECIDED
-    assert any("torch 2.8.0+cpu for x86_64 is not in the release index" in note for note in linux.notes)
+    assert any("torch 2.8.0+cu999 for x86_64 is not in the release index" in note for note in linux.notes)
 
 
 def test_what_is_not_checked_of_a_file_that_loads_is_said() -> None:
