@@ -135,8 +135,18 @@ def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) 
 
 def test_a_library_of_torch_without_a_name_of_cuda(index: ReleaseIndex) -> None:
     """pytorch/pytorch issue 90673: wheels contain the static cuSPARSE and export its names, builds of conda load it."""
-    (subject,) = _ask("torch/lib/libtorch_cuda_cu.so: undefined symbol: cusparseSpSM_analysis\ntorch 1.13.0", index)
+    error = "torch/lib/libtorch_cuda_cu.so: undefined symbol: cusparseSpSM_analysis"
+    (subject,) = _ask(f"{error}\ntorch 1.13.0", index)
     assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+    (subject,) = _ask(f"{error}, version libcusparse.so.11", index)
+    assert '"libcusparse=11.*"' in subject.causes[0].fix
+
+
+def test_a_linker_that_triton_starts_finds_the_driver(index: ReleaseIndex) -> None:
+    """pytorch/pytorch issue 94585: nobody can add -L to the command that Triton runs."""
+    (subject,) = _ask("/usr/bin/ld: cannot find -lcuda", index)
+    assert "ln -s libcuda.so.1" in subject.causes[0].fix
+    assert "LIBRARY_PATH=/usr/local/cuda/lib64/stubs" in subject.causes[0].fix
 
 
 def test_a_cpu_build_that_only_other_systems_have(index: ReleaseIndex) -> None:

@@ -34,6 +34,13 @@ _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _STEM = "nvidia-"
+# Libraries of CUDA whose packages in NVIDIA's channel of conda have the number of the soname (pytorch/pytorch issue
+# 90673: libcusparse.so.11 is in libcusparse 11.7.3.50).
+_OF_CONDA = {
+    **dict.fromkeys(("cublas", "cublasLt"), "libcublas"),
+    **{name: f"lib{name}" for name in ("cufft", "curand", "cusolver", "cusparse")},
+}
+_RELEASE_OF_SONAME = re.compile(r"\.so\.(\d{1,2})(?:\.|$)")
 # Accelerators with plug-ins for torch.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
@@ -182,6 +189,12 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
+    release = _RELEASE_OF_SONAME.search(missing.reference.library or "")
+    if release is not None and vendor.library in _OF_CONDA:
+        line += (
+            f'\nor, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
+            f"another release is there (conda list)"
+        )
     of_file = vendor_of_library(missing.file.base_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
         line += (
