@@ -1,12 +1,12 @@
-"""Make abiscan/data/python_exports.txt.gz and its kin for Windows and macOS: which CPython exports which C name.
+"""Make abiscan/data/python_exports.txt.gz, and the same for Windows and macOS: the C names that each CPython exports.
 
     python tools/build_python_exports.py [--check] INTERPRETER_OR_LIBPYTHON...
 
 The files of one system make one table.
 
 Reads the dynamic symbols of real interpreters (or of their libpython), any number for each version, and keeps the names
-of the C API, public and private (`Py...`, `_Py...`). What one of a version's files exports is that version's: patch
-releases add names, private ones above all. Nothing is executed. `--check` compares with what is in the package instead
+of the C API, public and private (`Py...`, `_Py...`). A name counts if any file of a version exports it: patch releases
+add names, mostly private ones. Nothing is executed. `--check` compares with what is in the package instead
 of writing, and needs the same files.
 
 The file is text under gzip. Line 1: the versions, oldest first, `t` for a free-threaded build. Each further line: a

@@ -1,4 +1,4 @@
-"""Make abiscan/data/releases.idx and earlier_releases.idx: what every stable torch release exports, those before 1.13.0
+"""Make abiscan/data/releases.idx and earlier_releases.idx: the exports of every stable torch release, those before 1.13.0
 in the second; with `--system windows` or `macos` releases-windows.idx or releases-macos.idx.
 
     python tools/build_release_index.py             fetch the releases that the files lack, and add them
@@ -8,8 +8,8 @@ in the second; with `--system windows` or `macos` releases-windows.idx or releas
     python tools/build_release_index.py --check     compare both with every build in the cache
     python tools/build_release_index.py --check --refetch --only 2.15.0    ... with a wheel fetched for it
 
-A wheel is fetched with pip, read, and deleted; what was read stays in the cache (some 1 MB a build), so that an
-interrupted run goes on where it stopped.
+A wheel is downloaded with pip, read, and deleted. The result stays in the cache (some 1 MB per build), so that an
+interrupted run continues where it stopped.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def test_notes_of_rules_are_counted_until_verbose_shows_them() -> None:
 
 
 def test_a_function_skipped_by_torch_compile_is_reported_for_a_loading_file() -> None:
-    """The verdict does not tell: what its reader came for is said, the other notes are counted."""
+    """The verdict alone is not enough: important notes are printed, the others are counted."""
     note = samples.a_finding("op-not-registered", severity=Severity.NOTE, message="exposes `gemm`")
     other = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="unstable")
     brief = lines_of(samples.an_artifact(findings=(other, note)))

@@ -162,7 +162,7 @@ def test_the_file_alone_tells_most_of_it(files: dict[str, Path]) -> None:
 
 
 def test_another_process_may_refuse_what_this_one_refuses(files: dict[str, Path]) -> None:
-    """Static TLS and the CPU count against a release of torch too, where the process is not at hand."""
+    """Static TLS and the CPU count against a release of torch too, where the process is unknown."""
     found = {name for name, path in files.items() if unknown_elsewhere(open_elf(path)) is not None}
     refused = {name for name, outcome in OUTCOMES.items() if outcome == "fails" and name.startswith("tpoff")}
     assert refused == {"tpoff-align-128", "tpoff-large", "tpoff-two-last-large"}
