@@ -1,5 +1,5 @@
-"""Make abiscan/data/releases.idx and earlier_releases.idx: the exports of every stable torch release, those before 1.13.0
-in the second; with `--system windows` or `macos` releases-windows.idx or releases-macos.idx.
+"""Make abiscan/data/releases.idx and earlier_releases.idx: the exports of every stable torch release, before 1.13.0 in
+the second; with `--system windows` or `macos` releases-windows.idx or releases-macos.idx.
 
     python tools/build_release_index.py             fetch the releases that the files lack, and add them
     python tools/build_release_index.py --system windows
