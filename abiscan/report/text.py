@@ -361,7 +361,7 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
     match artifact.verdict:
         case ArtifactVerdict.LOADS if failing:
             findings = f"{counted(failing, 'finding')} {'fails' if failing == 1 else 'fail'} the run"
-            return f"{name}: loads{against}; {findings}"
+            return f"{name}: {findings}; the file loads{against}"
         case ArtifactVerdict.LOADS:
             resolved = sum(each.owner in (Owner.TORCH, Owner.PYTHON) for each in artifact.imports)
             if not resolved:

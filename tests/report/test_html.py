@@ -108,7 +108,7 @@ def test_what_a_release_manager_reads() -> None:
         ),
         (
             apply(samples.a_report(samples.an_artifact(findings=(samples.a_finding(),))), Policy()),
-            "1 finding fails the gate on torch 2.13.0 (cpu).",
+            "1 finding fails the run on torch 2.13.0 (cpu).",
         ),
         (
             apply(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.UNDECIDED)), Policy()),

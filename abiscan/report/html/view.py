@@ -109,7 +109,7 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
                 rest = "does not load" if whole == 1 else f"of {counted(whole, 'file')} {_do(fails)} not load"
                 return f"{'The file' if whole == 1 else fails} {rest}{on}."
             if standing:
-                return f"{counted(standing, 'finding')} {'fails' if standing == 1 else 'fail'} the gate{on}."
+                return f"{counted(standing, 'finding')} {'fails' if standing == 1 else 'fail'} the run{on}."
             return f"{counted(sum(e.fails for e in report.stale), 'baseline entry', 'baseline entries')} unused."
         case Verdict.INCOMPLETE:
             return f"Nothing failed, but not everything could be read or decided{on}."
