@@ -47,7 +47,7 @@ KINDS = {
             ("explain", "_ZN3c104cuda9SetDeviceEi", "--torch", "2.8.0"): "built-for-older-torch, high confidence",
             ("explain", "TODO", "--needed-by", "_C.so", "-v"): "[a-thing, medium confidence]",
         },
-        (f"{_CATALOGUE}every_module_of_causes_is_asked", f"{_CATALOGUE}the_order_of_the_causes_settles_a_tie"),
+        (f"{_CATALOGUE}every_module_of_causes_is_run", f"{_CATALOGUE}the_order_of_the_causes_settles_a_tie"),
         (f"{_CATALOGUE}a_labelled_text_shows_the_cause[a-thing]",),
     ),
     "message": Kind(
