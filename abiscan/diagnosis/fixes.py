@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from abiscan.diagnosis import install_commands
 from abiscan.diagnosis.missing_name import MissingName
@@ -45,6 +46,18 @@ def normalised(name: str | None) -> str | None:
     if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+NEEDS_CHECKOUT: Final = "commit them in git first, or add --force"
+"""The condition of `abiscan fix --apply`, for the comment of its command; "them" are the sources."""
+_WITH_GCC: Final = "CC=gcc CXX=g++"
+
+
+def build_rewritten(missing: MissingName) -> str:
+    """Build a source tree after a rewrite, with GCC. The published source of the package lacks the rewrite."""
+    command = f"{_WITH_GCC} {install_commands.BUILD} ."
+    notes = [f"in the directory of setup.py or pyproject.toml, with {_torch(missing)} installed"]
+    return install_commands.with_build_tools(command, missing, notes)
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:

@@ -59,6 +59,29 @@ def test_flashinfer(released: Released) -> None:
     assert any(line.startswith("2.3.0-2.11.0:") for line in subject.history)
 
 
+def test_a_mangling_that_no_release_exports_needs_no_release(index: ReleaseIndex) -> None:
+    """The releases are those of the symbol of `data_ptr<int64_t>()` in the index."""
+    history = index.history("_ZNK2at10TensorBase8data_ptrIlEEPT_v", "x86_64")
+    assert history is not None
+    (subject,) = explain(f"undefined symbol: {CLANG}", Knowledge(releases=index))
+    assert not any("installed torch is unknown" in note for note in subject.notes)
+    use, rewrite, build, *others = subject.causes[0].fix.splitlines()
+    assert use == f"Use data_ptr<int64_t>(), exported by torch {history.exported_in.text()}."
+    assert "git" in rewrite
+    assert "--force" in rewrite
+    assert "CC=gcc CXX=g++ pip install" in build
+    assert "--no-binary" not in build  # the published source lacks the rewrite
+    assert any("ask its publisher" in line for line in others)
+
+
+def test_no_replacement_that_no_release_exports(index: ReleaseIndex) -> None:
+    """No release exports `data_ptr<T>()` of `unsigned long long`."""
+    name = "_ZNK2at10TensorBase8data_ptrIyEEPT_v"
+    assert index.history(name, "x86_64") is None
+    (subject,) = explain(f"undefined symbol: {CLANG.replace('ptrIl', 'ptrIy')}", Knowledge(releases=index))
+    assert "data_ptr<" not in subject.causes[0].fix
+
+
 @pytest.mark.parametrize(
     ("torch", "exported"), [("2.2.0", False), ("2.3.0", True), ("2.11.0", True), ("2.12.0", False), ("2.13.0", False)]
 )

@@ -249,6 +249,11 @@ def _is_this_python(values: Values, missing: MissingName) -> str | None:
     return "yes" if python.removesuffix("t") in for_python.split(", ") else "no"
 
 
+def _needs_checkout(_values: Values, _missing: MissingName) -> str:
+    """The condition of `abiscan fix --apply`."""
+    return fixes.NEEDS_CHECKOUT
+
+
 def _number(name: str | None) -> int:
     found = re.search(r"\d{1,4}", name or "")
     return int(found[0]) if found is not None else 0
@@ -290,4 +295,5 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "distribution": _distribution,
     "python": _python,
     "is_this_python": _is_this_python,
+    "needs_checkout": _needs_checkout,
 }

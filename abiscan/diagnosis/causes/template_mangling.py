@@ -7,7 +7,7 @@ section 5.1.8, after itanium-cxx-abi/cxx-abi issue 24). GCC, the compiler of lib
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
@@ -29,7 +29,9 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
-_WRITE_IT = "abiscan fix --apply --select const-data-ptr DIRECTORY  # rewrites the sources; then build again"
+_WRITE_IT = f"abiscan fix --apply --select const-data-ptr DIRECTORY  # rewrites the sources; {fixes.NEEDS_CHECKOUT}"
+# The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
+_ELEMENT = re.compile(r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)")
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -124,15 +126,14 @@ def _compiler(name: str) -> str:
 def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | None = None) -> str:
     """What to change in the source, or how to compile; with the old mangling only if the target exports that."""
     assert missing.cxx is not None
-    ways = []
+    ways: list[str] = []
     if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
         argument = (missing.cxx.template_args or ("T",))[0]
         if beginning is not None:
             at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
-        write_it = f"\n{_WRITE_IT}" if missing.cxx.base == "const_data_ptr" else ""
-        ways.append(f"Use data_ptr<{argument}>(), which every release exports.{write_it}")
+        ways += _data_ptr(missing, beginning or missing.name, argument)
     flag = f"Compile {AS_GCC}"
     if any(form.in_target for form in forms):
         ways.append(f"{flag}.")
@@ -140,7 +141,30 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
         ways.append(f"{flag}, for torch {forms[0].where}.")
     else:
         ways.append(fixes.rebuild(missing))
+    if not missing.file.is_torch_itself:
+        ways.append(
+            "With only the wheel: install another release of the package, or ask its publisher for one that loads."
+        )
     return "\nor: ".join(ways)
+
+
+def _data_ptr(missing: MissingName, name: str, argument: str) -> Iterator[str]:
+    """The accessor with one mangling and the releases that export it; nothing if none does."""
+    assert missing.cxx is not None
+    element, releases = _ELEMENT.search(name), missing.knowledge.releases
+    exported = ""
+    if element is not None and releases is not None and missing.known_versions:
+        history = releases.history(f"_ZNK2at10TensorBase8data_ptrI{element[1]}EEPT_v", missing.knowledge.machine)
+        if history is None or not history.exported_in:
+            return
+        target = None if missing.target is None else missing.target.version
+        if target in missing.known_versions and not history.exported_in.contains(target):
+            return
+        exported = f", exported by torch {history.exported_in.text()}"
+    use = f"Use data_ptr<{argument}>(){exported}."
+    if missing.cxx.base == "const_data_ptr":
+        use = f"{use}\n{_WRITE_IT}\n{fixes.build_rewritten(missing)}"
+    yield use
 
 
 def _darwin_integers(missing: MissingName) -> Candidates:

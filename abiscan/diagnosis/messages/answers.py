@@ -197,7 +197,8 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    if knowledge.target is None and missing.is_torch_name and not knowledge.from_source:
+    decides = missing.is_torch_name and not missing.is_of_other_compiler and not knowledge.from_source
+    if knowledge.target is None and decides:
         notes.append("The installed torch is unknown: pass --torch VERSION for a definite answer.")
     causes = causes_of(missing)
     near = _near(found.text if spelled.given == found.text else name, missing, spelled)
