@@ -36,6 +36,7 @@ _MAJORS: Final = ("cu11", "cu12", "cu13")
 # The first release whose builds on the package index all have the C++11 std::string.
 _NEW_STRING: Final = (2, 7)
 _MOST_BUILDS: Final = 3
+_FIRST_COMPLETE_CUDA: Final = (12,)
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
 
 
@@ -130,10 +131,11 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return None
     gpu = missing.target is None or missing.target.variant != "cpu"
     environment = [each for each in package.environment if gpu or each != _FORCE_CUDA]
+    built = [package]
     if package.sdist:
         known = (packages_by_name().get(name) for name in others)
-        alike = (each.name for each in known if each is not None and _is_built_alike(each, package))
-        names = dict.fromkeys((package.name, *alike))
+        built += (each for each in known if each is not None and _is_built_alike(each, package))
+        names = dict.fromkeys(each.name for each in built)
         release = f"--no-binary {','.join(names)} {' '.join(names)}"
     else:
         release = f'"git+{package.repository}"'
@@ -144,7 +146,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         notes.append(f"needs nvcc of {'torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
         if cuda is None and _FORCE_CUDA in environment:
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
-    return with_build_tools(command, missing, notes, package.requires)
+    imports = (name for each in built for name in each.imports)
+    return with_build_tools(command, missing, notes, (*package.requires, *imports))
 
 
 def _is_built_alike(other: Package, package: Package) -> bool:
@@ -192,6 +195,16 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
         if chosen is not None:
             return f"pip install {_filled(wheels, packages_by_name()[_TORCH], version, chosen, missing)}"
     return None
+
+
+def is_cuda_of_no_release(cuda: str) -> bool:
+    """Whether no wheel of a torch release is for this CUDA (`12.0`). False for CUDA before 12: the catalogue lacks
+    variants of old releases."""
+    if (versions.order(cuda) or ()) < _FIRST_COMPLETE_CUDA:
+        return False
+    rows = (wheels_by_id()[each] for each in packages_by_name()[_TORCH].wheels)
+    variants = {variant for row in rows for known in row.variants.values() for variant in known}
+    return f"cu{cuda.replace('.', '')}" not in variants
 
 
 def torch_of_variant(variant: str, missing: MissingName) -> str | None:

@@ -154,7 +154,17 @@ class EnvironmentReport(Struct, frozen=True):
     def undecided(self) -> bool:
         """Whether something could not be read or decided."""
         unsure = any(each.kind is ProblemKind.MISSING_REQUIREMENTS for each in self.problems) and self.after is None
-        return unsure or bool(self.errors) or any(each.state is PackageState.UNDECIDED for each in self.outcomes)
+        return (
+            unsure
+            or self.lacks_torch
+            or bool(self.errors)
+            or any(each.state is PackageState.UNDECIDED for each in self.outcomes)
+        )
+
+    @property
+    def lacks_torch(self) -> bool:
+        """Whether there is no torch to check packages against: none is installed and no other is given."""
+        return self.torch is None and self.after is None
 
     @property
     def outcomes(self) -> tuple[PackageOutcome, ...]:

@@ -31,7 +31,7 @@ def sheet(found: EnvironmentReport) -> Sheet:
     rows = tuple(_row(package, commands) for package in found.packages)
     columns = ("package", "now", *(["after"] if upgrade else []), "action", "reason")
     due = [package for package in found.packages if package.action is not Action.KEEP]
-    torch = f"torch {found.torch}" if found.torch else "no torch"
+    torch = f"torch {found.torch}" if found.torch else "no torch is installed here" if not upgrade else "no torch"
     where = found.python if found.root is None else f"{found.python} in {found.root}"
     packages = f"{counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
@@ -52,6 +52,8 @@ def sheet(found: EnvironmentReport) -> Sheet:
     if tone is not Tone.BAD and found.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
     notes = (*(_problem(each) for each in found.problems if each is not found.torch_failure), *found.errors)
+    if found.lacks_torch:
+        notes += ("no package was checked against torch: name the Python that has torch with --python",)
     if found.pure_python:
         notes += (f"{counted(found.pure_python, 'pure-Python package')} not checked",)
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)

@@ -114,6 +114,30 @@ def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
     assert "--no-binary torch-scatter torch-scatter" in cause.fix
 
 
+@pytest.mark.parametrize(("cuda", "wheel"), [("12.0", False), ("12.1", True)])
+def test_a_cuda_of_no_release_has_no_wheels(cuda: str, wheel: bool, index: ReleaseIndex) -> None:
+    """download.pytorch.org/whl has cu121 and no cu120."""
+    text = (
+        "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
+        f"PyTorch has CUDA version {cuda} and torch_scatter has CUDA version 11.8."
+    )
+    (subject,) = explain(text, Knowledge(releases=index))
+    fix = subject.causes[0].fix
+    assert ("data.pyg.org" in fix) is wheel
+    assert ("--no-binary torch-scatter" in fix) is not wheel
+
+
+def test_a_build_without_dependencies_installs_what_the_packages_import(index: ReleaseIndex) -> None:
+    """requires.txt of torch_sparse 0.6.18 and torch_cluster 1.6.3 has scipy; torch_scatter and torch_spline_conv
+    have none."""
+    texts = ("torch-scatter torch-spline-conv", "torch-scatter torch-sparse", "torch-scatter torch-cluster")
+    fixes = []
+    for names in texts:
+        (subject,) = explain(f"My PyTorch is built from source, pip install {names}", Knowledge(releases=index))
+        fixes.append(subject.causes[0].fix)
+    assert [" scipy &&" in fix for fix in fixes] == [False, True, True]
+
+
 def test_scatter_that_refuses_the_cuda_of_torch(nothing: Knowledge) -> None:
     # The text is from torch_scatter/__init__.py.
     text = (

@@ -14,7 +14,9 @@ EMPTY = EnvironmentReport("1", "Python 3.11 at /v", None, None, (), (), 0)
 
 
 def test_a_missing_torch_is_reported_once() -> None:
-    assert "no torch: 0 of 0 packages" in page_of(EMPTY).headline
+    assert "no torch is installed here: 0 of 0 packages" in page_of(EMPTY).headline
+    assert page_of(EMPTY).word == "UNDECIDED"
+    assert EMPTY.undecided
     assert "torch no torch" not in page_of(EMPTY).headline
     assert "no torch -> torch 2.11.0+cu130: " in page_of(replace(EMPTY, after="2.11.0+cu130")).headline
 

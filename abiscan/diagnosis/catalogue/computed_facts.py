@@ -167,6 +167,11 @@ def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
+def _cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
+    """Set if no release of torch has the CUDA of the value `torch_cuda`."""
+    return "yes" if install_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
+
+
 def _target_torch(_values: Values, missing: MissingName) -> str | None:
     """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
     return missing.target_label if _target_cuda(_values, missing) else None
@@ -279,6 +284,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "pythons_of_release": _pythons_of_release,
     "newest_python_of_release": _newest_python_of_release,
     "torch_for_toolkit": _torch_for_toolkit,
+    "cuda_of_no_release": _cuda_of_no_release,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
     **COMPANION_FACTS,

@@ -49,6 +49,7 @@ class Package(_Row, frozen=True, kw_only=True):
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
         requires: packages to install before a build without isolation.
+        imports: packages of its `Requires-Dist` that its import needs besides torch, which `--no-deps` leaves out.
         fetches_wheel: its build first looks for the wheel for the installed torch.
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
@@ -69,6 +70,7 @@ class Package(_Row, frozen=True, kw_only=True):
     repository: str = ""
     environment: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     fetches_wheel: bool = False
     upgrade: bool = False
     any_variant: bool = False

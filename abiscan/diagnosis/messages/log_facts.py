@@ -63,6 +63,11 @@ _ARCHIVE = re.compile(
 )
 # "the 1.2.0 version of pytorch"
 _VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
+# "the version number is the same (e.g. 2.1.0), but a source-built PyTorch", also in Chinese.
+_EXAMPLE_BEFORE = re.compile(
+    r"(?:[Vv]ersion|\u7248\u672c)[^\n\d().\uff08\uff09]{0,24} {0,1}[(\uff08](?:e\.g\.,? |like |such as |\u5982 ?)"
+    r"(\d{1,2}\.\d{1,3}\.\d{1,3})[)\uff09][^\n\d.]{0,40}$"
+)
 # A program that rejects a torch prints the version that it found.
 _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
@@ -229,6 +234,7 @@ def _torch(text: str) -> str | None:
                     break
             else:
                 before = _VERSION_OF.search(text[max(0, at - 32) : at - 1])
+                before = before or _EXAMPLE_BEFORE.search(text[max(0, at - 96) : at - 1])
                 if before is not None:
                     said[-1][before[1]] = None
         at = text.find("orch", at + 4)
