@@ -204,7 +204,7 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
         "target": target_text(subject),
         "module": subject.module,
         "count": _counted(len(hits), "import"),
-        "names": shortened(names),
+        "names": f"{'' if bound or not rule.bound_functions else 'imports '}{shortened(names)}",
         "exported_in": "",
     }
     if any("{exported_in}" in template for template in rule.texts_for(hits[gravest][1])):

@@ -187,6 +187,14 @@ def test_flash_linear_attention(nothing: Knowledge) -> None:
     assert "torch.compiler.disable" in cause.fix
 
 
+def test_a_bare_name_may_be_no_symbol(nothing: Knowledge) -> None:
+    """A Triton kernel, from the log of flash-linear-attention issue 160; a loader's message shows that it is one."""
+    (bare,) = explain("fused_recurrent_delta_rule_fwd_kernel", nothing)
+    (loader,) = explain("undefined symbol: fused_recurrent_delta_rule_fwd_kernel", nothing)
+    doubts = [any("Triton kernel" in each for each in subject.causes[0].evidence) for subject in (bare, loader)]
+    assert doubts == [True, False]
+
+
 def test_an_ordinary_name_error_has_no_cause(nothing: Knowledge) -> None:
     assert explain("  File \"/home/u/train.py\", line 3\nNameError: name 'modle' is not defined\n", nothing) == ()
 

@@ -145,6 +145,11 @@ def _c_name(missing: MissingName) -> Candidates:
     if missing.name.startswith(("_Z", "__Z")):
         return  # a C++ name that cannot be parsed
     evidence = [f"{missing.name} is a C symbol that torch, Python and CUDA do not export."]
+    if missing.reference.bare:
+        evidence = [
+            f"torch, Python and CUDA export no C symbol {missing.name}.",
+            "Nothing shows that it is a symbol: a function or Triton kernel of Python has none.",
+        ]
     score = 0.6
     if _CPU_FILE.search(missing.file.base_name):
         text = (
@@ -168,7 +173,10 @@ def _c_name(missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.66, (evidence[0], *own), fix)
     evidence.append('If it is defined in C++, its definition or its declaration in the caller lacks extern "C".')
-    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(missing, missing.name))
+    fix = _fix(missing, missing.name)
+    if missing.reference.bare:
+        fix = f"Explain the whole message in place of the name. If a loader or linker reports the symbol:\n{fix}"
+    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     yield Candidate(
         CauseId.LIBRARY_NOT_LINKED,
         0.4 if _is_python_module(missing) else 0.62,

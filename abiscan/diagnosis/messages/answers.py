@@ -186,6 +186,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         msvc=found.msvc or "(void)" in found.text or classify(found.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=found.by_linker,
         before_torch=found.before_torch,
+        bare=found.message is None and not file.path,
         unfound=question.unfound if file.path else (),
     )
     missing = MissingName(reference, knowledge, file)
