@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -79,17 +80,21 @@ def finish_container(
 def _with_verified_advice(
     members: list[ArtifactReport], versions: Callable[[str], Sequence[str]]
 ) -> list[ArtifactReport]:
-    """The members, without fixes that advise a torch on which another member of the package does not load."""
+    """The members, without fixes that advise a torch on which another member of the package does not load. A build for
+    some releases advises all releases for which the package has a build."""
     verified = verified_releases(members) if any(member.causes for member in members) else None
     if verified is None:
         return members
     from abiscan.diagnosis.fixes import restrict_releases
 
+    builds = Counter(_module(member) for member in members)
+
     def narrow(member: ArtifactReport) -> ArtifactReport:
         known = tuple(dict.fromkeys(versions(member.machine or "")))
+        one_of_several = builds[_module(member)] > 1
 
         def fixed(fix: str) -> str:
-            return restrict_releases(fix, known, verified.__contains__)
+            return restrict_releases(fix, known, verified.__contains__, widen=one_of_several)
 
         return replace(
             member,
@@ -103,6 +108,10 @@ def _with_verified_advice(
     return [narrow(member) if member.causes else member for member in members]
 
 
+def _module(member: ArtifactReport) -> str:
+    return without_build(member.member or member.path, member.provenance.cuda)
+
+
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
     """The members; each that the package does not load is marked with the build of the same module that it does load.
 
@@ -112,8 +121,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     families: dict[tuple[str, TorchBuild | None], list[ArtifactReport]] = {}
     for member in members:
         if member.member is not None:
-            module = without_build(member.member, member.provenance.cuda)
-            families.setdefault((module, member.torch_build), []).append(member)
+            families.setdefault((_module(member), member.torch_build), []).append(member)
     served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
         named = [each for each in family if _is_for(each)]

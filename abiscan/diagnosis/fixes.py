@@ -151,18 +151,19 @@ def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
 _INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
 
 
-def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) -> str:
+def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], bool], *, widen: bool = False) -> str:
     """A fix without alternatives that name other releases of torch than the admitted ones.
 
     Args:
         known: public versions of the known releases, oldest first.
+        widen: whether a named range becomes that of all admitted releases.
     """
     ways = []
     for way in fix.split("\nor: "):
         found = _INSTALL.search(way)
         named = [] if found is None else [v for v in known if admits(found["specifier"], (v,))]
-        right = [version for version in named if admitted(version)]
-        if found is not None and len(right) < len(named):
+        right = [version for version in (known if widen and named else named) if admitted(version)]
+        if found is not None and right != named:
             if not right:
                 continue
             text = torch_range(ReleaseRanges.of_known(known, right.__contains__), known[-1])
