@@ -38,7 +38,8 @@ def editable_directory(url: Mapping[str, object]) -> str | None:
         parts = urlsplit(place)
     except ValueError:
         return None
-    return unquote(parts.path) if parts.scheme == "file" else None
+    path = unquote(parts.path)
+    return path if parts.scheme == "file" and "\0" not in path else None
 
 
 def shared_objects_below(directory: str, files: FileSystem) -> Iterator[str]:

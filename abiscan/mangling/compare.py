@@ -98,6 +98,10 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     return tuple(dict.fromkeys(found))
 
 
+# Of longer lists of parameters or template arguments, only the first difference is listed.
+_MAX_LISTED = 256
+
+
 def _lists(
     kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[NameTexts], tuple[str, ...] | None]
 ) -> Iterator[Difference]:
@@ -106,7 +110,8 @@ def _lists(
         return
     old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) or () for name in (a, b))
     old_neutral, new_neutral = (texts(name.in_style(RenderStyle.NEUTRAL)) or () for name in (a, b))
-    for i, j in _aligned(old or (), new or ()):
+    long = max(len(old or ()), len(new or ())) > _MAX_LISTED
+    for i, j in (_first_different if long else _aligned)(old or (), new or ()):
         if i is None:
             assert j is not None
             yield Difference(kind, j, None, new_shown[j])
@@ -141,6 +146,14 @@ def _spelling(old: str, new: str) -> DifferenceKind:
     if ("[abi:" in old) != ("[abi:" in new):
         return DifferenceKind.ABI_TAG
     return DifferenceKind.TEMPLATE_MANGLING
+
+
+def _first_different(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
+    """The first pair of indices with different entries; none if the lists are equal."""
+    both = min(len(old), len(new))
+    at = next((i for i in range(both) if old[i] != new[i]), both)
+    if at < max(len(old), len(new)):
+        yield at if at < len(old) else None, at if at < len(new) else None
 
 
 def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
