@@ -13,6 +13,8 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.model.limits import MAX_METADATA
 
+# pip installs only directories with one of them (PEP 517, "Source trees").
+PROJECT_FILES = ("pyproject.toml", "setup.py")
 # Maximum number of files and directories of a source tree that are listed.
 _MAX_LOOKED_AT = 20_000
 
@@ -43,7 +45,12 @@ def editable_directory(url: Mapping[str, object]) -> str | None:
 
 
 def shared_objects_below(directory: str, files: FileSystem) -> Iterator[str]:
-    """Yield the paths of files in a source tree that are named like shared objects, up to `_MAX_LOOKED_AT` entries."""
+    """Yield the paths of files in a source tree that are named like shared objects, up to `_MAX_LOOKED_AT` entries.
+
+    A directory without a file of `PROJECT_FILES` is no source tree that pip installs: a `direct_url.json` may name `/`.
+    """
+    if not any(files.is_file(os.path.join(directory, name)) for name in PROJECT_FILES):
+        return
     left = _MAX_LOOKED_AT
     host = files.host(directory)
     for folder, below, names in os.walk(host):

@@ -278,6 +278,7 @@ def test_what_came_from_a_directory_is_rebuilt(environment: Path) -> None:
 def test_an_editable_package_is_checked_in_its_source_tree(environment: Path, tmp_path: Path) -> None:
     tree = tmp_path / "src with space"
     (tree / "pkg").mkdir(parents=True)
+    (tree / "pyproject.toml").touch()
     info = _site(environment) / "pkg-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from abiscan.inputs.direct_url import editable_directory
+from abiscan.filesystem import HERE
+from abiscan.inputs.direct_url import editable_directory, shared_objects_below
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,11 @@ from abiscan.inputs.direct_url import editable_directory
 )
 def test_the_directory_of_an_editable_installation(url: str, directory: str | None) -> None:
     assert editable_directory({"url": url, "dir_info": {"editable": True}}) == directory
+
+
+def test_a_directory_that_is_no_project_is_not_searched(tmp_path: Path) -> None:
+    """Found by fuzzing: `file:///` made `env` read the whole file system."""
+    (tmp_path / "_C.so").touch()
+    assert list(shared_objects_below(str(tmp_path), HERE)) == []
+    (tmp_path / "pyproject.toml").touch()
+    assert list(shared_objects_below(str(tmp_path), HERE)) == [str(tmp_path / "_C.so")]
