@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from abiscan.model.finding import Severity
 from abiscan.report.escape import printable
-from abiscan.report.markdown_table import aligned, read_table
 
 # Maximum lines of a file by level of detail.
 _LINES = (25, 100)
@@ -124,6 +123,8 @@ def _shorten(text: str, limit: int = 400) -> str:
 
 def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:
     """Wrapped prose; indented or fenced lines are code and stay unchanged."""
+    from abiscan.report.markdown_table import aligned, read_table  # pages of causes have tables, files have none
+
     lines: list[str] = []
     fenced = False
     for block in text.strip("\n").split("\n\n"):

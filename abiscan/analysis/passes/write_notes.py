@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.model.imports import Owner, Status
+from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import LoaderOutcome, LoaderStop
 from abiscan.model.platforms import system_of
 from abiscan.model.release import ReleaseState
@@ -41,10 +41,10 @@ def _unchecked(record: FileRecord) -> Iterator[str]:
         yield f"not checked: the part of this universal file for {', '.join(slices)}"
 
 
-def _choice(record: FileRecord) -> str:
+def _choice(record: FileRecord, open_imports: Sequence[CheckedImport]) -> str:
     """Note on the choice of the target torch; empty if there is none."""
     torch, note = record.torch, record.target.of_file.note
-    undecided = [b.name for b in record.imports if b.owner is Owner.TORCH and b.status is Status.UNDECIDED]
+    undecided = [b.name for b in open_imports if b.owner is Owner.TORCH]
     if note or not undecided or torch is None or torch.build is None:
         return note
     if torch.exports.stands_for_cuda:
@@ -59,7 +59,8 @@ def _choice(record: FileRecord) -> str:
 
 def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str]:
     torch, matrix, problem = record.torch, record.matrix, record.problem
-    unfit, choice, loader = record.unfit_libraries, _choice(record), record.loader
+    undecided = [b for b in record.imports if b.status is Status.UNDECIDED]
+    unfit, choice, loader = record.unfit_libraries, _choice(record, undecided), record.loader
     if isinstance(problem, LoaderStop):
         yield f"glibc refuses this file, with any torch: {problem.message}"
     elif problem is not None:
@@ -83,24 +84,19 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
             f"{len(matrix.unknown)} imports are not recorded in the release index; releases are checked without them"
         )
     absent = [soname for soname in record.absent.missing if not is_torch_library(soname) and soname not in unfit]
-    undecided = sum(b.status is Status.UNDECIDED for b in record.imports)
     if absent:
-        tail = f": {undecided} imports may come from there and are undecided" if undecided else ""
+        tail = f": {len(undecided)} imports may come from there and are undecided" if undecided else ""
         here = torch is not None and torch.installed
         where = "not on this machine" if here else "not checked, provided neither by the package nor by torch"
         yield f"{where}: {', '.join(absent)}{tail}"
-    of_python = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is Status.UNDECIDED]
+    of_python = [b.name for b in undecided if b.owner is Owner.PYTHON]
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
     late = set(record.late_bound)
     if late:
         called = [each.demangled or each.name for each in record.imports if each.name in late]
         yield f"loads lazily: {len(late)} symbol{'s' * (len(late) > 1)} unresolved until called: {shortened(called)}"
-    own = [
-        b.name
-        for b in record.imports
-        if b.status is Status.UNDECIDED and b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late
-    ]
+    own = [b.name for b in undecided if b.owner in (Owner.OTHER, Owner.SELF) and b.name not in late]
     open_ones = len(own)
     if own and not absent and not record.absent.of_dependents and not record.concerns_torch:
         yield f"not exported by its package, maybe by the program that loads it: {shortened(own)}"
