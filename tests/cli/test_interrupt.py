@@ -52,6 +52,8 @@ def test_it_ends_at_once_with_what_was_found(wheels: Path, tmp_path: Path, jobs:
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "abiscan", str(wheels), "-j", jobs, "-f", f"json:{report}"]
     took = []
+    # A shell starts background jobs with SIGINT ignored, which a child inherits.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for delay in (1.5, 3, 4.5):
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
