@@ -143,7 +143,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     notes = []
     if gpu:
         cuda = None if missing.target is None else missing.target.cuda
-        notes.append(f"needs nvcc of {'torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
+        notes.append(f"CUDA sources need nvcc of {'torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
         if cuda is None and _FORCE_CUDA in environment:
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     imports = (name for each in built for name in each.imports)
