@@ -87,11 +87,16 @@ def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
         padding = filler * (_HOSTILE // len(filler))
         text = f"{padding}{anchor}{padding}"
         hit = Hit.of(text, len(padding), anchor)
-        started = time.process_time()
-        for row, quote, values in match_messages(hit, (message,)):
-            if row.answer is not None:
-                found_message(hit, row, quote, values)
-        assert time.process_time() - started < 0.1, filler
+        # The best of three: a collection of garbage after thousands of tests takes longer than a match.
+        assert min(_seconds(hit, message) for _ in range(3)) < 0.1, filler
+
+
+def _seconds(hit: Hit, message: Message) -> float:
+    started = time.process_time()
+    for row, quote, values in match_messages(hit, (message,)):
+        if row.answer is not None:
+            found_message(hit, row, quote, values)
+    return time.process_time() - started
 
 
 def test_one_time_for_twice_the_text() -> None:
