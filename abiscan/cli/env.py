@@ -28,10 +28,11 @@ from abiscan.cli.parameters import select_options
             jobs="Processes (default: 1).",
             verbose="Print the files of each package; -vv prints all of them.",
         ),
+        click.Option(["--fix"], is_flag=True, help="Print a pip command after which all packages load; do not run it."),
     ]
 )
 @click.pass_context
-def env(ctx: click.Context, /, former: str | None, **given: Any) -> None:
+def env(ctx: click.Context, /, former: str | None, fix: bool, **given: Any) -> None:
     """Check every package of an environment, or an upgrade of torch.
 
     Checks every installed package with shared objects. With --torch, checks an upgrade and lists what to replace or
@@ -53,6 +54,11 @@ def env(ctx: click.Context, /, former: str | None, **given: Any) -> None:
     torch = line.torch
     if torch is not None:
         torch = files.inside(torch, os.getcwd())
-    found = environment_report(inspect_environment(options, torch, line.jobs or 1))
+    inspected = inspect_environment(options, torch, line.jobs or 1)
+    found = environment_report(inspected)
+    if fix:
+        from abiscan.compare.environment_fix import environment_fix
+
+        found = replace(found, fix=environment_fix(inspected))
     write(found)
     ctx.exit(FAIL if found.fails else INCOMPLETE if found.undecided else PASS)

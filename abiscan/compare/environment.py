@@ -21,8 +21,9 @@ from abiscan.model.environment_report import (
     Problem,
     ProblemKind,
 )
+from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.vendors import cuda_distribution, vendor_of_library
-from abiscan.wheel.tags import applicable, torch_allowed, torch_requirements
+from abiscan.wheel.tags import TorchRequirement, applicable, torch_allowed, torch_requirements
 
 
 class InspectedEnvironment(Struct, frozen=True):
@@ -39,6 +40,9 @@ class InspectedEnvironment(Struct, frozen=True):
         markers: values of environment markers (`wheel.markers`).
         pip: install command without requirements.
         installable: public versions of torch with wheels for its CPython, oldest first.
+        machine, version: of the interpreter; `version` is None if unknown.
+        builds: release of torch -> variant of its build in the index.
+        pure_requirements: packages without shared objects that require torch.
     """
 
     python: str
@@ -54,6 +58,10 @@ class InspectedEnvironment(Struct, frozen=True):
     markers: Mapping[str, str] = {}
     pip: str = "pip install"
     installable: tuple[str, ...] = ()
+    machine: str = "x86_64"
+    version: PythonVersion | None = None
+    builds: Mapping[str, str] = {}
+    pure_requirements: Mapping[str, tuple[TorchRequirement, ...]] = {}
 
     @property
     def torch_fails(self) -> bool:
@@ -112,7 +120,7 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
         )
     outcome = now if after is None else after
     action = Action.INSTALL if waits else _action(outcome, package)
-    what = ([wanted] if wanted else []) if waits else _distributions_with(outcome.absent)
+    what = ([wanted] if wanted else []) if waits else missing_distributions(outcome.absent)
     command = " ".join((inspected.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
     return PackageReport(
         name=package.name,
@@ -126,7 +134,7 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
         requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
         loads_on=loads_on(files),
         command=command,
-        products=_products_of(outcome.absent) if action is Action.INSTALL and not command else (),
+        products=products_of(outcome.absent) if action is Action.INSTALL and not command else (),
     )
 
 
@@ -144,7 +152,7 @@ def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
     return f"torch=={candidates[-1]}" if candidates else None
 
 
-def _distributions_with(libraries: Sequence[str]) -> list[str]:
+def missing_distributions(libraries: Sequence[str]) -> list[str]:
     """Requirements that provide libraries of CUDA toolkits."""
     found: dict[str, None] = {}
     for soname in libraries:
@@ -155,7 +163,7 @@ def _distributions_with(libraries: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _products_of(libraries: Sequence[str]) -> tuple[str, ...]:
+def products_of(libraries: Sequence[str]) -> tuple[str, ...]:
     """The products of the libraries (`libavutil.so.56`: FFmpeg), without duplicates; the library if unknown."""
     vendors = ((soname, vendor_of_library(soname)) for soname in libraries)
     return tuple(dict.fromkeys(soname if vendor is None else vendor.product for soname, vendor in vendors))

@@ -24,6 +24,7 @@ from abiscan.inputs.distributions import distributions
 from abiscan.releases.pythons import installable
 from abiscan.target.run_torch import FALLBACK_MACHINE
 from abiscan.wheel.markers import marker_environment
+from abiscan.wheel.tags import torch_requirements
 
 
 def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvironment:
@@ -48,6 +49,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     others = tuple(package for package in native if package.name.lower() != "torch")
     installed = context.target.run_torch().installed
     found = installed.machine if installed is not None else None
+    machine_or_usual = found or FALLBACK_MACHINE
     after = None
     later: dict[str, list[FileOutcome]] = {}
     if torch is not None:
@@ -85,7 +87,15 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
             # For other packages, the scan of their files reports the error.
             *(sentence for package in every if package.name not in now for sentence in package.unread),
         ),
-        markers=marker_environment(found or FALLBACK_MACHINE, version) if version else {},
+        markers=marker_environment(machine_or_usual, version) if version else {},
         pip=pip,
-        installable=installable(context.known_versions(found or FALLBACK_MACHINE), version) if version else (),
+        installable=installable(context.known_versions(machine_or_usual), version) if version else (),
+        machine=machine_or_usual,
+        version=version,
+        builds={build.torch: build.variant for build in context.index.builds(machine_or_usual)},
+        pure_requirements={
+            package.name: wanted
+            for package in every
+            if not package.shared_objects and (wanted := torch_requirements(package.requires_dist))
+        },
     )

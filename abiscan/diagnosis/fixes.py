@@ -13,7 +13,7 @@ from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership.gpu_libraries import find_toolkit
+from abiscan.ownership.gpu_libraries import find_toolkit, needs_gpu_build
 from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
@@ -77,7 +77,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     base = re.split(r"[/\\!]", missing.file.path)[-1]
     tree = f"in the source directory of {name or safe(base, 'the extension')}"
     # A single file may belong to no package: it is built in its source tree.
-    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
+    gpu = needs_gpu_build(missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     notes = [f"{tree}, with {_torch(missing)} installed{archs}"]
     return install_commands.with_build_tools(f"{install_commands.BUILD} .", missing, notes)

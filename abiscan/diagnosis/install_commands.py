@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from abiscan.diagnosis.catalogue.load_packages import (
     package_of_file,
     package_of_namespace,
@@ -38,6 +40,28 @@ _NEW_STRING: Final = (2, 7)
 _MOST_BUILDS: Final = 3
 _FIRST_COMPLETE_CUDA: Final = (12,)
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
+
+
+class PublishedWheel(Struct, frozen=True):
+    """A wheel of a package for a torch.
+
+    Attributes:
+        arguments: of `pip install`.
+        with_torch: whether they name torch, too.
+        release: of the package, possibly its first parts only; empty if the place of the wheel decides.
+        remark: what to replace in the arguments; empty if nothing.
+    """
+
+    arguments: str
+    with_torch: bool
+    release: str = ""
+    remark: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that replaces an installed build of the same release, too."""
+        how = _PIP_WITH_TORCH if self.with_torch else _PIP
+        return f"{how} {self.arguments}" + (f"  # {self.remark}" if self.remark else "")
 
 
 def find_package(missing: MissingName, name: str | None = None) -> Package | None:
@@ -82,9 +106,9 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         if page is not None:
             general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
         return general if general else ((source,) if source else ())
-    wheel = None if from_source or target is None else next(_wheels_for(package, missing, target), None)
+    wheel = None if from_source or target is None else find_wheel(package, missing, target)
     if wheel is not None:
-        return (wheel,)
+        return (wheel.command,)
     ways = []
     page = package.pages.get(_platform(missing))
     if package.wheels and source is not None and not from_source and page is None:
@@ -173,7 +197,16 @@ def with_build_tools(command: str, missing: MissingName, notes: Iterable[str], m
 
 
 def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
-    """The command that installs one release of torch in the installed or possible variant; None if no index has it.
+    """The command that installs one release of torch; see `find_torch`."""
+    found = find_torch(version, missing, cuda=cuda, variant=variant)
+    return None if found is None else f"pip install {found[0]}"
+
+
+def find_torch(
+    version: str, missing: MissingName, *, cuda: str | None = None, variant: str = ""
+) -> tuple[str, str] | None:
+    """Arguments of `pip install` for one release of torch in the installed or possible variant, and that variant; None
+    if no index has it.
 
     Args:
         cuda: required CUDA major release; "" for any.
@@ -193,7 +226,7 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
         else:
             chosen = variant if variant in known else _nearest(known, variant)
         if chosen is not None:
-            return f"pip install {_filled(wheels, packages_by_name()[_TORCH], version, chosen, missing)}"
+            return _filled(wheels, packages_by_name()[_TORCH], version, chosen, missing), chosen
     return None
 
 
@@ -305,8 +338,13 @@ def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
     return tuple(ways)
 
 
-def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[str]:
-    """Commands for each row of wheels with one for the target."""
+def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> PublishedWheel | None:
+    """The published wheel for the target; None if none is known."""
+    return next(_wheels_for(package, missing, target), None)
+
+
+def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[PublishedWheel]:
+    """The wheel of each row of wheels with one for the target."""
     platform = _platform(missing)
     python = missing.loading_python
     for wheels in (wheels_by_id()[each] for each in package.wheels):
@@ -318,12 +356,13 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
             continue
         if python is not None and wheels.pythons and not _in_span(python, wheels.pythons):
             continue
-        how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
-        command = f"{how} {_filled(wheels, package, target.version, variant, missing)}"
+        remark = ""
         if python is None and "{python}" in wheels.install:
             tag = wheels.pythons[-1]
-            command += f"  # {_tag(tag)} is Python {tag}: replace with yours"
-        yield command
+            remark = f"{_tag(tag)} is Python {tag}: replace with yours"
+        arguments = _filled(wheels, package, target.version, variant, missing)
+        release = _of_release(wheels.releases, target.version) or ""
+        yield PublishedWheel(arguments, wheels.with_torch, release, remark)
 
 
 def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild) -> str | None:

@@ -116,6 +116,36 @@ class Problem(Struct, frozen=True):
     command: str = ""
 
 
+class FixConflict(Struct, frozen=True):
+    """A package that the command of a fix leaves as it is, though it does not load.
+
+    Attributes:
+        text: why, as a sentence without a subject; command: builds it from source, if that is known; else empty.
+    """
+
+    package: str
+    text: str
+    command: str = ""
+
+
+class EnvironmentFix(Struct, frozen=True):
+    """A command that brings an environment into a state that loads.
+
+    Attributes:
+        torch: version with label of torch after the command; None if no release suits all packages.
+        command: pip commands in one line; empty if there is nothing to install.
+        replaced: names of the packages that it replaces, with torch.
+        kept: number of packages that stay as they are and load.
+        conflicts: packages that it does not fix. With `torch` None, packages without a common release.
+    """
+
+    torch: str | None
+    command: str
+    replaced: tuple[str, ...]
+    kept: int
+    conflicts: tuple[FixConflict, ...] = ()
+
+
 class EnvironmentReport(Struct, frozen=True):
     """An environment with its packages; packages that need an action come first.
 
@@ -125,6 +155,7 @@ class EnvironmentReport(Struct, frozen=True):
         pure_python: number of distributions without shared objects, which are left out.
         errors: read errors, as sentences.
         root: the directory of `--root`, as given on the command line.
+        fix: only with `--fix`.
     """
 
     version: str
@@ -136,6 +167,7 @@ class EnvironmentReport(Struct, frozen=True):
     pure_python: int
     errors: tuple[str, ...] = ()
     root: str | None = None
+    fix: EnvironmentFix | None = None
 
     @property
     def torch_failure(self) -> Problem | None:

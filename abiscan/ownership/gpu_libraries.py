@@ -32,6 +32,15 @@ def _major(runtime: str) -> str:
     return "" if found is None else found.version.partition(".")[0]
 
 
+# The runtime, and the libraries that only builds of torch with CUDA have.
+_GPU_BUILD = ("libcudart", "libc10_cuda", "libtorch_cuda")
+
+
+def needs_gpu_build(sonames: Iterable[str]) -> bool:
+    """Whether needed libraries come with a CUDA build of torch only."""
+    return any(soname.startswith(_GPU_BUILD) for soname in sonames)
+
+
 class Toolkit(Struct, frozen=True):
     """The toolkit that a file is linked with.
 

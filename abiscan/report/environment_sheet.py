@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abiscan.model.environment_report import (
     Action,
+    EnvironmentFix,
     EnvironmentReport,
     PackageOutcome,
     PackageReport,
@@ -56,7 +57,32 @@ def sheet(found: EnvironmentReport) -> Sheet:
         notes += ("no package was checked against torch: name the Python that has torch with --python",)
     if found.pure_python:
         notes += (f"{counted(found.pure_python, 'pure-Python package')} not checked",)
-    return Sheet(word, headline, tone, (Table(columns, rows),), notes)
+    tables = (Table(columns, rows), *(() if found.fix is None else _conflicts(found.fix)))
+    return Sheet(word, headline, tone, tables, notes, () if found.fix is None else (_command(found.fix),))
+
+
+def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:
+    if not fix.conflicts:
+        return ()
+    rows = (
+        Row((each.package, each.text + (f"; build it: {_run(each.command)}" if each.command else "")), Tone.BAD)
+        for each in fix.conflicts
+    )
+    title = "Not fixed by a pip command" if fix.torch else "No torch that suits all of them"
+    return (Table(("package", "reason"), tuple(rows), title),)
+
+
+def _command(fix: EnvironmentFix) -> tuple[str, str]:
+    """A sentence, and the command."""
+    if fix.torch is None:
+        return "Fix: no torch release suits all packages; replace or rebuild one of those above", ""
+    stay = f"{counted(fix.kept, 'package stays and loads', 'packages stay and load')}"
+    if not fix.command:
+        return f"Fix: nothing to install for torch {fix.torch}; {stay}", ""
+    wheels = [name for name in fix.replaced if name != "torch"]
+    plural = "wheel" if len(wheels) == 1 else "wheels"
+    published = f" with the published {plural} of {', '.join(wheels)}, not checked" if wheels else ""
+    return f"Fix: torch {fix.torch}{published}; {stay}:", fix.command
 
 
 def _problem(problem: Problem) -> str:

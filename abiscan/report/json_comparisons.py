@@ -8,7 +8,14 @@ from typing import Any
 from abiscan.model.compat_report import CompatReport, Exclusion
 from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
 from abiscan.model.diff_report import Change, DiffReport
-from abiscan.model.environment_report import EnvironmentReport, PackageOutcome, PackageReport, Problem
+from abiscan.model.environment_report import (
+    EnvironmentFix,
+    EnvironmentReport,
+    FixConflict,
+    PackageOutcome,
+    PackageReport,
+    Problem,
+)
 from abiscan.model.migration_plan import MigrationPlan, PlanFile, Replacement
 from abiscan.report.json_report import document, plain, text
 
@@ -25,6 +32,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ),
     PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text", "command"),
+    EnvironmentFix: ("torch", "command", "replaced", "kept", "conflicts"),
+    FixConflict: ("package", "text", "command"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "inlined", "none"),
     Exclusion: ("input", "aspect", "excluded", "text"),
@@ -79,6 +88,7 @@ def environment(value: EnvironmentReport) -> str:
             "pure_python": value.pure_python,
             "problems": _plain(value.problems),
             "errors": _plain(value.errors),
+            **({} if value.fix is None else {"fix": _plain(value.fix)}),
         },
     )
 

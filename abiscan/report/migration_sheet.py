@@ -32,7 +32,7 @@ def sheet(plan: MigrationPlan) -> Sheet:
     tables = [Table(("kind", "since", "symbols", "replacement"), rows)]
     if len(plan.files) > 1:
         tables.append(Table(("stable", "to replace", "inlined", "file"), tuple(map(_file, plan.files)), "files"))
-    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, plan.done or 0.0)
+    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, done=plan.done or 0.0)
 
 
 def _row(replacement: Replacement, plan: MigrationPlan) -> Row:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from abiscan.report.escape import printable
-from abiscan.report.markdown import code, plain
+from abiscan.report.markdown import code, fenced, plain
 from abiscan.report.style import Style, wrap
 
 # Details below a row without -v and with one; limit of the HTML page.
@@ -62,6 +62,7 @@ class Sheet(Struct, frozen=True):
     Attributes:
         word: the result in one word; headline: in one sentence.
         notes: sentences below the tables.
+        commands: (sentence, command to copy), below the tables.
         done: finished fraction, for a progress bar; None if there is nothing to do.
     """
 
@@ -70,6 +71,7 @@ class Sheet(Struct, frozen=True):
     tone: Tone
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()
     done: float | None = None
 
     @property
@@ -101,6 +103,10 @@ def text(sheet: Sheet, style: Style) -> str:
         if table.title:
             lines += ["", style.strong(printable(table.title))]
         lines += _text_table(table, style)
+    for sentence, command in sheet.commands:
+        lines += ["", *wrap(sentence, style, "", "  ")]
+        if command:
+            lines.append(f"  {printable(command)}")
     if sheet.notes:
         lines.append("")
     for note in sheet.notes:
@@ -157,6 +163,10 @@ def markdown(sheet: Sheet) -> str:
             shown = [code(cell) if cell else "" for cell in cells]
             rows.append(f"| {' | '.join([*shown, marks[row.tone] + plain(last)])} |")
         parts.append("\n".join(rows))
+    for sentence, command in sheet.commands:
+        parts.append(plain(sentence))
+        if command:
+            parts.append(fenced(command))
     if sheet.notes:
         parts.append("\n".join(f"- {plain(note)}" for note in sheet.notes))
     return "\n\n".join(parts) + "\n"

@@ -239,6 +239,18 @@ def test_an_upgrade_agrees_with_the_scan_of_each_file(environment: Path) -> None
         assert found["after"].startswith(torch)
 
 
+def test_the_environment_of_a_fix_loads(environment: Path) -> None:
+    """`env --torch` with the torch of the fix is the oracle."""
+    both = answer("environment", "env", "--python", environment, "--fix", status=1)["fix"]
+    assert (both["torch"], [each["package"] for each in both["conflicts"]]) == (None, ["good", "old"])
+    shutil.rmtree(_site(environment) / "good-1.0.dist-info")
+    fix = answer("environment", "env", "--python", environment, "--fix", status=1)["fix"]
+    assert f"torch=={fix['torch'].partition('+')[0]}" in fix["command"].split()
+    assert fix["kept"] == 1
+    found = answer("environment", "env", "--python", environment, "--torch", fix["torch"], "--fix", status=0)
+    assert (found["fix"]["torch"], found["fix"]["command"]) == (fix["torch"], fix["command"])
+
+
 def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None:
     """Its interpreter agrees: the needed libraries of both files are missing."""
     _install(environment, "plain", GOOD.with_name("empty-library.so"), "")

@@ -41,6 +41,7 @@ class _PageSheet(Struct, frozen=True):
     tables: tuple[_PageTable, ...]
     notes: tuple[str, ...]
     percent: int | None
+    commands: tuple[tuple[str, str], ...]
 
 
 def page(sheet: Sheet) -> str:
@@ -58,6 +59,7 @@ def page(sheet: Sheet) -> str:
         tuple(_table(table) for table in sheet.tables if table.rows),
         tuple(map(printable, sheet.notes)),
         sheet.percent,
+        tuple((printable(sentence), printable(command)) for sentence, command in sheet.commands),
     )
     return document("sheet.html", "{}", sheet=view, version=__version__) + "\n"
 

@@ -1,0 +1,246 @@
+"""One command that brings an environment into a state that loads: a torch, and published wheels for it.
+
+Packages that load on that torch stay. Facts about published wheels are those of `abiscan explain` and of fixes
+(`diagnosis.install_commands`); whether an installed package loads on a torch is the result of its scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from abiscan.compare.environment import InspectedEnvironment, missing_distributions, products_of
+from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
+from abiscan.compare.pip_command import PipInstall, one_line
+from abiscan.diagnosis import install_commands
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.install_commands import PublishedWheel
+from abiscan.diagnosis.knowledge import Environment, Knowledge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.inputs.distributions import Distribution
+from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageState, on_releases
+from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.gpu_libraries import needs_gpu_build
+from abiscan.wheel.requirement_lines import normal_name
+from abiscan.wheel.tags import torch_allowed, torch_requirements
+
+
+class _Candidate(Struct, frozen=True):
+    """A torch that the environment may have after the command.
+
+    Attributes:
+        arguments: of `pip install`; empty if it is installed already.
+        checked: whether the scans of `inspect_environment` are about this torch; else the results of releases count.
+    """
+
+    version: str
+    variant: str
+    arguments: str
+    checked: bool
+
+
+class _Choice(Struct, frozen=True):
+    """What to do with a package for a candidate.
+
+    Attributes:
+        loads: whether it loads then.
+        wheel: to install; None to keep the package.
+        needs: requirements to install with it.
+    """
+
+    loads: bool
+    wheel: PublishedWheel | None = None
+    needs: tuple[str, ...] = ()
+
+
+def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
+    """The command with the fewest replacements: with the installed torch, or the torch of the upgrade, if possible;
+    else with the newest of the best releases. A package that no candidate fixes is a conflict, and does not prevent a
+    command for the others."""
+    candidates = _candidates(inspected)
+    choices = [{p.name: _choose(p, each, inspected) for p in inspected.packages} for each in candidates]
+    hopeless = {p.name for p in inspected.packages if not any(each[p.name].loads for each in choices)}
+    possible = [
+        (sum(choice.wheel is not None for choice in chosen.values()), at)
+        for at, (candidate, chosen) in enumerate(zip(candidates, choices, strict=True))
+        if all(choice.loads or name in hopeless for name, choice in chosen.items())
+        and (candidate.checked or _admitted(candidate, inspected))
+    ]
+    best = next((at for _count, at in possible if candidates[at].checked), None)
+    if best is None and possible:
+        best = min(possible)[1]
+    explained = hopeless if best is not None else {p.name for p in inspected.packages if _needs_torch(p, inspected)}
+    conflicts = tuple(
+        _conflict(p, [each[p.name] for each in choices], candidates, inspected)
+        for p in inspected.packages
+        if p.name in hopeless | explained
+    )
+    if best is None:
+        return EnvironmentFix(None, "", (), 0, conflicts)
+    return _fix(candidates[best], choices[best], inspected, conflicts)
+
+
+def _fix(
+    candidate: _Candidate,
+    choices: Mapping[str, _Choice],
+    inspected: InspectedEnvironment,
+    conflicts: tuple[FixConflict, ...],
+) -> EnvironmentFix:
+    installs = [PipInstall.parse(candidate.arguments)] if candidate.arguments else []
+    replaced = [] if not candidate.arguments or inspected.torch is None else ["torch"]
+    for package in inspected.packages:
+        choice = choices[package.name]
+        if not choice.loads:
+            continue
+        installs += (PipInstall.parse(need) for need in choice.needs)
+        if choice.wheel is not None:
+            replaced.append(package.name)
+            installs.append(_install(choice.wheel, package))
+    kept = sum(choice.loads and choice.wheel is None for choice in choices.values())
+    label = f"{candidate.version}+{candidate.variant}" if candidate.variant else candidate.version
+    return EnvironmentFix(label, one_line(inspected.pip, installs), tuple(replaced), kept, conflicts)
+
+
+def _install(wheel: PublishedWheel, package: Distribution) -> PipInstall:
+    """pip keeps an installed package whose version satisfies the requirement: then the build must be replaced, without
+    its requirements, so that other packages stay."""
+    install = PipInstall.parse(wheel.arguments)
+    if wheel.with_torch and not _is_release(package.version, wheel.release):
+        return install
+    return install.replacing()
+
+
+def _is_release(version: str, release: str) -> bool:
+    """Whether `2.1.2+pt28` is a version of release `2.1`; of an unknown release, it may be."""
+    parts = release.split(".") if release else []
+    return version.partition("+")[0].split(".")[: len(parts)] == parts
+
+
+# --- torch ----------------------------------------------------------------------------------------------------------
+
+
+def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
+    """The torch of the upgrade; else the installed one, and the releases for this Python, newest first."""
+    if inspected.after is not None:
+        version, _, variant = inspected.after.partition("+")
+        return [_released(version, variant, inspected, checked=True)]
+    version, _, variant = (inspected.torch or "").partition("+")
+    found = [] if inspected.torch is None else [_Candidate(version, variant, _repair(inspected), checked=True)]
+    others = (each for each in reversed(inspected.installable) if each != version)
+    return found + [_released(each, variant, inspected, checked=False) for each in others]
+
+
+def _repair(inspected: InspectedEnvironment) -> str:
+    """Arguments that install what the installed torch requires, if it cannot be imported."""
+    return f"torch=={(inspected.torch or '').partition('+')[0]}" if inspected.torch_fails else ""
+
+
+def _released(version: str, variant: str, inspected: InspectedEnvironment, *, checked: bool) -> _Candidate:
+    """A release in the installed variant, if the files load with it and an index has it; else as on the package index,
+    whose build the files are checked against."""
+    of_index = inspected.builds.get(version, "")
+    needed = [n.soname for files in inspected.now.values() for file in files for n in file.needed]
+    wanted = of_index if not variant or needs_gpu_build(needed) else variant
+    missing = _question(version, wanted, inspected)
+    found = install_commands.find_torch(version, missing, variant=wanted)
+    arguments, variant = (f"torch=={version}", of_index) if found is None else found
+    return _Candidate(version, variant, arguments, checked)
+
+
+def _admitted(candidate: _Candidate, inspected: InspectedEnvironment) -> bool:
+    """Whether the requirements of packages without shared objects, which stay, admit another torch."""
+    allowed = (
+        torch_allowed(each, [candidate.version], (inspected.markers,)) for each in inspected.pure_requirements.values()
+    )
+    return all(each is None or bool(each) for each in allowed)
+
+
+# --- packages -------------------------------------------------------------------------------------------------------
+
+
+def _choose(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> _Choice:
+    files = inspected.now.get(package.name, ())
+    outcome = find_package_outcome(files)
+    needs = tuple(missing_distributions(outcome.absent))
+    if _loads(package, files, candidate, inspected):
+        return _Choice(True, needs=needs)
+    if outcome.absent and not outcome.for_another:
+        # Another torch does not bring these libraries.
+        return _Choice(bool(needs), needs=needs)
+    wheel = _wheel(package, candidate, inspected)
+    return _Choice(wheel is not None, wheel)
+
+
+def _loads(
+    package: Distribution, files: Sequence[FileOutcome], candidate: _Candidate, inspected: InspectedEnvironment
+) -> bool:
+    allowed = torch_allowed(torch_requirements(package.requires_dist), [candidate.version], (inspected.markers,))
+    if allowed is not None and not allowed:
+        return False
+    if not candidate.checked and any(file.uses_torch for file in files):
+        return candidate.version in releases_of(files)
+    later = None if inspected.after is None else inspected.later.get(package.name)
+    return find_package_outcome(files if later is None else after_upgrade(later, files)).state is not PackageState.FAILS
+
+
+def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> PublishedWheel | None:
+    """The published wheel for the candidate, unless it is the installed one, which does not load there."""
+    known = packages_by_name().get(normal_name(package.name))
+    if known is None or not candidate.variant:
+        return None
+    missing = _question(candidate.version, candidate.variant, inspected, package)
+    assert missing.target is not None
+    found = install_commands.find_wheel(known, missing, missing.target)
+    if found is None or found.remark:
+        return None
+    installed = f"{known.name}=={package.version}"
+    return None if installed in PipInstall.parse(found.arguments).requirements else found
+
+
+def _question(
+    version: str, variant: str, inspected: InspectedEnvironment, package: Distribution | None = None
+) -> MissingName:
+    """A package and a torch, as `install_commands` takes them."""
+    target = TorchBuild(TorchKind.RELEASE, version, variant, None, None, None, None, None, inspected.machine)
+    machine = inspected.machine
+    platform = "macosx" if machine.startswith("macosx") else machine if machine.startswith("win") else ""
+    knowledge = Knowledge(
+        target=target, environment=Environment(python=inspected.version, platform=platform), machine=machine
+    )
+    return MissingName(Reference(""), knowledge, ReferringFile(distribution=package.name if package else None))
+
+
+# --- conflicts ------------------------------------------------------------------------------------------------------
+
+
+def _needs_torch(package: Distribution, inspected: InspectedEnvironment) -> bool:
+    return any(file.uses_torch for file in inspected.now.get(package.name, ()))
+
+
+def _conflict(
+    package: Distribution, choices: Sequence[_Choice], candidates: Sequence[_Candidate], inspected: InspectedEnvironment
+) -> FixConflict:
+    files = inspected.now.get(package.name, ())
+    absent = find_package_outcome(files).absent
+    if absent:
+        return FixConflict(package.name, f"needs {', '.join(products_of(absent))}, which pip does not install")
+    text = f"loads on {on_releases(loads_on(files))}" if loads_on(files) else find_package_outcome(files).reason
+    with_wheels = _ranges(candidates, lambda at: choices[at].wheel is not None)
+    text += f"; wheels are known for {with_wheels}" if with_wheels else "; no other wheel of it is known"
+    known = packages_by_name().get(normal_name(package.name))
+    candidate = candidates[0] if candidates else None
+    command = None
+    if known is not None and candidate is not None:
+        command = install_commands.build(known, _question(candidate.version, candidate.variant, inspected, package))
+    return FixConflict(package.name, text, command or "")
+
+
+def _ranges(candidates: Sequence[_Candidate], has: Callable[[int], bool]) -> str:
+    """`torch 2.6.0-2.8.0`; empty if there is none."""
+    chosen = {each.version for at, each in enumerate(candidates) if has(at)}
+    known = [each.version for each in reversed(candidates)]
+    text = ReleaseRanges.of_known(known, chosen.__contains__).text(last=", ")
+    return f"torch {text}" if text else ""
