@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from abiscan.registry.table_rows import TABLES
 from abiscan.registry.unit import local_unit
 from abiscan.report.dashboard import render
 from tests.registry.kit import TAG, wheel, work
+from tests.report.test_html import Elements
 
 pytestmark = pytest.mark.registry
 ASKED = RunKey("0", "index", "2.13.0", "")
@@ -70,10 +70,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
 
 
 def data_of(page: str) -> dict[str, Any]:
-    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert data is not None
-    found: dict[str, Any] = json.loads(data[1])
-    return found
+    return Elements(page).data
 
 
 def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:

@@ -61,14 +61,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(browser: Any, page: Path, state: str = "", width: int = 1280, *, dark: bool = False) -> None:
-    from tests.report.browser import requests, viewport
+    from tests.report.browser import open_ready, requests, viewport
 
     browser.get_log("browser")
     requests(browser)
     viewport(browser, width, 900, dark=dark)
-    browser.get("about:blank")
-    browser.get(page.as_uri() + state)
-    browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'; localStorage.clear();")
+    open_ready(browser, page.as_uri() + state)
 
 
 def names(browser: Any) -> list[str]:

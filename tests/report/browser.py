@@ -12,6 +12,7 @@ from typing import Any
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
 
 # Without these, Chromium contacts its servers, and its sandbox cannot start in a container.
 _FLAGS = (
@@ -72,6 +73,16 @@ def viewport(browser: webdriver.Chrome, width: int, height: int, *, dark: bool =
     )
     feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def open_ready(browser: webdriver.Chrome, address: str) -> None:
+    """Open a page whose script says when it is done: it unpacks its data first."""
+    browser.get("about:blank")
+    browser.get(address)
+    WebDriverWait(browser, 30, 0.02).until(
+        lambda b: b.execute_script("return document.documentElement.classList.contains('ready');")
+    )
+    browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'; localStorage.clear();")
 
 
 def requests(browser: webdriver.Chrome) -> list[str]:

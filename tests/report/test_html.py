@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -53,6 +56,12 @@ class Elements(HTMLParser):
     def handle_data(self, data: str) -> None:
         (self.scripts if self._in_script else self.words).append(data)
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the script reads: JSON, compressed, in base64."""
+        found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(self.scripts[0], validate=True)))
+        return found
+
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_nothing_in_a_report_becomes_markup(name: str) -> None:
@@ -60,7 +69,7 @@ def test_nothing_in_a_report_becomes_markup(name: str) -> None:
     assert {tag for tag, _ in page.found} <= ELEMENTS
     assert len(page.scripts) == 2
     assert not [a for _, attributes in page.found for a in attributes if a.startswith("on") or a == "style"]
-    json.loads(page.scripts[0])
+    assert page.data
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -81,9 +90,8 @@ def test_hostile_names_are_there_as_text() -> None:
     for shown in ("<script>alert(1)</script>", "]]><x/>", r"\x1b[31mred\x1b[0m\x07", r"raw\xff\x80byte", "{{ 7 * 7 }}"):
         assert shown in words
     assert "49" not in re.sub(r"\d{3,}", "", words)  # 7 * 7 was not computed
-    data = json.loads(Elements(text).scripts[0])
+    data = Elements(text).data
     assert {mangled for mangled, _ in data["symbols"]} >= {"<script>alert(1)</script>", "<!--<script>"}
-    assert not set(Elements(text).scripts[0]) & set("<>&\u2028\u2029")
 
 
 def test_what_a_release_manager_reads() -> None:
@@ -129,7 +137,7 @@ def test_a_large_wheel_makes_a_page_of_bounded_size() -> None:
 
 def test_modules_of_one_name_are_distinguished() -> None:
     report = samples.a_report(samples.an_artifact("w.whl", "a/x/_C.so"), samples.an_artifact("w.whl", "a/y/_C.so"))
-    labels = [name for _, name, _ in json.loads(Elements(html.render(report)).scripts[0])["files"]]
+    labels = [name for _, name, *_ in Elements(html.render(report)).data["files"]]
     assert labels == ["x/_C.so", "y/_C.so"]
 
 

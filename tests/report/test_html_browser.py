@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from collections.abc import Iterator
 from html import escape
@@ -14,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.compare.run_summary import find_run_compatibility
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import Report
 from abiscan.model.target import TargetEnvironment, TorchKind
@@ -59,16 +61,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def open_page(
     browser: Any, tmp_path: Path, report: Report, width: int = 1280, *, dark: bool = False, state: str = ""
 ) -> None:
-    from tests.report.browser import requests, viewport
+    from tests.report.browser import open_ready, requests, viewport
 
     file = tmp_path / "report.html"
     file.write_text(html.render(report, find_run_compatibility(report)), encoding="utf-8")
     browser.get_log("browser")
     requests(browser)
     viewport(browser, width, 900, dark=dark)
-    browser.get("about:blank")
-    browser.get(file.as_uri() + state)
-    browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'; localStorage.clear();")
+    open_ready(browser, file.as_uri() + state)
 
 
 def shown(browser: Any, kind: str) -> list[str]:
@@ -176,6 +176,15 @@ def test_the_keyboard_is_enough(browser: Any, tmp_path: Path) -> None:
     assert tip[1].startswith("torch 2.14.0+cpu: ")
     press(Keys.ESCAPE)
     assert browser.execute_script("return document.getElementById('tip').hidden;")
+    # Escape empties the search, then leaves it.
+    value = "return [document.getElementById('q').value, document.activeElement.id];"
+    press("/", "op0210")
+    assert browser.execute_script(value) == ["op0210", "q"]
+    press(Keys.ESCAPE)
+    assert browser.execute_script(value) == ["", "q"]
+    assert browser.execute_script("return document.getElementById('count').textContent;") == ""
+    press(Keys.ESCAPE)
+    assert browser.execute_script(value) == ["", ""]
 
 
 def test_a_cell_tells_why(browser: Any, tmp_path: Path) -> None:
@@ -272,9 +281,53 @@ def test_a_link_keeps_the_state(browser: Any, tmp_path: Path) -> None:
     )
     at = browser.execute_script("return document.activeElement.closest('details').id;")
     assert at in state
-    # A plain anchor, as in links of others.
-    open_page(browser, tmp_path, samples.wheels(), state="#wheel-1")
-    assert browser.execute_script("return document.getElementById('wheel-1').open;") is True
+
+
+def test_every_wheel_file_finding_cause_and_symbol_has_a_link(browser: Any, tmp_path: Path) -> None:
+    """The links are those of the page of a run over more wheels: an id is made of names, not of positions."""
+    open_page(browser, tmp_path, samples.wheels())
+    anchors = browser.execute_script("return [...document.querySelectorAll('.find, [id^=finding-]')].map((e) => e.id);")
+    kinds = {re.match("wheel|file|finding|cause|rule|noted", each)[0] for each in anchors}
+    assert kinds == {"wheel", "file", "finding", "cause", "rule", "noted"}
+    assert len(anchors) == len(set(anchors))
+    container, members = samples.a_wheel("aardvark", "1.0", samples.failing())
+    report = samples.wheels()
+    more = replace(
+        report, artifacts=members + report.artifacts, containers=(container, *report.containers), torch_build=None
+    )
+    for anchor in anchors:
+        open_page(browser, tmp_path, more, state=f"#{anchor}")
+        inside = "const e = document.getElementById(arguments[0]); return e.contains(document.activeElement);"
+        assert browser.execute_script(inside, anchor), anchor
+        assert browser.execute_script("return document.activeElement.checkVisibility();"), anchor
+    mangled = samples.TENSOR_PTR
+    open_page(browser, tmp_path, more, state=f"#symbol={mangled}&q=nothing-has-this")
+    assert mangled in browser.execute_script("return document.getElementById('detail').innerText;")
+
+
+def test_two_clicks_lead_from_a_wheel_to_a_symbol(browser: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.by import By
+
+    open_page(browser, tmp_path, samples.wheels())
+    browser.find_element(By.LINK_TEXT, "beta 2.0").click()
+    browser.find_element(By.CSS_SELECTOR, "details.wheel[open] .symbols a").click()
+    detail = "return document.getElementById('detail').innerText;"
+    assert samples.TENSOR_PTR in browser.execute_script(detail)
+    assert f"symbol={samples.TENSOR_PTR}" in browser.execute_script("return location.hash;")
+    browser.back()
+    assert browser.execute_script("return document.activeElement.closest('details').dataset.kind;") == "wheel"
+    browser.find_element(By.CSS_SELECTOR, "details.wheel[open] .symbols [data-search]").click()
+    assert browser.execute_script("return document.getElementById('found').textContent;") in ("", "1 of 1 imports")
+
+
+def test_a_file_has_its_lists_when_it_is_opened(browser: Any, tmp_path: Path) -> None:
+    made = Provenance(facts=(ProvenanceFact(Topic.COMPILER, "<img src=x>", "</script>"),))
+    open_page(browser, tmp_path, samples.a_report(samples.an_artifact(provenance=made)))
+    texts = "return document.querySelector('.filebox').textContent;"
+    assert "<img src=x>" not in browser.execute_script(texts)
+    browser.execute_script("document.querySelector('.filebox').open = true;")
+    time.sleep(0.2)
+    assert "compiler<img src=x></script>" in browser.execute_script(texts)
 
 
 def test_members_open_below_their_wheel(browser: Any, tmp_path: Path) -> None:

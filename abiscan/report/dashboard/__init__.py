@@ -13,7 +13,7 @@ from abiscan.model.versions import ReleaseRanges, minor
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
-from abiscan.report.html.page_data import PageTexts, escaped
+from abiscan.report.html.page_data import PageTexts
 
 # Maximum length of a name and of a sentence on the page; the SQL has all of it.
 _LONGEST, _LONGEST_SENTENCE = 160, 600
@@ -65,7 +65,7 @@ def render(view: Mapping[str, Any]) -> str:
     run = {name: value if isinstance(value, int | float) else _text(value) for name, value in view["run"].items()}
     return document(
         "dashboard.html",
-        escaped({**data, "texts": texts.values}),
+        {**data, "texts": texts.values},
         folder=__name__,
         script="dashboard.js",
         version=run["abiscan"],

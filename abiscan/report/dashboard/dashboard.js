@@ -1,5 +1,5 @@
-(() => {
-  const { $, data, make, copyable, state, readState, keep, leadsTo, walk, saveCsv } = page;
+page.start((data) => {
+  const { $, make, copyable, state, readState, keep, leadsTo, walk, saveCsv } = page;
   const text = (number) => data.texts[number];
   const matrix = $("matrix");
   const finder = $("finder");
@@ -179,4 +179,4 @@
   if (order) order.addEventListener("change", () => { state.set("order", order.value); keep(false); sort(); });
   addEventListener("hashchange", () => { readState(); begin(); });
   begin();
-})();
+});

@@ -12,7 +12,7 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.history import RunSummary
 from abiscan.model.report import Report
 from abiscan.report.html.document import document
-from abiscan.report.html.page_data import data_json
+from abiscan.report.html.page_data import page_data
 from abiscan.report.html.view import ordered, page_view
 
 
@@ -29,4 +29,4 @@ def render(report: Report, together: CompatReport | None = None, history: Sequen
     """
     artifacts = ordered(report)
     view = page_view(report, artifacts, together, history)
-    return document("page.html", data_json(view, artifacts), view=view)
+    return document("page.html", page_data(view, artifacts), view=view)

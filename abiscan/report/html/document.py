@@ -1,12 +1,15 @@
 """Self-contained pages: a template of this folder with style sheet, script and data.
 
 The page makes no network requests. Its content security policy allows only these two texts by hash, so markup in a name
-could not run even if it were not escaped."""
+could not run even if it were not escaped. The data are compressed: names repeat in every file of a run."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+import zlib
 from importlib import resources
 
 from abiscan.errors import UsageError
@@ -15,14 +18,14 @@ from abiscan.report.markdown_table import read_table
 
 
 def document(
-    template: str, data: str, *, folder: str = __package__, script: str = "script.js", **values: object
+    template: str, data: object, *, folder: str = __package__, script: str = "script.js", **values: object
 ) -> str:
     """Render a page.
 
     Args:
         template: name of one that extends `frame.html`.
         folder: package of the template and script; a file `more.css` there follows the styles.
-        data: escaped JSON for the script (`page_data.escaped`).
+        data: value for the script: JSON, compressed (RFC 1950), in base64.
         values: variables of the template, which escapes them.
 
     Raises:
@@ -39,7 +42,9 @@ def document(
         for package in dict.fromkeys((folder, __package__)):
             file = resources.files(package).joinpath(name)
             if file.is_file():
-                return file.read_text(encoding="utf-8")
+                text = file.read_text(encoding="utf-8")
+                # Indentation would be a tenth of a large page. What a `pre` shows comes from values.
+                return re.sub(r"(?m)^[ \t]+", "", text) if name.endswith(".html") else text
         return None
 
     styles = (resource("style.css") or "") + (resource("more.css") or "")
@@ -71,11 +76,16 @@ def document(
         **values,
         policy=f"default-src 'none'; style-src {_hash(styles)}; script-src {_hash(scripts)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
-        # Only these three texts are not escaped: two belong to this package, one is escaped JSON.
+        # Only these three texts are not escaped: two belong to this package, one is base64.
         style=markupsafe.Markup(styles),
         script=markupsafe.Markup(scripts),
-        data=markupsafe.Markup(data),
+        data=markupsafe.Markup(_packed(data)),
     )
+
+
+def _packed(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
 
 
 def _hash(text: str) -> str:

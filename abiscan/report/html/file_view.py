@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from abiscan.model.cause import Confidence
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.model.outcome import BAD, outcome_of
@@ -11,7 +14,7 @@ from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
-from abiscan.report.html.values import FileView
+from abiscan.report.html.values import FileView, FoldedList
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
 from abiscan.report.wording import counted, verdict_words
@@ -23,16 +26,16 @@ STRINGS = {True: "new (C++11)", False: "old (pre-C++11)", None: None}
 _OPERATORS = 300
 
 
-def file_view(report: Report, number: int, artifact: ArtifactReport, label: str) -> FileView:
-    """The panel of one file; `number` is unique on the page."""
+def file_view(report: Report, number: int, artifact: ArtifactReport, label: str, anchor: str) -> FileView:
+    """The panel of one file; `number` and `anchor` are unique on the page."""
     display = printable(artifact.display)
     inside = printable(artifact.member if artifact.member is not None else artifact.path)
     folder, _, name = inside.rpartition("/")
     severities = severity_counts(artifact.standing)
     statuses = status_counts(artifact.imports)
-    made = artifact.provenance
     return FileView(
         number=number,
+        anchor=anchor,
         name=name or display,
         label=label,
         folder=folder,
@@ -41,26 +44,11 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         word=verdict_words(artifact.verdict),
         bad=outcome_of(artifact, report.fail_on, report.accepted) in BAD,
         loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
-        needed=tuple(
-            (printable(n.soname), printable(n.found) if n.found is not None else None) for n in artifact.needed
-        ),
         counts=tuple((status.value, statuses[status]) for status in STATUSES if statuses[status]),
         imports=len(artifact.imports),
         facts=_facts(artifact),
-        made=tuple(
-            (fact.topic.value, printable(fact.value), printable(fact.source), fact.confidence.value)
-            for fact in made.facts
-            # The images have a table of their own.
-            if fact.topic is not Topic.GPU or not made.gpu_images
-        ),
-        images=_images(made),
-        gpu_unread=printable(made.gpu_not_read) if made.gpu_not_read else None,
-        operators=tuple(
-            # A schema in a source may have several lines.
-            f"{printable(' '.join(operator_words(o).split()))} [{o.registration.value}]"
-            for o in artifact.operators[:_OPERATORS]
-        ),
-        more_operators=max(0, len(artifact.operators) - _OPERATORS),
+        target=_target_facts(artifact.target),
+        lists=tuple(each for each in _lists(artifact) if each.rows),
         what_if=tuple(
             f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
             f"{ranges_words(w.compatible_with)} ({printable(w.assumes)})"
@@ -83,16 +71,46 @@ def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
     return tuple(printable(note) for note in (*own, *artifact.notes))
 
 
-def _images(made: Provenance) -> tuple[tuple[str, ...], ...]:
-    """(architecture, form, images, other) of each."""
+def _lists(artifact: ArtifactReport) -> Iterator[FoldedList]:
+    made = artifact.provenance
+    facts = tuple(
+        (
+            fact.topic.value,
+            printable(fact.value),
+            printable(fact.source)
+            + ("" if fact.confidence is Confidence.HIGH else f" ({fact.confidence.value} confidence)"),
+        )
+        for fact in made.facts
+        # The images have a list of their own.
+        if fact.topic is not Topic.GPU or not made.gpu_images
+    )
+    yield FoldedList(f"How it was made: {counted(len(facts), 'fact')}", facts)
+    unread = f"Perhaps not all of it: {printable(made.gpu_not_read)}" if made.gpu_not_read else ""
+    yield FoldedList(f"GPU code: {counted(len(made.gpu_images), 'kind')} of images", _images(made), unread)
+    operators = tuple(
+        # A schema in a source may have several lines.
+        ("", printable(" ".join(operator_words(o).split())), o.registration.value)
+        for o in artifact.operators[:_OPERATORS]
+    )
+    more = len(artifact.operators) - _OPERATORS
+    note = f"{more} more are in the JSON report." if more > 0 else ""
+    yield FoldedList(counted(len(artifact.operators), "operator"), operators, note)
+    needed = tuple(
+        (printable(n.soname), "" if n.found else "not found", printable(n.found or "")) for n in artifact.needed
+    )
+    yield FoldedList(counted(len(needed), "needed library", "needed libraries"), needed)
+
+
+def _images(made: Provenance) -> tuple[tuple[str, str, str], ...]:
+    """(architecture, form, number and further facts) of each."""
     return tuple(
         (
             printable(image.architecture),
             image.code.value,
-            str(image.images),
             ", ".join(
                 text
                 for text, true in (
+                    (counted(image.images, "image"), True),
                     (f"{image.compressed} compressed", image.compressed),
                     (f"PTX ISA {image.ptx_version}", image.ptx_version),
                     ("relocatable", image.relocatable),
@@ -115,7 +133,6 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
         ranges = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
     facts = [
         ("loads on torch", ranges),
-        *_setting(artifact.target),
         ("built for torch", built),
         ("torch releases with all its imports", ranges_words(made.torch_releases) if ranges is None else None),
         ("std::string", STRINGS[made.cxx11_abi]),
@@ -131,10 +148,12 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts if value)
 
 
-def _setting(setting: TargetEnvironment | None) -> list[tuple[str, str | None]]:
+def _target_facts(setting: TargetEnvironment | None) -> tuple[tuple[str, str], ...]:
     if setting is None:
-        return []
+        return ()
     parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
-    return [
-        (f"target environment: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated
-    ]
+    return tuple(
+        (f"target environment: {name}", printable(f"{stated.value} ({stated.detected_from})"))
+        for name, stated in parts
+        if stated
+    )

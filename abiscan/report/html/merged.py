@@ -10,6 +10,7 @@ from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
+from abiscan.report.html.anchors import anchor_of, short_path
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.values import CauseView, FindingView, RuleView
 from abiscan.report.order import sorted_findings
@@ -31,6 +32,7 @@ def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage
                 (group.cause.value, group.summary),
                 CauseView(
                     group.cause.value,
+                    anchor_of(f"cause-{group.cause.value}", group.summary),
                     group.confidence.value,
                     printable(group.summary),
                     tuple(printable(sentence) for sentence in group.evidence),
@@ -69,7 +71,7 @@ def _rules(
         for finding in sorted_findings(artifact.findings):
             if not chosen(finding):
                 continue
-            _hit(hits.setdefault(finding.rule, {}), report, number, finding)
+            _hit(hits.setdefault(finding.rule, {}), report, number, artifact, finding)
             worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=lambda s: s.rank)
     views = [
         # Open before accepted, then by number of files.
@@ -103,7 +105,13 @@ def _rule(
     )
 
 
-def _hit(found: dict[tuple[object, ...], FindingView], report: Report, number: int, finding: Finding) -> None:
+def _hit(
+    found: dict[tuple[object, ...], FindingView],
+    report: Report,
+    number: int,
+    artifact: ArtifactReport,
+    finding: Finding,
+) -> None:
     key = (finding.severity, finding.message, finding.fix, finding.suppressed, finding.suppression)
     hit = found.get(key)
     if hit is None:
@@ -113,6 +121,7 @@ def _hit(found: dict[tuple[object, ...], FindingView], report: Report, number: i
             steps_of(_stripped(finding.fix)),
             printable(finding.suppression or "accepted") if finding.suppressed else None,
             report.failing(finding),
+            anchor_of("finding", short_path(artifact.display), finding.fingerprint),
         )
     hit.files.append(number)
     for location in finding.locations[: _PLACES + 1]:

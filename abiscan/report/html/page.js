@@ -3,7 +3,16 @@
 // the keyboard walks through and that tells why.
 const page = (() => {
   const $ = (id) => document.getElementById(id);
-  const data = JSON.parse($("data").textContent);
+  // The data are JSON, compressed as zlib does, in base64.
+  const unpack = async () => {
+    const bytes = Uint8Array.from(atob($("data").textContent), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  };
+  const start = async (main) => {
+    main(await unpack());
+    document.documentElement.classList.add("ready");
+  };
   // Every name goes into the page as a text node; nothing here writes markup.
   const make = (tag, className, text) => {
     const element = document.createElement(tag);
@@ -83,11 +92,17 @@ const page = (() => {
     const items = listOf(name).filter((other) => other !== item);
     state.set(name, (on ? [...items, item] : items).join(","));
   };
+  // `/` leads to the search; Escape empties it, then leaves it.
   const leadsTo = (query) => document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-    event.preventDefault();
-    query.focus();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+      event.preventDefault();
+      query.focus();
+      query.select();
+    } else if (event.key === "Escape" && document.activeElement === query) {
+      event.preventDefault();
+      if (query.value) { query.value = ""; query.dispatchEvent(new Event("input")); } else query.blur();
+    }
   });
 
   // --- a table of cells ----------------------------------------------------------------------------------------
@@ -185,5 +200,5 @@ const page = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
-  return { $, data, make, copyable, state, readState, keep, listOf, setIn, leadsTo, walk, saveCsv };
+  return { $, start, make, copyable, state, readState, keep, listOf, setIn, leadsTo, walk, saveCsv };
 })();

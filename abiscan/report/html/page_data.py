@@ -1,14 +1,13 @@
-"""JSON for the script: every name once, and for each file the numbers of its imports."""
+"""Data for the script: every name once, and for each file the numbers of its imports."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
-from abiscan.report.escape import printable, safe_json
+from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STATUSES, ranges_words
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.values import PageView
@@ -18,15 +17,16 @@ _OWNERS = list(Owner)
 CSV_HEAD = ("path", "name", "version", "files", "verdict", "admits torch", "loads on torch")
 
 
-def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
-    """JSON that no name in it can end: `<`, `>`, `&` and line separators are escaped."""
+def page_data(view: PageView, artifacts: Sequence[ArtifactReport]) -> dict[str, Any]:
+    """The data of `script.js`."""
     texts = PageTexts()
     bindings: dict[tuple[Any, ...], int] = {}
     symbols: dict[tuple[str, str | None], int] = {}
     wheel_of = {file.number: wheel.number for wheel in view.wheels for file in wheel.files}
     value = {
-        "wheels": [w.title or w.path for w in view.wheels],
-        "files": [[f.display, f.label, wheel_of.get(f.number, -1)] for f in view.files],
+        "wheels": [[w.title or w.path, w.anchor] for w in view.wheels],
+        "files": [[f.display, f.label, wheel_of.get(f.number, -1), f.anchor] for f in view.files],
+        "lists": [[[each.title, each.note, each.rows] for each in f.lists] for f in view.files],
         "statuses": [s.value for s in STATUSES],
         "owners": [o.value for o in _OWNERS],
         # A file's imports are indices into this list, since most files share them.
@@ -38,7 +38,7 @@ def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
     value["symbols"] = [[name, demangled or 0] for name, demangled in symbols]
     value["bindings"] = list(bindings)
     value["texts"] = texts.values
-    return escaped(value)
+    return value
 
 
 def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
@@ -58,14 +58,6 @@ def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
             if cell.reason or cell.count
         },
     }
-
-
-def escaped(value: object) -> str:
-    """JSON for a `script` element, which no text in it can end."""
-    text = safe_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def _binding(

@@ -113,7 +113,7 @@ class _Rows:
                 group,
                 f"{first.label} and {len(rest)} more" if rest else first.label,
                 (", ".join(rest[:_FILES_SHOWN]) + more,) if rest else (),
-                f"file-{first.number}",
+                first.anchor,
                 first.verdict,
                 any(self.files[n].bad for n in same),
                 cells,
@@ -147,7 +147,7 @@ class _Rows:
                         part for part in (wheel.line, f"loads on {loads}" if loads else "not checked", differs) if part
                     ),
                 ),
-                f"wheel-{wheel.number}",
+                wheel.anchor,
                 wheel.verdict,
                 wheel.bad,
                 tuple(self._attach_files(place, cell, members) for place, cell in enumerate(found)),

@@ -1,7 +1,13 @@
 "use strict";
-(() => {
-  const { $, data, make, copyable, state, readState, keep, listOf, setIn, leadsTo, walk, saveCsv } = page;
+page.start((data) => {
+  const { $, make, copyable, state, readState, keep, listOf, setIn, leadsTo, walk, saveCsv } = page;
 
+  const nameOf = (binding) => { const [mangled, demangled] = data.symbols[data.bindings[binding][0]]; return demangled || mangled; };
+  const dotOf = (status) => {
+    const dot = make("span", "dot i-" + data.statuses[status]);
+    dot.append(make("span", "sr", data.statuses[status]));
+    return dot;
+  };
   const reveal = (id) => {
     const target = id && $(id);
     if (!target) return;
@@ -10,28 +16,101 @@
       if (box.classList.contains("off")) clearFilter();
     }
     target.scrollIntoView();
-    const heading = target.tagName === "DETAILS" ? target.querySelector("summary") : target;
+    const heading = target.matches("details") ? target.querySelector("summary") : target.querySelector("h3") || target;
     if (!heading.matches("summary, a, button")) heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest('a[href^="#"]');
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    // A link with `=` is a whole state: that of the search, or a symbol.
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.hash.includes("=")) return;
     event.preventDefault();
     const id = link.getAttribute("href").slice(1);
+    for (const name of ["symbol", "in"]) state.delete(name);
     state.set("at", id);
     keep(true);
     reveal(id);
   });
   document.querySelectorAll("details[id]").forEach((box) => box.addEventListener("toggle", () => {
+    if (box.open) fill(box);
     if (printing) return;
     setIn("open", box.id, box.open);
     keep(false);
   }));
+
+  // --- what a card has when it is opened ------------------------------------------------------------------------
+  const symbolLink = (file, binding) => "#" + new URLSearchParams({ symbol: data.symbols[data.bindings[binding][0]][0], in: data.files[file][3] });
+  const CHOICE = 8;
+  // Links to symbols of some files, unresolved ones first.
+  const symbolsOf = (numbers, anchor) => {
+    const found = new Map();
+    let total = 0;
+    for (const file of numbers) {
+      total += data.imports[file].length;
+      for (const binding of data.imports[file]) {
+        const [symbol, status] = data.bindings[binding];
+        if (!found.has(symbol) || found.get(symbol)[0] > status) found.set(symbol, [status, file, binding]);
+      }
+    }
+    if (!total) return [];
+    const torch = data.owners.indexOf("torch");
+    const rank = ([status, , binding]) => status * 2 + (data.bindings[binding][2] === torch ? 0 : 1);
+    const list = make("ul", "symbols");
+    [...found.values()].sort((a, b) => rank(a) - rank(b)).slice(0, CHOICE).forEach(([status, file, binding]) => {
+      const item = make("li");
+      const link = make("a", "file", nameOf(binding));
+      link.href = symbolLink(file, binding);
+      item.append(dotOf(status), link);
+      list.append(item);
+    });
+    const all = make("a", "", total === 1 ? "The import in the list" : "All " + total + " imports");
+    all.href = "#imports";
+    all.dataset.search = anchor;
+    const item = make("li");
+    item.append(all);
+    list.append(item);
+    return [make("p", "label", "Symbols, unresolved first"), list];
+  };
+  const listed = ([title, note, entries]) => {
+    const box = make("details", "others");
+    const list = make("ul", "made");
+    for (const [head, text, tail] of entries) {
+      const item = make("li");
+      if (head) item.append(make("b", "", head));
+      item.append(make("span", "", text));
+      if (tail) item.append(make("i", "", tail));
+      list.append(item);
+    }
+    box.append(make("summary", "", title), ...(note ? [make("p", "meta", note)] : []), list);
+    return box;
+  };
+  const filled = new WeakSet();
+  const fill = (box) => {
+    if (filled.has(box)) return;
+    filled.add(box);
+    if (box.dataset.kind === "file") {
+      const file = Number(box.dataset.file);
+      box.append(...symbolsOf([file], box.id), ...data.lists[file].map(listed));
+    } else if (box.dataset.kind === "wheel" && data.wheels.length > 1) {
+      const inside = data.files.map((file, number) => number).filter((number) => data.files[number][2] === Number(box.dataset.wheel));
+      box.querySelector(":scope > summary").after(...symbolsOf(inside, box.id));
+    }
+  };
+  // A link to each card and finding, for the address that a reader wants to send.
+  const linkTo = (address) => {
+    const link = make("a", "anchor");
+    link.href = address;
+    link.title = "Link to this place";
+    link.setAttribute("aria-label", link.title);
+    return link;
+  };
+  document.querySelectorAll("article.find[id] > h3").forEach((heading) => heading.append(linkTo("#" + heading.parentElement.id)));
+  document.querySelectorAll("li[id^='finding-'] > .meta:nth-child(2)").forEach((line) => line.append(linkTo("#" + line.parentElement.id)));
   let printing = false;
   const closed = [];
   addEventListener("beforeprint", () => {
     printing = true;
+    document.querySelectorAll(".filebox").forEach((box) => { if (!box.closest(".nest")) fill(box); });
     document.querySelectorAll("details:not([open])").forEach((box) => { closed.push(box); box.open = true; });
     fillPaper();
   });
@@ -62,7 +141,7 @@
     const allOpen = () => buttons.every((button) => button.getAttribute("aria-expanded") === "true");
     const label = () => { if (folding) folding.textContent = allOpen() ? "Close all" : "Open all"; };
     const remember = () => {
-      state.set("map", buttons.filter((b) => b.getAttribute("aria-expanded") === "true").map((b) => b.dataset.open).join(","));
+      state.set("map", buttons.filter((b) => b.getAttribute("aria-expanded") === "true").map((b) => b.closest("tr").dataset.at).join(","));
       keep(false);
       label();
     };
@@ -80,7 +159,7 @@
     });
     matrix.closest("section").querySelector(".tools").hidden = false;
     const single = buttons.length === 1;
-    buttons.forEach((button) => fold(button.dataset.open, single || listOf("map").includes(button.dataset.open)));
+    buttons.forEach((button) => fold(button.dataset.open, single || listOf("map").includes(button.closest("tr").dataset.at)));
     label();
     keepStop = walk(matrix, (cell) => {
       const row = cell.parentElement;
@@ -126,12 +205,14 @@
     if (!texts.has(card)) {
       // A wheel's own text: that of its files is theirs.
       const parts = card.dataset.kind === "wheel" ? card.querySelectorAll(":scope > summary, :scope > .facts") : [card];
-      texts.set(card, [...parts].map((part) => part.textContent).join(" ").toLowerCase());
+      const lists = card.dataset.kind === "file" ? [data.files[card.dataset.file][0], ...data.lists[card.dataset.file].flat(3)] : [];
+      texts.set(card, [...[...parts].map((part) => part.textContent), ...lists].join(" ").toLowerCase());
     }
     return texts.get(card);
   };
   const clearFilter = () => { if (query) { query.value = ""; only.checked = false; filter(true); } };
   let showImports = () => {};
+  let showSymbol = () => {};
   const filter = (remembered) => {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const has = (text) => words.every((word) => text.includes(word));
@@ -172,7 +253,7 @@
     document.querySelectorAll(".nest").forEach((box) => box.classList.toggle("off", !box.querySelector(".find:not(.off)")));
     for (const row of rowsOf) {
       const card = $(row.dataset.at);
-      const own = row.dataset.files ? row.dataset.files.split(",").some((f) => !$("file-" + f).classList.contains("off")) : card && !card.classList.contains("off");
+      const own = row.dataset.files ? row.dataset.files.split(",").some((f) => !$(data.files[f][3]).classList.contains("off")) : card && !card.classList.contains("off");
       row.classList.toggle("off", !own || (only.checked && row.dataset.bad === "0"));
     }
     keepStop();
@@ -201,8 +282,10 @@
     only.checked = state.get("only") === "failing";
     filter(false);
     listOf("open").forEach((id) => { if ($(id) && $(id).tagName === "DETAILS") $(id).open = true; });
-    if (matrix) rowsOf.forEach((row) => { if (row.querySelector("[data-open]") && listOf("map").includes(row.dataset.r)) fold(row.dataset.r, true); });
-    reveal(state.get("at"));
+    if (matrix) rowsOf.forEach((row) => { if (row.querySelector("[data-open]") && listOf("map").includes(row.dataset.at)) fold(row.dataset.r, true); });
+    document.querySelectorAll("details.find[open]").forEach(fill);
+    if (state.get("symbol")) showSymbol(state.get("symbol"), state.get("in"));
+    else reveal(state.get("at"));
   };
   if (finder) {
     query.addEventListener("input", () => filter(true));
@@ -255,10 +338,13 @@
   data.statuses.forEach((name, n) => { if (counts.has(n)) option(statusBox, n, name + " (" + counts.get(n) + ")"); });
   data.owners.forEach((name, n) => { if (owners.has(n)) option(ownerBox, n, name); });
   const having = data.files.map((names, n) => n).filter((n) => data.imports[n].length);
-  const wheelName = (n) => (data.files[n][2] >= 0 && data.wheels.length > 1 ? data.wheels[data.files[n][2]] + " · " : "");
-  having.forEach((n) => option(fileBox, n, wheelName(n) + data.files[n][1]));
+  const wheelName = (n) => (data.files[n][2] >= 0 && data.wheels.length > 1 ? data.wheels[data.files[n][2]][0] + " · " : "");
+  // A file is chosen by its id; so is a wheel, for all of its files.
+  if (data.wheels.length > 1) data.wheels.forEach(([name, anchor], wheel) => { if (having.filter((n) => data.files[n][2] === wheel).length > 1) option(fileBox, anchor, name); });
+  having.forEach((n) => option(fileBox, data.files[n][3], wheelName(n) + data.files[n][1]));
   if (having.length < 2) fileBox.parentElement.hidden = true;
 
+  const filters = () => [["status", statusBox.value], ["owner", ownerBox.value], ["file", fileBox.value]];
   let found = all;
   let selected = -1;
   let drawn = [-1, -1];
@@ -270,7 +356,7 @@
     const made = [spacer];
     for (let n = from; n < to; n += 1) {
       const [file, binding] = found[n];
-      const [symbol, status, , provider] = data.bindings[binding];
+      const [, status, , provider] = data.bindings[binding];
       const row = make("div", "row");
       row.id = "row-" + n;
       row.dataset.n = n;
@@ -279,9 +365,7 @@
       row.setAttribute("aria-setsize", found.length);
       row.setAttribute("aria-posinset", n + 1);
       row.style.top = n * HEIGHT + "px";
-      const dot = make("span", "dot i-" + data.statuses[status]);
-      dot.append(make("span", "sr", data.statuses[status]));
-      row.append(dot, make("span", "name", data.symbols[symbol][1] || data.symbols[symbol][0]));
+      row.append(dotOf(status), make("span", "name", nameOf(binding)));
       row.append(make("span", "of", data.texts[provider] || data.files[file][1]));
       made.push(row);
     }
@@ -291,8 +375,10 @@
   };
   const unbound = new Set(["missing", "unreachable", "undecided"].map((name) => data.statuses.indexOf(name)));
   showImports = (fits, words, failing) => {
-    const [status, owner, file] = [statusBox, ownerBox, fileBox].map((box) => (box.value === "" ? -1 : Number(box.value)));
-    found = all.filter(([of, n]) => (!fits || fits[n]) && (file < 0 || of === file)
+    const [status, owner] = [statusBox, ownerBox].map((box) => (box.value === "" ? -1 : Number(box.value)));
+    const where = fileBox.value;
+    const wheel = data.wheels.findIndex(([, anchor]) => anchor === where);
+    found = all.filter(([of, n]) => (!fits || fits[n]) && (!where || data.files[of][3] === where || data.files[of][2] === wheel)
       && (status < 0 || data.bindings[n][1] === status) && (owner < 0 || data.bindings[n][2] === owner)
       && (!failing || unbound.has(data.bindings[n][1])));
     selected = -1;
@@ -300,7 +386,7 @@
     spacer.style.height = found.length * HEIGHT + "px";
     const words2 = found.length + " of " + all.length + " imports";
     $("found").textContent = found.length === all.length ? "" : words2;
-    [["status", statusBox], ["owner", ownerBox], ["file", fileBox]].forEach(([name, box]) => state.set(name, box.value));
+    for (const [name, value] of filters()) state.set(name, value);
     draw(true);
     return words2;
   };
@@ -316,9 +402,10 @@
     const [mangled, demangled] = data.symbols[symbol];
     const list = make("dl");
     const fact = (name, value) => { if (value) list.append(make("dt", "", name), make("dd", "", value)); };
-    detail.replaceChildren();
-    if (demangled) detail.append(make("p", "label", "Name"), copyable(demangled));
-    detail.append(make("p", "label", demangled ? "Mangled" : "Name"), copyable(mangled));
+    const name = make("p", "label", "Name");
+    name.append(linkTo(symbolLink(file, binding)));
+    detail.replaceChildren(name, copyable(demangled || mangled));
+    if (demangled) detail.append(make("p", "label", "Mangled"), copyable(mangled));
     fact("status", data.statuses[status]);
     fact("owner", data.owners[owner]);
     fact("provider", data.texts[provider]);
@@ -327,6 +414,29 @@
     fact("file", data.files[file][0]);
     detail.append(list);
   };
+  const pick = (n) => {
+    choose(n);
+    if (selected < 0) return;
+    new URLSearchParams(symbolLink(...found[selected]).slice(1)).forEach((value, name) => state.set(name, value));
+    state.delete("at");
+    keep(false);
+  };
+  // The first import of a mangled name, in the file with an id if there is one: a link to it opens it.
+  showSymbol = (mangled, anchor) => {
+    const isIt = ([file, binding]) => data.symbols[data.bindings[binding][0]][0] === mangled && (!anchor || data.files[file][3] === anchor);
+    let place = found.findIndex(isIt);
+    if (place < 0) {
+      [query.value, statusBox.value, ownerBox.value, fileBox.value, only.checked] = ["", "", "", "", false];
+      filter(false);
+      place = found.findIndex(isIt);
+    }
+    if (place < 0) return;
+    choose(place);
+    rows.scrollTop = Math.max(0, selected * HEIGHT - rows.clientHeight / 3);
+    draw(true);
+    $("imports").scrollIntoView();
+    rows.focus({ preventScroll: true });
+  };
   let pending = 0;
   rows.addEventListener("scroll", () => {
     cancelAnimationFrame(pending);
@@ -334,7 +444,7 @@
   }, { passive: true });
   rows.addEventListener("click", (event) => {
     const row = event.target.closest(".row");
-    if (row) choose(Number(row.dataset.n));
+    if (row) pick(Number(row.dataset.n));
   });
   rows.addEventListener("keydown", (event) => {
     const page = Math.max(1, Math.floor(rows.clientHeight / HEIGHT) - 1);
@@ -342,18 +452,20 @@
     if (!(event.key in moves)) return;
     event.preventDefault();
     const move = moves[event.key];
-    choose(Math.abs(move) === Infinity ? (move > 0 ? found.length - 1 : 0) : selected < 0 ? 0 : selected + move);
+    pick(Math.abs(move) === Infinity ? (move > 0 ? found.length - 1 : 0) : selected < 0 ? 0 : selected + move);
   });
   rows.addEventListener("focus", () => { if (selected < 0 && rows.matches(":focus-visible")) choose(0); });
   [statusBox, ownerBox, fileBox].forEach((box) => box.addEventListener("change", () => filter(true)));
-  document.querySelectorAll("[data-search]").forEach((link) => link.addEventListener("click", () => {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-search]");
+    if (!link) return;
     [query.value, statusBox.value, ownerBox.value, only.checked] = ["", "", "", false];
     fileBox.value = link.dataset.search;
     filter(true);
-  }));
+  });
   addEventListener("resize", () => draw(true));
   $("narrow").hidden = false;
   $("browser").hidden = false;
-  [["status", statusBox], ["owner", ownerBox], ["file", fileBox]].forEach(([name, box]) => { box.value = state.get(name) || ""; });
+  filters().forEach(([name], n) => { [statusBox, ownerBox, fileBox][n].value = state.get(name) || ""; });
   begin();
-})();
+});

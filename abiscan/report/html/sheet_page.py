@@ -61,7 +61,7 @@ def page(sheet: Sheet) -> str:
         sheet.percent,
         tuple((printable(sentence), printable(command)) for sentence, command in sheet.commands),
     )
-    return document("sheet.html", "{}", sheet=view, version=__version__) + "\n"
+    return document("sheet.html", {}, sheet=view, version=__version__) + "\n"
 
 
 def _table(table: Table) -> _PageTable:

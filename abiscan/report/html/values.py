@@ -23,6 +23,7 @@ class FindingView(Struct):
     steps: tuple[CommandStep, ...]
     suppression: str | None
     failing: bool
+    anchor: str
     files: list[int] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
 
@@ -53,6 +54,7 @@ class CauseView(Struct):
     """
 
     cause: str
+    anchor: str
     confidence: str
     summary: str
     evidence: tuple[str, ...]
@@ -66,16 +68,26 @@ class CauseView(Struct):
         return list(self.symbols.values())[:_SYMBOLS]
 
 
+class FoldedList(Struct, frozen=True):
+    """A list of a panel, which the script shows. `rows`: head, text and tail of each."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+    note: str = ""
+
+
 class FileView(Struct, frozen=True):
     """A file with the facts of its panel.
 
     Attributes:
-        facts: (name, value) of the file. `made`: (topic, value, source, confidence) of its provenance.
-        images: rows of its device code. `operators`: registered ones.
+        anchor: id of the panel, the same in every run.
+        facts, target: (name, value) of the file and of its target environment.
+        lists: provenance, device code, operators, needed libraries.
         bad: it fails the run.
     """
 
     number: int
+    anchor: str
     name: str
     label: str
     folder: str
@@ -84,15 +96,11 @@ class FileView(Struct, frozen=True):
     word: str
     bad: bool
     loader: str | None
-    needed: tuple[tuple[str, str | None], ...]
     counts: tuple[tuple[str, int], ...]
     imports: int
     facts: tuple[tuple[str, str], ...]
-    made: tuple[tuple[str, str, str, str], ...]
-    images: tuple[tuple[str, ...], ...]
-    gpu_unread: str | None
-    operators: tuple[str, ...]
-    more_operators: int
+    target: tuple[tuple[str, str], ...]
+    lists: tuple[FoldedList, ...]
     what_if: tuple[str, ...]
     notes: tuple[str, ...]
     errors: int
@@ -103,12 +111,15 @@ class WheelView(Struct, frozen=True):
     """A wheel, package or archive, or files without one (then `title` is empty).
 
     Attributes:
+        anchor: id of its card, the same in every run.
         facts: (name, value) of its declarations and releases. `requirements`: those other than torch.
+        target: the facts on target environments that all of its files share.
         files: its members, those that use torch first. `plain`: number of the others.
         unread: (path, message) of read errors in it.
     """
 
     number: int
+    anchor: str
     title: str
     path: str
     verdict: str
@@ -117,6 +128,7 @@ class WheelView(Struct, frozen=True):
     reason: str
     line: str
     facts: tuple[tuple[str, str], ...]
+    target: tuple[tuple[str, str], ...]
     requirements: tuple[str, ...]
     files: tuple[FileView, ...]
     plain: int
@@ -172,6 +184,6 @@ class PageView(Struct, frozen=True):
         found = []
         for place, inside in by_wheel.items():
             first = self.files[inside[0]]
-            title, anchor = ("", "") if place < 0 else (self.wheel_of[inside[0]].title, f"wheel-{place}")
-            found.append(PlaceView(title, anchor, first.label, f"file-{first.number}", len(inside) - 1))
+            title, anchor = ("", "") if place < 0 else (self.wheel_of[inside[0]].title, self.wheel_of[inside[0]].anchor)
+            found.append(PlaceView(title, anchor, first.label, first.anchor, len(inside) - 1))
         return found

@@ -14,6 +14,7 @@ from abiscan.model.outcome import GateOutcome, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
+from abiscan.report.html.anchors import anchors_of
 from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
 from abiscan.report.html.heat_map import loads_on
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
@@ -36,9 +37,16 @@ def page_view(
     """
     counts = summary_of(report)
     labels = _labels(artifacts)
-    files = tuple(file_view(report, number, artifact, labels[number]) for number, artifact in enumerate(artifacts))
+    anchors = anchors_of("file", [artifact.display for artifact in artifacts])
+    files = tuple(
+        file_view(report, number, artifact, labels[number], anchors[number])
+        for number, artifact in enumerate(artifacts)
+    )
     units = units_of(report, artifacts, together)
-    wheels = tuple(wheel_view(number, report, unit, artifacts, files) for number, unit in enumerate(units))
+    anchors = anchors_of("wheel", [unit.path(artifacts) for unit in units])
+    wheels = tuple(
+        wheel_view(number, report, unit, artifacts, files, anchor=anchors[number]) for number, unit in enumerate(units)
+    )
     named = [wheel for wheel in wheels if wheel.title]
     target = common_target(artifacts, report.torch_build)
     return PageView(

@@ -29,6 +29,10 @@ class WheelUnit(Struct, frozen=True):
     target: Compared | None
     files: tuple[int, ...]
 
+    def path(self, artifacts: Sequence[ArtifactReport]) -> str:
+        """The path of the container, or of the single file."""
+        return artifacts[self.files[0]].display if self.container is None else self.container.path
+
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
     """A sort key with `2.10` after `2.9`."""
@@ -53,7 +57,13 @@ def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: Comp
 
 
 def wheel_view(
-    number: int, report: Report, unit: WheelUnit, artifacts: Sequence[ArtifactReport], files: Sequence[FileView]
+    number: int,
+    report: Report,
+    unit: WheelUnit,
+    artifacts: Sequence[ArtifactReport],
+    files: Sequence[FileView],
+    *,
+    anchor: str,
 ) -> WheelView:
     inside = [files[n] for n in unit.files]
     container = unit.container
@@ -63,8 +73,8 @@ def wheel_view(
         (outcome,) = outcomes.values()
         reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
         return WheelView(
-            *(number, "", only.display, outcome.value, verdict_words(outcome), only.bad, reason),
-            *("", (), (), (only,), 0, ()),
+            *(number, anchor, "", only.display, outcome.value, verdict_words(outcome), only.bad, reason),
+            *("", (), (), (), (only,), 0, ()),
         )
     unread = tuple(
         (printable(e.path), printable(e.message))
@@ -76,6 +86,7 @@ def wheel_view(
     concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
     return WheelView(
         number=number,
+        anchor=anchor,
         title=printable(_name(container)),
         path=printable(container.path),
         verdict=outcome.value,
@@ -84,6 +95,7 @@ def wheel_view(
         reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
         line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
         facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container) if value),
+        target=tuple(f for f in inside[0].target if all(f in file.target for file in inside)) if inside else (),
         requirements=tuple(printable(r) for r in container.requires_dist if r not in container.requires_torch),
         files=tuple(concerned + [f for f in inside if f not in concerned]),
         plain=len(inside) - len(concerned),
