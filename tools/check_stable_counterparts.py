@@ -3,9 +3,9 @@
     python tools/check_stable_counterparts.py [VERSION=DIRECTORY_OF_HEADERS]...
 
 A directory is the `torch/include/torch` of a wheel of that release; default: that of the installed torch. For each row,
-headers since the release `since` must contain the evidence, and earlier ones must not. `since` must not be older than a
-`TORCH_FEATURE_VERSION` guard around it, and no shim may be newer than `since` in the release index. Exit status 1 if a
-row is wrong.
+headers since the release `since` must contain the evidence, and earlier ones must not; the same holds for the members
+of rows whose counterpart has "the same name". `since` must not be older than a `TORCH_FEATURE_VERSION` guard around it,
+and no shim may be newer than `since` in the release index. Exit status 1 if a row is wrong.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ def _of_headers(name: str, row: Counterpart, headers: Mapping[str, Path]) -> Ite
         if there != expected:
             has = "has" if there else "lacks"
             yield f"{name}: since {row.since}, but {row.header} of {version} {has} {row.evidence!r}"
+        if row.use.endswith("with the same name"):
+            for word in row.sources:
+                if found_in(text, f" {word.rpartition('::')[2]}(") != expected:
+                    has = "lacks" if expected else "has"
+                    yield f"{word}: since {row.since}, but {row.header} of {version} {has} it"
         guard = guard_of(text, row.evidence)
         if there and guard is not None and (order(guard) or ()) > (order(row.since) or ()):
             yield f"{name}: since {row.since}, but {row.header} guards {row.evidence!r} by {guard}"

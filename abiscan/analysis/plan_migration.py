@@ -22,7 +22,7 @@ from abiscan.model.report import ArtifactKind, InputError
 from abiscan.model.versions import order
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
-from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
+from abiscan.releases.stable_counterparts import TENSOR, Counterpart, counterpart_of, source_counterpart, source_words
 
 # Number of places of one counterpart that are kept.
 _SITES = 20
@@ -34,7 +34,10 @@ _STABLE_WORDS = (
     "STD_TORCH_CHECK",
     "STD_CUDA_",
     "THO_",
+    "TORCH_BOX",
+    "TORCH_ERROR_CODE_CHECK",
 )
+_MACROS = ("AT_", "C10_", "TORCH_", "CAFFE_")
 _INLINED = Counterpart((), CounterpartKind.INLINED, "nothing: only inline functions of torch's headers call it")
 _NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
 
@@ -129,20 +132,25 @@ def _row(name: str) -> Counterpart:
 
 
 def _source_uses(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
-    from abiscan.source.qualified_words import places_of
+    from abiscan.analysis.source_file import files_around
+    from abiscan.source.code import Code
+    from abiscan.source.used_names import lines_of_names
 
+    code = Code(artifact.display, artifact.read().decode("utf-8", "replace"))
+    others = files_around(artifact, context.options.settings.files)
     uses: list[_Use] = []
     stable: dict[str, str] = {}
     shims = []
-    for word, lines in places_of(artifact.read().decode("utf-8", "replace"), _meant).items():
+    for word, lines in lines_of_names(code, others, _meant).items():
         if word.startswith(SHIM_PREFIXES):
             shims.append(word)
         elif word.startswith(_STABLE_WORDS):
             stable[word] = ""
         else:
-            sites = tuple(Location(file=artifact.display, line=line) for line in lines)
-            row = source_words().get(word) or counterpart_of(word) or _NOTHING
-            uses.append(_Use(word, row, artifact.display, sites))
+            row = source_counterpart(word) or _NOTHING
+            uses.append(
+                _Use(word, row, artifact.display, tuple(Location(file=artifact.display, line=n) for n in lines))
+            )
     # The project may have a function with the name of a shim.
     stable |= {name: history.exported_in.first for name, history in sorted(context.index.lookup(shims).items())}
     return uses, stable
@@ -153,12 +161,17 @@ def _meant(name: str) -> str | None:
     the name itself if it belongs to torch and is stable or not in the table."""
     if name.startswith((*_STABLE_WORDS, *SHIM_PREFIXES)):
         return name
+    if name.startswith(f"{TENSOR}::"):
+        return name
     words, word = source_words(), name
     while word and word not in words:
         word = word.rpartition("::")[0]
     if word:
         return word
-    return name if "::" in name and name.partition("::")[0] in NAMESPACES else None
+    if "::" not in name:
+        # The prefixes of torch's macros; names of its former C library are known one by one.
+        return name if name.startswith(_MACROS) or (name.startswith("TH") and source_counterpart(name)) else None
+    return name if name.partition("::")[0] in NAMESPACES else None
 
 
 def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:

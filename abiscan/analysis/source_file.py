@@ -29,12 +29,12 @@ def analyse_source(artifact: Artifact, files: FileSystem, release: str) -> Itera
     from abiscan.source import check_source
 
     module = module_key(artifact.path, artifact.member)
-    findings = check_source(artifact.display, artifact.read(), module, _others(artifact, files), release)
+    findings = check_source(artifact.display, artifact.read(), module, files_around(artifact, files), release)
     if findings or artifact.kind is ArtifactKind.GENERATED_KERNEL or _is_alone(artifact):
         yield _report(artifact.path, artifact.member, artifact.kind, artifact.size, findings)
 
 
-def _others(artifact: Artifact, files: FileSystem) -> SourceSet:
+def files_around(artifact: Artifact, files: FileSystem) -> SourceSet:
     """The files among which the headers of a source are searched: its container, or the directory of a single file."""
     from abiscan.source import Neighbours
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import re
 import tomllib
 
 import msgspec
@@ -15,6 +16,14 @@ from msgspec import Struct
 
 from abiscan.data import data_file
 from abiscan.model.migration_plan import CounterpartKind
+from abiscan.ownership.torch_declarations import MACROS, declarations
+from abiscan.ownership.torch_successors import successor_of
+from abiscan.releases.index import open_index
+
+# The class whose members sources call most.
+TENSOR = "at::Tensor"
+# Known releases have 9,200 functions of operators, overloads included.
+_MAX_OPERATORS = 20_000
 
 
 class Counterpart(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,5 +81,71 @@ def counterpart_of(qualified: str) -> Counterpart | None:
 
 @functools.cache
 def source_words() -> dict[str, Counterpart]:
-    """Identifier in C++ sources -> its row."""
-    return {word: row for row in counterparts() for word in row.sources}
+    """Identifier in C++ sources -> its row; without patterns."""
+    return {word: row for row in counterparts() for word in row.sources if "*" not in word}
+
+
+def source_counterpart(name: str) -> Counterpart | None:
+    """The row of a name in a C++ source; None for an unknown name. For a name that torch's headers deprecate or
+    removed: the row of its successor.
+
+    Args:
+        name: a macro, a qualified name, or a member of a tensor (`at::Tensor::sizes`).
+    """
+    scope, _, last = name.rpartition("::")
+    # An operator is a function of at:: and torch::, and may be a member of a tensor.
+    words = (name, f"at::{last}") if scope in _OPERATORS else (name,)
+    found = next((row for word in words if (row := source_words().get(word)) is not None), None)
+    found = found or _source_pattern(name) or _removed(name, scope, last)
+    if found is None and scope in _OPERATORS and last in _operators():
+        found = counterpart_of(f"at::_ops::{last}::call")
+    if found is None and scope != TENSOR:
+        found = counterpart_of(name)
+        # The sentence of such a row is about files.
+        found = None if found is not None and found.kind is CounterpartKind.INLINED else found
+    return found
+
+
+_OPERATORS = ("at", "torch", TENSOR)
+
+
+@functools.cache
+def _operators() -> frozenset[str]:
+    """Names of operators of some release, from the functions `at::_ops::NAME_OVERLOAD::call` of its libraries."""
+    start = "_ZN2at4_ops"
+    found: set[str] = set()
+    for history in open_index().prefix(start, limit=_MAX_OPERATORS):
+        match = re.match(r"(\d+)", history.name[len(start) :])
+        if match is not None:
+            at = len(start) + match.end()
+            words = history.name[at : at + int(match[1])].split("_")
+            found.update("_".join(words[:length]) for length in range(1, len(words) + 1))
+    return frozenset(found)
+
+
+@functools.cache
+def _source_patterns() -> list[tuple[str, Counterpart]]:
+    """Patterns among the words of sources, the longest first."""
+    found = [(word, row) for row in counterparts() for word in row.sources if "*" in word]
+    return sorted(found, key=lambda item: -len(item[0]))
+
+
+def _source_pattern(name: str) -> Counterpart | None:
+    return next((row for pattern, row in _source_patterns() if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+def _removed(name: str, scope: str, last: str) -> Counterpart | None:
+    """The row of the successor of a name that torch's headers deprecate or no longer declare."""
+    known = declarations()
+    newest = known.releases[-1]
+    successor = successor_of(name, newest)
+    found = source_counterpart(successor.use) if successor is not None and successor.use not in ("", name) else None
+    if found is not None:
+        return found
+    for place in (scope,) if scope else (MACROS, ""):
+        absence = known.absence(place, last, newest)
+        if absence is not None and absence.removed_in is not None:
+            advice = f": {successor.advice[0].lower()}{successor.advice[1:]}" if successor is not None else ""
+            use = f"removed from torch's headers in {absence.removed_in}{advice}"
+            return Counterpart((), CounterpartKind.UNKNOWN, use)
+    return None

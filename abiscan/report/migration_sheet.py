@@ -25,6 +25,9 @@ def sheet(plan: MigrationPlan) -> Sheet:
     parts = [f"{plan.input}: {counted(len(plan.stable), 'stable symbol')}, {left} to replace"]
     if without:
         parts.append(f"{without} of them without a counterpart")
+    unknown = sum(len(r.names) for r in todo if r.kind is CounterpartKind.UNKNOWN)
+    if unknown:
+        parts.append(f"{unknown} of them not in the table of counterparts")
     if plan.minimum:
         needs = f"requires torch {plan.minimum} or later"
         parts.append(f"afterwards it {needs} (set TORCH_TARGET_VERSION to {plan.minimum})" if left else needs)

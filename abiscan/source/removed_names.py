@@ -20,6 +20,7 @@ from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, Tokens
 from abiscan.source.object_types import ObjectTypes
 from abiscan.source.release_branches import ReleaseBranches
 from abiscan.source.source_set import SourceSet, with_included
+from abiscan.source.used_names import MEMBER_CALL
 
 _ROOTS = frozenset({"at", "c10", "torch"})
 # Prefixes of torch's macros, C functions and header directories. Other names may belong to any project.
@@ -34,8 +35,6 @@ _NAMES = re.compile(
 )
 _INCLUDE = re.compile(rb"i")
 _SCOPE, _SCOPE_NAME = bytes((SCOPE,)), bytes((SCOPE, NAME))
-# `.name(`, `->name<`
-_MEMBER = re.compile(rb"[.p]a(?=[(<])")
 
 
 class RemovedNames:
@@ -80,7 +79,7 @@ class RemovedNames:
         """
         found = self._found
         kinds = found.kinds
-        members = (match.start() + 1 for match in _MEMBER.finditer(kinds))
+        members = (match.start() + 1 for match in MEMBER_CALL.finditer(kinds))
         includes = (match.start() for match in _INCLUDE.finditer(kinds))
         names = (at for at in found.names(_NAMES) if not at or kinds[at - 1] not in (_DOT, ARROW))
         for at in merge(members, includes, names):

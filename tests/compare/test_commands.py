@@ -512,7 +512,7 @@ def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
     )
     plan = answer("migration", "migrate", source, status=0)
     told = {name: [s["line"] for s in r["sites"]] for r in plan["replacements"] for name in r["names"]}
-    assert told == {"at::Tensor": [4], "TORCH_CHECK": [4], "at::nowhere::g": [6]}
+    assert told == {"at::Tensor": [4], "at::Tensor::dim": [4], "TORCH_CHECK": [4], "at::nowhere::g": [6]}
     (unknown,) = [r for r in plan["replacements"] if r["kind"] == "unknown"]
     assert unknown["names"] == ["at::nowhere::g"]
     assert list(plan["stable"]) == ["torch::stable::Tensor"]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from abiscan.model.migration_plan import CounterpartKind
-from abiscan.releases.stable_counterparts import counterpart_of, counterparts, source_words
+from abiscan.releases.stable_counterparts import counterpart_of, counterparts, source_counterpart, source_words
 from tools.check_stable_counterparts import found_in, guard_of, installed, problems
 
 
@@ -53,6 +53,39 @@ def test_the_row_of_a_name(name: str, kind: str) -> None:
     found = counterpart_of(name)
     assert found is not None
     assert found.kind.value == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "use"),
+    [
+        ("c10::optional", "plain", "std::optional"),
+        ("c10::nullopt", "plain", "std::nullopt"),
+        ("at::cat", "shim", "torch_call_dispatcher"),
+        ("at::device", "stable", "new_empty"),
+        ("at::RestrictPtrTraits", "headeronly", "RestrictPtrTraits"),
+        ("at::hip::getCurrentHIPStream", "stable", "getCurrentStream"),
+        # A member and a function of torch:: are the operator of at::.
+        ("torch::narrow", "stable", "torch::stable::narrow"),
+        ("at::Tensor::narrow", "stable", "torch::stable::narrow"),
+        ("at::Tensor::masked_fill_", "shim", "torch_call_dispatcher"),
+        # Deprecated, and removed: the row of the successor.
+        ("at::IntList", "headeronly", "IntHeaderOnlyArrayRef"),
+        ("THCublasCheck", "headeronly", "STD_TORCH_CHECK on the status"),
+        ("at::symeig", "unknown", "removed from torch's headers in 2.0.0"),
+        ("AT_DISPATCH_FLOATING_TYPES_AND3", "headeronly", "THO_DISPATCH_V2"),
+    ],
+)
+def test_the_row_of_a_name_in_a_source(name: str, kind: str, use: str) -> None:
+    found = source_counterpart(name)
+    assert found is not None
+    assert found.kind.value == kind
+    assert use in found.use
+
+
+@pytest.mark.parametrize("name", ["at::nowhere", "c10::Storage", "at::Tensor::compose", "AT_NOTHING"])
+def test_a_name_without_a_row_is_unknown(name: str) -> None:
+    """`c10::Storage` has a row for files only: what inline functions of headers call."""
+    assert source_counterpart(name) is None
 
 
 @pytest.mark.torch
