@@ -18,7 +18,7 @@ from abiscan.source import FileSet, SingleSource, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
-from abiscan.source.rewrites.registration_stub import module_name, module_of_cmake
+from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
@@ -274,6 +274,9 @@ def test_no_stub_for_what_is_registered() -> None:
     assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, SingleSource(), None)) == []
 
 
+MAKER = "def make(name, module, sources):\n  return CUDAExtension(name=f'{module}.{name}', sources=sources)\n"
+
+
 @pytest.mark.parametrize(
     ("setup", "expected"),
     [
@@ -284,10 +287,21 @@ def test_no_stub_for_what_is_registered() -> None:
         ('CppExtension("one", sources), CppExtension("two", sources)', None),
         ('if cuda: CUDAExtension("one", s)\nelse: CppExtension("one", s)', "one"),
         ('class Cmake(Extension):\n  pass\nCppExtension("one", s)', "one"),
+        ('extension = CUDAExtension if cuda else CppExtension\nextension("pkg._C", sources)', "pkg._C"),
+        ('name = "pkg._ext"\nExtension(name=name, sources=glob(here))', "pkg._ext"),
+        ("name = 'a' if cuda else 'b'\nExtension(name=name, sources=glob(here))", None),
+        (f"{MAKER}make('one', 'pkg.a', ['bind.cpp'])\nmake(name='two', module='b', sources=['x'])", "pkg.a.one"),
+        (f"{MAKER}make(name='one', module='pkg.ops', sources=['x.cpp'])", "pkg.ops.one"),
+        (
+            f"{MAKER}make(name='one', module='a', sources=['bind.cpp'])\n"
+            "make(name='two', module='csrc', sources=['bind.cpp'])",
+            "csrc.two",
+        ),
+        ("print 'Python 2'\nExtension('one', s)", None),
     ],
 )
 def test_module_name_of_setup(setup: str, expected: str | None) -> None:
-    assert module_name(setup, "csrc/bind.cpp") == expected
+    assert module_of_setup(setup, "csrc/bind.cpp") == expected
 
 
 @pytest.mark.slow
@@ -334,11 +348,11 @@ def seconds_to_read(text: str) -> float:
 def test_the_module_of_a_source_is_the_one_that_names_its_path() -> None:
     """Like apex: several modules have an `interface.cpp`."""
     setup = """CUDAExtension(name="bnp", sources=["csrc/groupbn/interface.cpp"])
-    CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
-    assert module_name(setup, "/x/csrc/xentropy/interface.cpp") == "xentropy_cuda"
-    assert module_name(setup, "/x/csrc/other/interface.cpp") is None
+CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
+    assert module_of_setup(setup, "/x/csrc/xentropy/interface.cpp") == "xentropy_cuda"
+    assert module_of_setup(setup, "/x/csrc/other/interface.cpp") is None
     ambiguous = 'Extension("a", ["interface.cpp"]), Extension("b", ["interface.cpp"])'
-    assert module_name(ambiguous, "/x/interface.cpp") is None
+    assert module_of_setup(ambiguous, "/x/interface.cpp") is None
 
 
 def test_a_module_that_nothing_names_stays_open() -> None:

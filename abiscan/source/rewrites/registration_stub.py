@@ -50,54 +50,6 @@ _UNNAMED = """# The name of the module is unknown: no setup.py or CMakeLists.txt
 """
 
 
-def module_name(setup: str, source: str) -> str | None:
-    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only module; None if
-    unknown.
-
-    Args:
-        setup: text of setup.py.
-        source: path of the source.
-    """
-    named = list(re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup))
-    # Classes derived from Extension, and calls of its constructor, build nothing.
-    others = re.findall(r"class \w+\([\w.]*Extension\(?|Extension\.__init__\(", setup)
-    made = setup.count("Extension(") - sum("Extension(" in other for other in others)
-    if len({match[1] for match in named}) == 1 and made == len(named):
-        return named[0][1]  # its sources may come from a glob
-    # Several modules may have an `interface.cpp`: take the one with the longest matching end of the path, if it is
-    # unique.
-    lengths = [
-        _named_end(setup[match.end() : match.end() + 20_000].partition("Extension(")[0], source) for match in named
-    ]
-    best = max(lengths, default=0)
-    return named[lengths.index(best)][1] if best and lengths.count(best) == 1 else None
-
-
-def module_of_cmake(text: str, source: str) -> str | None:
-    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only module.
-
-    Args:
-        source: path of the source.
-    """
-    commands = r"(?im)^\s*(?:pybind11_add_module|python3?_add_library)\s*\(\s*([A-Za-z_]\w{0,200})\b([^)]{0,20000})"
-    made = re.findall(commands, text)
-    naming = [name for name, sources in made if posixpath.basename(source) in sources]
-    found = {*naming} or {name for name, _sources in made}
-    return found.pop() if len(found) == 1 else None
-
-
-def _named_end(sources: str, path: str) -> int:
-    """Number of parts at the end of a path, including the file name, that are quoted in the text."""
-    parts = path.split("/")
-    given = re.findall(r"[\"']([^\"'\n]{1,300})[\"']", sources)
-    best = 0
-    for each in given:
-        names = posixpath.normpath(each).lstrip("./").split("/")
-        if len(names) <= len(parts) and parts[-len(names) :] == names:
-            best = max(best, len(names))
-    return best
-
-
 def registration_stub(source: str, module: str | None, functions: list[PybindFunction]) -> str | None:
     """The text of the Python module; None if no function can be registered.
 

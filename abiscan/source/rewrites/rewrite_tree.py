@@ -10,7 +10,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_SOURCE_SIZE
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
-from abiscan.source.rewrites.registration_stub import module_name, module_of_cmake
+from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup
 from abiscan.source.rewrites.rewrite import Rewritten, rewrite_source, stubs_for
 from abiscan.source.rewrites.rewrite_table import STUB_RULE
 
@@ -59,7 +59,7 @@ def _text(path: str) -> str | None:
 def _module_name(path: str) -> str | None:
     """The module name according to the nearest setup.py or CMakeLists.txt above that defines it."""
     for folder in Path(path).resolve().parents[:6]:
-        for name, read in (("setup.py", module_name), ("CMakeLists.txt", module_of_cmake)):
+        for name, read in (("setup.py", module_of_setup), ("CMakeLists.txt", module_of_cmake)):
             build = folder / name
             text = _text(str(build)) if build.is_file() else None
             found = None if text is None else read(text, path)
