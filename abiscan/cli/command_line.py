@@ -33,6 +33,7 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     baseline: str | None = None
+    baseline_release: str | None = None
     write_baseline: str | None = None
     allow_stale: bool = False
     require_torch: str | None = None
@@ -41,6 +42,8 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     hash: bool = False
     jobs: int | None = None
     statistics: bool = False
+    json_lines: bool = False
+    exit_zero: bool = False
     quiet: bool = False
     verbose: int = 0
     timings: bool = False

@@ -81,6 +81,34 @@ def display_names(targets: Sequence[str], local: Sequence[str]) -> dict[str, str
 def _fetched(target: str, python: str | None, quiet: bool) -> str:
     if "://" in target:
         return _of_url(target, quiet)
+    pythons = _pythons(python)
+    return fetch_wheel(target, pythons if python is None else pythons[:1], _machine(), quiet=quiet)
+
+
+def fetch_for_tags(requirement: str, tags: Sequence[str], machine: str, *, quiet: bool) -> str:
+    """The path of the wheel for the same Python and machine as another wheel; for another Python if there is none.
+
+    Args:
+        tags: of the other wheel, expanded (`cp311-cp311-manylinux_2_28_x86_64`).
+        machine: of its shared objects.
+
+    Raises:
+        UsageError, AbiscanError: as `local_targets`.
+    """
+    own = [python[2:] + "t" * abi.endswith("t") for python, abi, _ in (tag.split("-") for tag in tags)]
+    own = [each for each in own if each.rstrip("t").isdecimal() and len(each) > 1]
+    return fetch_wheel(requirement, list(dict.fromkeys((*own, *_pythons(None)))), machine, quiet=quiet)
+
+
+def fetch_wheel(target: str, pythons: Sequence[str], machine: str, *, quiet: bool) -> str:
+    """The path of the wheel that pip chooses for a requirement.
+
+    Args:
+        pythons: CPythons (`311`, `313t`), the preferred one first.
+
+    Raises:
+        UsageError, AbiscanError: as `local_targets`.
+    """
     from abiscan.model.dependency_specifiers import InvalidDependency, read_requirement
 
     try:
@@ -88,10 +116,6 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
     except InvalidDependency as error:
         raise UsageError(f"{target}: not a requirement: {error}") from None
     requirement = f"{asked.name}{asked.specifier}"
-    machine = _machine()
-    pythons = _pythons(python)
-    if python is not None:
-        pythons = pythons[:1]
     exact = all(each.operator in ("==", "===") and "*" not in each.version for each in asked.specifier)
     place = _place(f"{requirement}\0{machine}\0{pythons[0]}")
     kept = sorted(place.glob("*.whl"))

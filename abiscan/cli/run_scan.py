@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -25,8 +25,11 @@ from abiscan.cli.output import (
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
+    from abiscan.analysis.merge import Finished
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.cli.command_line import CommandLine
+    from abiscan.gate.baseline import Baseline
+    from abiscan.gate.policy import Policy
     from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
     from abiscan.report.style import Style
@@ -62,7 +65,7 @@ def run_scan(line: CommandLine) -> int:
 
         baseline = read_baseline(read_baseline_file(policy.baseline, own=policy.baseline_found), policy.baseline)
     inputs = [each for each in (*targets, *line.inputs_from, policy.baseline, line.config) if each is not None]
-    outputs = outputs_of((*line.format, *(["statistics"] if line.statistics else [])), FORMATS, inputs)
+    outputs = _outputs(line, inputs, FORMATS)
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
@@ -81,8 +84,14 @@ def run_scan(line: CommandLine) -> int:
     if ("text", None) not in outputs:
         for note in notes:
             print_stderr(f"abiscan: {safe(note)}")
+    watch = None
+    if line.json_lines:
+        from abiscan.cli.events import print_event
+
+        watch = print_event
     try:
-        found = _run(targets, options, line.jobs)
+        found = _run(targets, options, line.jobs, watch)
+        published = None if line.baseline_release is None else _published(line, policy, found, options)
     except ScanInterrupted as stop:
         from abiscan.report.text import count_line
 
@@ -92,23 +101,50 @@ def run_scan(line: CommandLine) -> int:
         return INTERRUPTED
     found = replace(found, notes=(*notes, *found.notes))
     day = today() if policy.ignores else None
-    report = apply(found, policy, baseline, day)
+    report = apply(found, policy, baseline, day, published)
     if target is not None:
         from abiscan.gate.baseline import read_baseline, write_baseline
 
         accepted = write_baseline(report)
         write(target, accepted)
         # Report what the next run reports, with the baseline that was just written.
-        report = apply(found, policy, read_baseline(accepted, target), day)
+        report = apply(found, policy, read_baseline(accepted, target), day, published)
         print_stderr(f"abiscan: wrote the baseline {target}")
     write_outputs(outputs, line, lambda name, style: _render(report, name, style, earlier))
     if not line.quiet:
         from abiscan.report.text import summary_line
 
         print_stderr(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
-    if target is not None:
-        return PASS
-    return STATUS[report.verdict.value]
+    status = PASS if target is not None or line.exit_zero else STATUS[report.verdict.value]
+    if line.json_lines:
+        from abiscan.cli.events import print_summary
+
+        print_summary(report, status)
+    return status
+
+
+def _outputs(line: CommandLine, inputs: Sequence[str], formats: Iterable[str]) -> list[tuple[str, str | None]]:
+    """The formats and their files; with --json-lines none for standard output."""
+    asked = (*line.format, *(["statistics"] if line.statistics else []))
+    if not line.json_lines:
+        return outputs_of(asked, formats, inputs)
+    outputs = outputs_of(asked, formats, inputs) if asked else []
+    for name, path in outputs:
+        if path is None:
+            raise UsageError(f"--json-lines and {name} for standard output: give {name} a file (-f {name}:FILE)")
+    return outputs
+
+
+def _published(line: CommandLine, policy: Policy, found: Report, options: ScanOptions) -> Baseline:
+    from abiscan.cli.published_baseline import release_wheels
+    from abiscan.gate.apply import apply
+    from abiscan.gate.baseline import read_baseline, write_baseline
+
+    assert line.baseline_release is not None
+    wheels, where = release_wheels(line.baseline_release, found, line)
+    names = {path: os.path.basename(path) for path in wheels}
+    report = apply(_run(wheels, replace(options, display_names=names), line.jobs), policy)
+    return replace(read_baseline(write_baseline(report), where), target=None)
 
 
 def _render(report: Report, name: str, style: Style, earlier: Sequence[RunSummary]) -> str:
@@ -158,16 +194,21 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
     return found
 
 
-def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Report:
+def _run(
+    targets: Sequence[str],
+    options: ScanOptions,
+    asked: int | None,
+    watch: Callable[[Finished], None] | None = None,
+) -> Report:
     from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
     from abiscan.analysis.run import scan
 
     if options.timings is not None:
-        found = scan(targets, options, executor=in_process)
+        found = scan(targets, options, executor=in_process, watch=watch)
         for name, seconds in options.timings.items():
             print_stderr(f"abiscan: {seconds * 1000:9.2f} ms  {name}")
         return found
     jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:
-        return scan(targets, options, executor=in_children)
-    return scan(targets, options, jobs=jobs, executor=process_pool(jobs))
+        return scan(targets, options, executor=in_children, watch=watch)
+    return scan(targets, options, jobs=jobs, executor=process_pool(jobs), watch=watch)

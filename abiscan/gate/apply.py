@@ -35,10 +35,12 @@ def apply(
     policy: Policy,
     baseline: Baseline | None = None,
     today: datetime.date | None = None,
+    published: Baseline | None = None,
 ) -> Report:
     """Set suppressions, stale entries and the verdict of a report.
 
     Args:
+        published: the findings of a published release; entries without a finding are not stale.
         today: decides which ignores have expired; None: none has.
     """
     report, undecided = _add_requirement_findings(_set_verdicts(report), policy)
@@ -54,6 +56,8 @@ def apply(
         note = target_note(baseline, report)
         if note is not None:
             notes.append(note)
+    if published is not None:
+        report, _fixed = _apply_baseline(report, policy, published)
     accepted, unsure = _unsure(report, used_whole)
     notes += accepted.values()
     failing = any(policy.fails(f.severity) for a in report.artifacts for f in a.standing)
