@@ -119,7 +119,7 @@ def test_a_symbol_missing_in_the_installed_torch_is_explained_for_it(here: ScanO
 @pytest.mark.parametrize("torch", [None, "2.8.0"])
 def test_a_mac_name_is_not_explained_by_the_strings_of_linux(torch: str | None, here: ScanOptions) -> None:
     """libc++ has one std::string (https://libcxx.llvm.org); `_GLIBCXX_USE_CXX11_ABI` belongs to libstdc++. The function
-    is in every torch for macOS on arm64 since 1.9.0, the first in the index (llvm-objdump)."""
+    is in every torch for macOS on arm64 since 1.8.0, the first in the index (llvm-objdump)."""
     text = (
         "dlopen(/elsewhere/_C.so, 0x0006): Symbol not found: "
         "__ZN3c105ErrorC1ENS_14SourceLocationENSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE\n"
@@ -129,7 +129,7 @@ def test_a_mac_name_is_not_explained_by_the_strings_of_linux(torch: str | None, 
     assert all(cause.cause is not CauseId.CXX11_ABI_MISMATCH for cause in subject.causes)
     assert not any("CXX11_ABI" in (cause.fix or "") for cause in subject.causes)
     assert subject.exported_in is not None
-    assert subject.exported_in[0][0] == "1.9.0"
+    assert subject.exported_in[0][0] == "1.8.0"
     assert len(subject.exported_in) == 1
     assert "does not export it: it is another build" not in _told((subject,))
     assert "macOS" in " ".join(subject.notes)

@@ -40,14 +40,14 @@ _METHOD = (
         ),
         pytest.param(
             "OSError: dlopen(/e/torchaudio/_torchaudio.so, 6): Symbol not found: __Z16THPVariable_WrapN2at6TensorE",
-            *(None, "1.9.0", None),
+            *(None, "1.8.0-1.9.0", None),
             id="pytorch/audio#2035",
         ),
         pytest.param(_DYLD.format(_OF_ATEN[1], _CPU), None, "1.11.0-2.2.0", None, id="haoheliu/AudioLDM2#28"),
         pytest.param(_DYLD.format(_OF_ATEN[0], _CPU), None, "2.1.0-2.1.2", None, id="rsxdalv/TTS-WebUI#251"),
         pytest.param(
             _DYLD.format(_METHOD, "/usr/local/Cellar/libtorch/1.10.0/lib/libtorch_cpu.dylib"),
-            *("1.10.0", "1.9.0", "built-for-older-torch"),
+            *("1.10.0", "1.8.0-1.9.0", "built-for-older-torch"),
             id="VOICEVOX/voicevox_engine#193",
         ),
     ],
