@@ -64,6 +64,7 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/artifact/properties/outcome": _values(GateOutcome),
     "$defs/container/properties/outcome": _values(GateOutcome),
     "$defs/artifact/properties/verdict": _values(ArtifactVerdict),
+    "$defs/universal_part/properties/verdict": [*_values(ArtifactVerdict), None],
     "$defs/artifact/properties/loader/properties/outcome": [*_values(LoaderOutcome), None],
     # A plain file or folder has no container in the report.
     "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),

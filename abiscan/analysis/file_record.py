@@ -34,7 +34,8 @@ class FileRecord:
     a field before raises AttributeError.
 
     Attributes:
-        artifact, context: inputs of the passes.
+        artifact, context: inputs of the passes; part: the platform of the part of a universal file that is read, else
+            None.
         siblings: path -> contents of the libraries of its package that the file needs.
         late_bound: imports that are resolved when they are called, because the package opens the file with RTLD_LAZY.
         dependents: sonames needed by those files of its package that need this file.
@@ -79,9 +80,10 @@ class FileRecord:
     notes: tuple[str, ...]
     failure_reasons: tuple[str, ...]
 
-    def __init__(self, artifact: Artifact, context: AnalysisContext) -> None:
+    def __init__(self, artifact: Artifact, context: AnalysisContext, part: str | None = None) -> None:
         self.artifact = artifact
         self.context = context
+        self.part = part
 
     @property
     def torch(self) -> TargetTorch | None:
@@ -107,6 +109,14 @@ class FileRecord:
     def built_for(self) -> str | None:
         """The minor torch release for which it was built, if known."""
         return self.provenance.built_for or (self.layouts.made_for if self.layouts is not None else None)
+
+    @property
+    def loads_on(self) -> tuple[str, ...] | None:
+        """See `ArtifactReport.loads_on`."""
+        if self.matrix is None or not self.concerns_torch or self.target.of_file.has_no_known_build:
+            return None
+        verdicts = self.outcomes or self.matrix.verdicts
+        return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))
 
     @property
     def releases_asked(self) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import run_passes
+from abiscan.binary.universal_parts import parts_of
 from abiscan.inputs import Artifact
 from abiscan.model.facts import Export
 from abiscan.model.finding import Severity
@@ -24,7 +27,16 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     """
     record = FileRecord(artifact, context)
     run_passes(record, context.options.timings)
-    compared = context.options.compared
+    if not parts_of(record.binary):
+        return _report_of(record)
+    from abiscan.analysis.universal_file import part_report, records_of_parts, worst_of
+
+    records = records_of_parts(record)
+    return replace(_report_of(worst_of(records)), parts=tuple(map(part_report, records)))
+
+
+def _report_of(record: FileRecord) -> ArtifactReport:
+    artifact, options = record.artifact, record.context.options
     return ArtifactReport(
         path=artifact.path,
         member=artifact.member,
@@ -32,7 +44,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         size=artifact.size,
         machine=record.facts.machine,
         verdict=record.verdict,
-        sha256=record.binary.sha256() if context.options.hashes else None,
+        sha256=record.binary.sha256() if options.hashes else None,
         build_id=record.facts.build_id,
         loader=record.loader,
         needed=record.needed,
@@ -49,9 +61,9 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         causes=record.causes,
         notes=record.notes,
         failure_reasons=record.failure_reasons,
-        exports=_exports(record) if compared else None,
-        pythons=_pythons(record) if compared else None,
-        loads_on=_loads_on(record),
+        exports=_exports(record) if options.compared else None,
+        pythons=_pythons(record) if options.compared else None,
+        loads_on=record.loads_on,
         drifting=_drifting(record),
     )
 
@@ -78,13 +90,6 @@ def _pythons(record: FileRecord) -> tuple[str, ...] | None:
     names = [b.name for b in record.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
     found = None if target.release_pythons is None else importing_pythons(target.declared, names)
     return None if found is None else tuple(map(str, found))
-
-
-def _loads_on(record: FileRecord) -> tuple[str, ...] | None:
-    if record.matrix is None or not record.concerns_torch or record.target.of_file.has_no_known_build:
-        return None
-    verdicts = record.outcomes or record.matrix.verdicts
-    return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))
 
 
 def _drifting(record: FileRecord) -> tuple[tuple[str, Severity], ...]:

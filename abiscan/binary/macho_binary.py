@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.binary.symbols_only import SymbolsOnly
-from abiscan.macho.macho_file import MachoFile
+from abiscan.macho.macho_file import MachoFile, read_macho
 from abiscan.model.facts import Export, FileFormat, SymbolBinding, SymbolType, Visibility
 from abiscan.model.macho_facts import LibraryLink, linker_name, source_name
 from abiscan.model.platforms import OperatingSystem, key_of
@@ -25,14 +25,23 @@ class MachoBinary(SymbolsOnly):
     """
 
     def __init__(self, macho: MachoFile) -> None:
-        # arm64e is arm64 with pointer authentication: one loader loads both.
-        super().__init__(macho, key_of(OperatingSystem.MACOS, macho.machine.removesuffix("e")))
+        super().__init__(macho, _key(macho.machine))
         self.macho = macho
 
     @property
-    def other_slices(self) -> tuple[str, ...]:
-        """The architectures of a universal file besides the one that is read."""
-        return tuple(each.machine for each in self.macho.slices if each.machine != self.macho.machine)
+    def parts(self) -> tuple[str, ...]:
+        """The platforms of the slices of a universal file; empty for a thin file."""
+        slices = self.macho.slices
+        return tuple(dict.fromkeys(_key(each.machine) for each in slices)) if len(slices) > 1 else ()
+
+    def part(self, machine: str) -> MachoBinary:
+        """The slice for a platform of `parts`.
+
+        Raises:
+            UnreadableFile: it is damaged.
+        """
+        name = next(each.machine for each in self.macho.slices if _key(each.machine) == machine)
+        return MachoBinary(read_macho(self.macho.buffer, self.path, name))
 
     @property
     def soname(self) -> str | None:
@@ -76,6 +85,11 @@ class MachoBinary(SymbolsOnly):
 
     def _exported_names(self) -> Iterable[str]:
         return map(source_name, self.macho.exported_names)
+
+
+def _key(slice_machine: str) -> str:
+    # arm64e is arm64 with pointer authentication: one loader loads both.
+    return key_of(OperatingSystem.MACOS, slice_machine.removesuffix("e"))
 
 
 def _export(found: MachoExport) -> Export:

@@ -13,6 +13,7 @@ from abiscan.model.diff_report import Change, Effect
 from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.imports import Owner
+from abiscan.model.platforms import loading_words
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
@@ -41,7 +42,7 @@ def compare_files(
     """
     for aspect, effect, text, removed, added in (
         *_verdict(old, new),
-        *_releases(old.releases, new.releases),
+        *_releases(old.releases, new.releases, loading_words([new.machine]).clause),
         *_gpus(old, new),
         *_abi(old.provenance, new.provenance),
         *_operators(old, new),
@@ -70,7 +71,9 @@ def _verdict(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
         yield Aspect.TORCH, Effect.CHANGED, text, (), ()
 
 
-def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict] | None) -> Iterator[_Row]:
+def _releases(
+    old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict] | None, clause: str
+) -> Iterator[_Row]:
     if not old and not new:
         return
     before, after = _fitting(old or ()), _fitting(new or ())
@@ -78,14 +81,14 @@ def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict
         yield (
             Aspect.TORCH,
             Effect.GAINED,
-            f"no longer imports torch; loaded on {before}",
+            f"no longer imports torch; before: {clause} on {before}",
             (),
             (),
         )
     elif new and not old:
-        yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; loads on {after}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; {clause} on {after}", (), ()
     elif before != after:
-        yield Aspect.TORCH, Effect.CHANGED, f"loads on {after}; before: {before}", (), ()
+        yield Aspect.TORCH, Effect.CHANGED, f"{clause} on {after}; before: {before}", (), ()
 
 
 def _fitting(releases: Sequence[ReleaseVerdict]) -> str:

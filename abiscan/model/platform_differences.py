@@ -20,7 +20,7 @@ def platform_differences(containers: Sequence[Container], artifacts: Sequence[Ar
     """One sentence for each package whose wheels differ."""
     for (name, version), on in list(differing_packages(containers, artifacts).items())[:_MOST_NOTES]:
         words = "; ".join(f"{platform_of(machine).shown}: {_words(on[machine])}" for machine in sorted(on))
-        yield f"{name} {version} loads on other releases of torch on each platform: {words}"
+        yield f"{name} {version}: the compatible torch releases differ by platform: {words}"
 
 
 def differing_packages(

@@ -10,8 +10,27 @@ from __future__ import annotations
 import enum
 import os
 import sys
+from collections.abc import Iterable
 
 from msgspec import Struct
+
+
+class LoadingWords(Struct, frozen=True):
+    """Words for files whose symbols all resolve on a release of torch.
+
+    Attributes:
+        one, many: verb of one file and of several: `loads`, `load`.
+        clause: without a subject before it: `loads`, `symbols resolve`.
+    """
+
+    one: str
+    many: str
+    clause: str
+
+
+_LOADS = LoadingWords("loads", "load", "loads")
+_RESOLVES = LoadingWords("resolves", "resolve", "symbols resolve")
+_PASSES = LoadingWords("passes", "pass", "passes")
 
 
 class OperatingSystem(enum.StrEnum):
@@ -25,6 +44,11 @@ class OperatingSystem(enum.StrEnum):
     def shown(self) -> str:
         """As text: `Linux`, `Windows`, `macOS`."""
         return "macOS" if self is OperatingSystem.MACOS else self.value.capitalize()
+
+    @property
+    def loading_words(self) -> LoadingWords:
+        """dyld also checks signatures and versions, which are not read here: only the symbols are known to resolve."""
+        return _RESOLVES if self is OperatingSystem.MACOS else _LOADS
 
     @property
     def unchecked(self) -> str:
@@ -90,6 +114,12 @@ def system_of(machine: str) -> OperatingSystem:
     """The system of a platform's key."""
     known = _OTHERS.get(machine)
     return OperatingSystem.LINUX if known is None else known.system
+
+
+def loading_words(machines: Iterable[str | None]) -> LoadingWords:
+    """The words for files of these platforms: of one system its own, of several `passes`."""
+    words = {system_of(machine or "").loading_words for machine in machines}
+    return words.pop() if len(words) == 1 else _PASSES if words else _LOADS
 
 
 def other_platforms() -> tuple[Platform, ...]:

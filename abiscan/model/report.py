@@ -37,6 +37,24 @@ class ArtifactVerdict(enum.StrEnum):
     NOT_TORCH = "not-torch"
 
 
+class UniversalPart(Struct, frozen=True):
+    """The result of one part of a universal file.
+
+    Attributes:
+        machine: its platform.
+        verdict: None if the torch that it would be checked against has no build for its platform.
+        torch: the build that it was checked against: `2.2.2+cpu`; None if there is none.
+        missing: mangled names of its unresolved symbols.
+        loads_on: as in `ArtifactReport`.
+    """
+
+    machine: str
+    verdict: ArtifactVerdict | None
+    torch: str | None
+    missing: tuple[str, ...]
+    loads_on: tuple[str, ...] | None
+
+
 class ArtifactReport(Struct, frozen=True):
     """Report of one artifact, checked against its target.
 
@@ -59,6 +77,7 @@ class ArtifactReport(Struct, frozen=True):
             torch.
         drifting: for a member of a wheel, the releases on which `layout-drift` is an error or warning, and which of
             them.
+        parts: the parts of a universal file that were checked; everything else is of the one with the worst verdict.
         undemangled: names that LLVM's demangler accepts and GNU's does not; malformed: names that neither accepts.
     """
 
@@ -90,6 +109,7 @@ class ArtifactReport(Struct, frozen=True):
     drifting: tuple[tuple[str, Severity], ...] = ()
     exported_in: Mapping[str, ReleaseRanges] = {}
     import_causes: Mapping[str, tuple[Cause, ...]] = {}
+    parts: tuple[UniversalPart, ...] = ()
 
     @property
     def torch_build(self) -> TorchBuild | None:

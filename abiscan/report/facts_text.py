@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from abiscan.model.imports import Owner, Status
+from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.release import ReleaseState, graded_ranges
-from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, UniversalPart
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
@@ -46,11 +47,28 @@ def matrix_line(artifact: ArtifactReport) -> str:
     tail = f"; fails on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
         tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"
-    return f"loads on {loads}{tail}"
+    return f"{loading_words([artifact.machine]).clause} on {loads}{tail}"
+
+
+def part_words(part: UniversalPart) -> str:
+    """`x86-64 on macOS: fails on torch 2.2.2+cpu, 1 symbol undefined`."""
+    platform = platform_of(part.machine)
+    if part.verdict is None:
+        return f"{platform.shown}: not checked: this torch has no known build for it"
+    words = {
+        ArtifactVerdict.LOADS: platform.system.loading_words.clause,
+        ArtifactVerdict.NOT_TORCH: "does not use torch",
+        ArtifactVerdict.UNDECIDED: "cannot be decided",
+    }.get(part.verdict, part.verdict.value)
+    against = f" on torch {part.torch}" if part.torch and part.verdict is not ArtifactVerdict.NOT_TORCH else ""
+    missing = f", {counted(len(part.missing), 'symbol')} undefined" if part.missing else ""
+    return f"{platform.shown}: {words}{against}{missing}"
 
 
 def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
     """The releases, the target environment, imports, provenance and notes."""
+    for part in artifact.parts:
+        yield LineGroup(3, wrap(part_words(part), style, "  part: ", "    "))
     matrix = matrix_line(artifact)
     if matrix:
         yield LineGroup(3, wrap(matrix, style, "  releases: ", "    "))
@@ -141,7 +159,7 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  releases:"]
     for release in artifact.releases:
         word = (
-            style.paint("loads", "33" if release.drift else "32")
+            style.paint(loading_words([artifact.machine]).one, "33" if release.drift else "32")
             if release.fits
             else style.paint("layout change" if release.loads else "fails", "31")
         )

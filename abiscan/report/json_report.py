@@ -34,6 +34,7 @@ from abiscan.model.report import (
     InputError,
     Report,
     StaleEntry,
+    UniversalPart,
 )
 from abiscan.model.subject import Subject
 from abiscan.model.target import TargetEnvironment, TargetPart, TorchBuild
@@ -197,6 +198,7 @@ def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: Impo
         "replaced_by": plain(value.replaced_by),
         "operators": plain(value.operators),
         "called_operators": plain(value.called),
+        "parts": plain(value.parts),
     }
 
 
@@ -232,6 +234,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
     GpuModule: ("architectures", "count", "relocatable", "ptx_version"),
     CalledOperator: ("name", "overload", "in_torch"),
+    UniversalPart: ("machine", "verdict", "torch", "missing", "loads_on"),
     Operator: ("name", "overload", "registration", "schema", "confidence", "defines"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),

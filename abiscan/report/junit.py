@@ -1,8 +1,8 @@
 """JUnit XML for CI servers (GitLab, Jenkins, Azure): one suite per file or container.
 
-Each artifact is a test case `loads on torch X`, and each rule with findings is another. A failure fails the gate;
-unreadable and undecided files are errors; accepted findings are skipped, with the reason; a finding below the gate's
-severity passes and is in the output of the case."""
+Each artifact is a test case `loads on torch X` (of macOS `symbols resolve on torch X`), and each rule with findings is
+another. A failure fails the gate; unreadable and undecided files are errors; accepted findings are skipped, with the
+reason; a finding below the gate's severity passes and is in the output of the case."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from abiscan.model.finding import DOES_NOT_LOAD, Finding
 from abiscan.model.outcome import GateOutcome, outcome_of
+from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
@@ -46,7 +47,8 @@ def render(report: Report) -> str:
 
 def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
     target = artifact.checked_against(report.torch_build)
-    name = f"loads on torch {target.version} ({target.variant})" if target else "loads"
+    words = loading_words([artifact.machine])
+    name = f"{words.clause} on torch {target.version} ({target.variant})" if target else words.one
     cases = [_loads(report, artifact, name)]
     by_rule: dict[str, list[Finding]] = {}
     for finding in sorted_findings(artifact.findings):

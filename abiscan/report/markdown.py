@@ -6,7 +6,7 @@ HTML; a name may contain backticks."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Severity
@@ -16,7 +16,14 @@ from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
 from abiscan.report.summary import common_target, severity_counts
 from abiscan.report.text import count_line
-from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
+from abiscan.report.wording import (
+    counted,
+    machines_of,
+    readable_names,
+    requirement_words,
+    source_location,
+    verdict_words,
+)
 
 # A GitHub job summary may have 1 MiB per step.
 _MAX = 1_000_000
@@ -99,8 +106,8 @@ def _head(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _marked(verdict: Verdict | GateOutcome) -> str:
-    return _MARKED[verdict] + verdict_words(verdict)
+def _marked(verdict: Verdict | GateOutcome, files: Iterable[ArtifactReport] = ()) -> str:
+    return _MARKED[verdict] + verdict_words(verdict, machines_of(files))
 
 
 def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
@@ -120,12 +127,14 @@ def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[s
 def _wheels(report: Report) -> str:
     """One row per wheel or package, the worst first."""
     outcomes, of_files = container_outcomes(report), outcomes_of(report)
+    files = {artifact.display: artifact for artifact in report.artifacts}
     order, containers = tuple(GateOutcome).index, report.containers
     rows = ["| wheel | verdict | files that fail | requires |", "| --- | --- | --- | --- |"]
     for container in sorted(containers, key=lambda each: (order(outcomes[each.path]), each.path))[:_ROWS]:
         fails = sum(of_files.get(display) is GateOutcome.FAILS for display in container.artifacts)
         share = f"{fails or '-'} of {len(container.artifacts)}"
-        cells = [code(container.path), _marked(outcomes[container.path]), share]
+        inside = [files[display] for display in container.artifacts if display in files]
+        cells = [code(container.path), _marked(outcomes[container.path], inside), share]
         required = requirement_words(container.applicable_torch)
         rows.append(f"| {' | '.join([*cells, code(required) if required else '-'])} |")
     if len(containers) > _ROWS:
@@ -154,7 +163,7 @@ def _files(report: Report, artifacts: Sequence[ArtifactReport], *, many: bool) -
     head = ["file", "verdict", *(["torch builds"] if with_releases else []), *(s.value + "s" for s in Severity)]
     rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for artifact in artifacts[:_ROWS]:
-        cells = [code(artifact.display), _marked(outcomes[artifact.display])]
+        cells = [code(artifact.display), _marked(outcomes[artifact.display], [artifact])]
         if with_releases:
             releases = artifact.releases or ()
             cells.append(f"{sum(r.fits for r in releases)} of {len(releases)}" if releases else "-")

@@ -14,10 +14,11 @@ from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome, StopKind
 from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcome_of
+from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
-from abiscan.report.facts_text import detail_sections, fact_sections, matrix_line
+from abiscan.report.facts_text import detail_sections, fact_sections, matrix_line, part_words
 from abiscan.report.problems_text import (
     cause_sections,
     declaration_lines,
@@ -35,7 +36,7 @@ from abiscan.report.summary import (
     status_counts,
     summary_of,
 )
-from abiscan.report.wording import TARGET_KINDS, counted, requirement_words, verdict_words
+from abiscan.report.wording import TARGET_KINDS, counted, machines_of, requirement_words, verdict_words
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full.
 _IN_FULL = 3
@@ -80,7 +81,7 @@ def render(report: Report, style: Style | None = None) -> str:
             # Otherwise its file is only counted and the wheel is not named.
             words = "" if style.quiet else _container_line(container, inside, style)
             lines += (
-                [*([""] if lines else []), *wrap(words, style, f"{_outcome_label(outcome, style)} ", "  ")]
+                [*([""] if lines else []), *wrap(words, style, f"{_outcome_label(outcome, inside, style)} ", "  ")]
                 if words
                 else []
             )
@@ -89,7 +90,7 @@ def render(report: Report, style: Style | None = None) -> str:
         if shown and lines:
             lines.append("")
         if shown and headed:
-            label = _outcome_label(outcomes[container.path], style)
+            label = _outcome_label(outcomes[container.path], inside, style)
             lines += wrap(_container_line(container, inside, style), style, f"{label} ", "  ")
             lines += declaration_lines(inside, style)
         lines += shown
@@ -158,12 +159,12 @@ def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
     """The first word of its lines, padded to `width` columns."""
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return style.paint("source".ljust(width), "36")
-    return _outcome_label(outcome_of(artifact, style.fail_on, style.accepted), style, width)
+    return _outcome_label(outcome_of(artifact, style.fail_on, style.accepted), [artifact], style, width)
 
 
-def _outcome_label(outcome: GateOutcome, style: Style, width: int = 0) -> str:
+def _outcome_label(outcome: GateOutcome, files: Sequence[ArtifactReport], style: Style, width: int = 0) -> str:
     # Failures stand out without colours too.
-    word = "FAILS" if outcome is GateOutcome.FAILS else verdict_words(outcome)
+    word = "FAILS" if outcome is GateOutcome.FAILS else verdict_words(outcome, machines_of(files))
     return style.paint(word.ljust(width), _COLORS[outcome])
 
 
@@ -211,7 +212,8 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
         if refused:
             words += f"; the loader of this machine refuses {refused}"
         else:
-            words += f" and load{'s' if loads == 1 else ''}{_against(shared)}"
+            verb = loading_words(machines_of(shared))
+            words += f" and {verb.one if loads == 1 else verb.many}{_against(shared)}"
     elif accepted:
         words = total
     else:
@@ -261,7 +263,8 @@ def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, st
     """The outcome of one file and of several, in words."""
     if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
         return "fails the checks", "fail the checks"
-    words = {GateOutcome.FAILS: ("fails to load", "fail to load"), GateOutcome.LOADS: ("loads", "load")}
+    loads = loading_words([artifact.machine])
+    words = {GateOutcome.FAILS: ("fails to load", "fail to load"), GateOutcome.LOADS: (loads.one, loads.many)}
     return words.get(outcome, (verdict_words(outcome),) * 2)
 
 
@@ -299,6 +302,8 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
     accepted = len(artifact.findings) - len(artifact.standing) if artifact.replaced_by is None else 0
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")
+    if len({part.verdict for part in artifact.parts}) > 1:
+        extra.append("; ".join(map(part_words, artifact.parts)))
     compatible_with = printable(matrix_line(artifact).partition(";")[0])
     if compatible_with:
         extra.insert(0, compatible_with)
@@ -348,6 +353,8 @@ def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, by_member: bool) -> str:
     name = _name(artifact, by_member)
+    if artifact.parts and artifact.verdict is ArtifactVerdict.FAILS:
+        name += f" ({platform_of(artifact.machine or '').architecture})"
     target = artifact.checked_against(target)
     against = f" on {target_words(target)}" if target is not None else ""
     counts = status_counts(artifact.imports)
@@ -361,11 +368,11 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
     match artifact.verdict:
         case ArtifactVerdict.LOADS if failing:
             findings = f"{counted(failing, 'finding')} {'fails' if failing == 1 else 'fail'} the run"
-            return f"{name}: {findings}; the file loads{against}"
+            return f"{name}: {findings}; the file {loading_words([artifact.machine]).one}{against}"
         case ArtifactVerdict.LOADS:
             resolved = sum(each.owner in (Owner.TORCH, Owner.PYTHON) for each in artifact.imports)
             if not resolved:
-                return f"{name}: loads{against}"
+                return f"{name}: {loading_words([artifact.machine]).clause}{against}"
             return f"{name}: {counted(resolved, 'torch or Python symbol')} resolve{'s' * (resolved == 1)}{against}"
         case ArtifactVerdict.FAILS:
             unresolved = [each for each in artifact.imports if each.status.is_unresolved]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding, Location
 from abiscan.model.outcome import GateOutcome
+from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
@@ -22,9 +23,21 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def verdict_words(verdict: ArtifactVerdict | GateOutcome | Verdict) -> str:
-    """`loads`, `not torch`, `accepted`, `incomplete`."""
+def verdict_words(verdict: ArtifactVerdict | GateOutcome | Verdict, machines: Iterable[str | None] = ()) -> str:
+    """`loads`, `not torch`, `accepted`, `incomplete`; `resolves` for files of macOS.
+
+    Args:
+        machines: platforms of the files that have the verdict.
+    """
+    if verdict.value == ArtifactVerdict.LOADS.value:
+        return loading_words(machines).one
     return verdict.value.replace("-", " ")
+
+
+def machines_of(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
+    """The platforms of the files that use torch."""
+    users = (each for each in artifacts if each.verdict is not ArtifactVerdict.NOT_TORCH)
+    return tuple(dict.fromkeys(each.machine for each in users if each.machine is not None))
 
 
 def requirement_words(lines: Sequence[str]) -> str:

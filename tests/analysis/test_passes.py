@@ -15,7 +15,7 @@ from abiscan.analysis.passes import PASSES, Pass
 
 FIELDS = frozenset(FileRecord.__annotations__)
 # The initial fields of a record.
-GIVEN = frozenset({"artifact", "context"})
+GIVEN = frozenset({"artifact", "context", "part"})
 
 
 def _attributes(tree: ast.AST, owner: str) -> tuple[set[str], set[str]]:

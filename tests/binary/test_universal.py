@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from abiscan.binary import open_binary
-from abiscan.binary.macho_binary import MachoBinary
+from abiscan.binary.universal_parts import part_for, parts_of
 
 
-def test_one_part_is_read_and_the_others_are_known(fixtures_dir: Path) -> None:
-    found = open_binary(fixtures_dir / "macos/universal.dylib")
-    assert isinstance(found, MachoBinary)
+def test_every_part_can_be_read(fixtures_dir: Path) -> None:
+    found = open_binary(fixtures_dir / "macos/universal.cpython-311-darwin.so")
     assert found.machine == "macosx_arm64"
-    assert found.other_slices == ("x86_64",)
+    assert parts_of(found) == ("macosx_x86_64", "macosx_arm64")
+    # `llvm-nm-19 --arch=...`: one symbol more.
+    assert len(part_for(found, "macosx_x86_64").imports) == len(found.imports) + 1
+    assert part_for(found, "macosx_arm64") is found
+    # It has no such part.
+    assert part_for(found, "win_amd64") is found
+
+
+def test_another_file_has_no_parts(fixtures_dir: Path) -> None:
+    found = open_binary(fixtures_dir / "good-extension.so")
+    assert parts_of(found) == ()
+    assert part_for(found, "macosx_arm64") is found

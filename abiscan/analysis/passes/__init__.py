@@ -166,7 +166,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "write_notes",
         reads=(
-            "binary", "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict",
+            "facts", "imports", "target", "absent", "matrix", "cell", "broken_library", "problem", "verdict",
             "loader", "concerns_torch", "gpu_check", "unread_calls", "late_bound",
         ),
         writes=("notes", "failure_reasons"),

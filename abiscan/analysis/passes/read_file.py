@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
+from abiscan.binary.universal_parts import part_for
 
 
 def read_file(record: FileRecord) -> None:
@@ -11,6 +12,7 @@ def read_file(record: FileRecord) -> None:
     Raises:
         UnreadableFile: the file is not a valid shared object.
     """
-    record.binary = record.artifact.open()
+    binary = record.artifact.open()
+    record.binary = binary if record.part is None else part_for(binary, record.part)
     record.facts = record.binary.facts()
     record.device_images = record.binary.device_images()

@@ -36,9 +36,6 @@ def _unchecked(record: FileRecord) -> Iterator[str]:
     if not system.unchecked or not record.concerns_torch or record.verdict is not ArtifactVerdict.LOADS:
         return
     yield f"not checked for {system.shown}: {system.unchecked}"
-    slices = getattr(record.binary, "other_slices", ())
-    if slices:
-        yield f"not checked: the part of this universal file for {', '.join(slices)}"
 
 
 def _choice(record: FileRecord, open_imports: Sequence[CheckedImport]) -> str:

@@ -8,6 +8,7 @@ from abiscan.model.cause import Confidence
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.model.outcome import BAD, outcome_of
+from abiscan.model.platforms import loading_words
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, Report
@@ -33,6 +34,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
     folder, _, name = inside.rpartition("/")
     severities = severity_counts(artifact.standing)
     statuses = status_counts(artifact.imports)
+    loading = loading_words([artifact.machine])
     return FileView(
         number=number,
         anchor=anchor,
@@ -41,7 +43,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
         folder=folder,
         display=display,
         verdict=artifact.verdict.value,
-        word=verdict_words(artifact.verdict),
+        word=verdict_words(artifact.verdict, [artifact.machine]),
         bad=outcome_of(artifact, report.fail_on, report.accepted) in BAD,
         loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
         counts=tuple((status.value, statuses[status]) for status in STATUSES if statuses[status]),
@@ -50,7 +52,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
         target=_target_facts(artifact.target),
         lists=tuple(each for each in _lists(artifact) if each.rows),
         what_if=tuple(
-            f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
+            f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it {loading.one} on "
             f"{ranges_words(w.compatible_with)} ({printable(w.assumes)})"
             for w in artifact.what_if
         ),
@@ -132,7 +134,7 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     if artifact.releases is not None:
         ranges = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
     facts = [
-        ("loads on torch", ranges),
+        (f"{loading_words([artifact.machine]).clause} on torch", ranges),
         ("built for torch", built),
         ("torch releases with all its imports", ranges_words(made.torch_releases) if ranges is None else None),
         ("std::string", STRINGS[made.cxx11_abi]),

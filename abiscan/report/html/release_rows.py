@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.model.compatibility import Compared
 from abiscan.model.platform_differences import differing_packages
+from abiscan.model.platforms import loading_words
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.report.escape import printable
@@ -26,7 +27,7 @@ from abiscan.report.html.heat_map import (
 )
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit
-from abiscan.report.wording import readable_names
+from abiscan.report.wording import machines_of, readable_names
 
 # Maximum number of missing symbols in a cell; the JSON report has all.
 _NAMES_SHOWN = 6
@@ -134,6 +135,7 @@ class _Rows:
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
         found = wheel_cells(self.columns, target, container.verdict, checked, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
+        clause = loading_words(machines_of(self.artifacts[n] for n in files)).clause
         loads, declared = loads_on(builds) if builds else "", declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)
         differs = "differs by platform" if (container.name, container.version) in self.differing else ""
@@ -144,7 +146,9 @@ class _Rows:
                 wheel.title,
                 (
                     " · ".join(
-                        part for part in (wheel.line, f"loads on {loads}" if loads else "not checked", differs) if part
+                        part
+                        for part in (wheel.line, f"{clause} on {loads}" if loads else "not checked", differs)
+                        if part
                     ),
                 ),
                 wheel.anchor,

@@ -11,6 +11,7 @@ from abiscan.model.compatibility import Aspect, compatible_releases
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.outcome import GateOutcome, outcomes_of
+from abiscan.model.platforms import loading_words, system_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
@@ -24,7 +25,7 @@ from abiscan.report.html.values import FileView, PageView, WheelView
 from abiscan.report.html.wheel_view import WheelUnit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
 from abiscan.report.summary import Summary, common_target, summary_of
-from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
+from abiscan.report.wording import TARGET_KINDS, counted, machines_of, verdict_words
 
 
 def page_view(
@@ -55,7 +56,7 @@ def page_view(
         verdict=report.verdict.value,
         word=verdict_words(report.verdict).capitalize(),
         headline=_headline(report, counts, wheels, target),
-        together=_together(units, together),
+        together=_together(units, together, machines_of(artifacts)),
         target=f"torch {printable(target.version)}" if target is not None else None,
         target_facts=_target_facts(target),
         tallies=_tallies(report, counts, artifacts),
@@ -123,6 +124,7 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
             return f"Nothing failed, but not everything could be read or decided{on}."
         case _:
             loads = counts.verdicts[ArtifactVerdict.LOADS]
+            words = loading_words(machines_of(report.artifacts))
             if fails:
                 return f"{counted(fails, 'file')} {_do(fails)} not load{on}, and the policy accepts that."
             if not loads:
@@ -131,23 +133,28 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
                 passing = sum(w.verdict == ArtifactVerdict.LOADS.value for w in many)
                 apart = sum(w.verdict == ArtifactVerdict.NOT_TORCH.value for w in many)
                 others = f"; {apart} {'imports' if apart == 1 else 'import'} nothing of torch" if apart else ""
-                return f"{passing} of {len(many)} {'wheels' if _all_wheels(report) else 'packages'} load{on}{others}."
-            return f"{'The file loads' if whole == loads == 1 else f'{loads} of {whole} files load'}{on}."
+                noun = "wheels" if _all_wheels(report) else "packages"
+                return f"{passing} of {len(many)} {noun} {words.many}{on}{others}."
+            if whole == 1:
+                return f"The file {words.one}{on}."
+            return f"{loads} of {whole} files {words.many}{on}."
 
 
 def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str | None:
+def _together(units: Sequence[WheelUnit], together: CompatReport | None, machines: Sequence[str]) -> str | None:
     """The releases that everything loads on, for one wheel or for several that one environment can contain."""
     checked = [u for u in units if u.target is not None and u.target.compatibility.torch]
-    if together is None or not checked:
+    words = loading_words(machines)
+    if together is None or not checked or len({*map(system_of, machines)}) > 1:
+        # No environment contains files of two systems.
         return None
     if len(checked) == 1:
         (unit,) = checked
         builds = unit.target.compatibility.torch if unit.target is not None else None
-        text = f"Loads on torch {loads_on(builds or ())}."
+        text = f"{words.clause.capitalize()} on torch {loads_on(builds or ())}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
             text += f" Its requirement on torch also admits {ranges_words(refused)}, where it fails."
@@ -161,7 +168,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str 
         return None
     common = together.common.torch or ()
     if any(build.compatible for build in common):
-        return f"Together they load on torch {compatible_releases(common)}."
+        return f"Together they {words.many} on torch {compatible_releases(common)}."
     alone = {e.input for e in together.exclusions if e.aspect is Aspect.TORCH}
     names = [t.label for t in together.inputs if t.path in alone]
     tail = f" Without {printable(' or '.join(names[:3]))} there would be one." if names and len(names) <= 3 else ""
@@ -187,7 +194,6 @@ def _target_facts(target: TorchBuild | None) -> tuple[tuple[str, str], ...]:
 # Outcome -> words for one and for several files.
 _FILE_WORDS = {
     GateOutcome.FAILS: ("file fails", "files fail"),
-    GateOutcome.LOADS: ("file loads", "files load"),
     GateOutcome.NOT_TORCH: ("file without torch imports", "files without torch imports"),
 }
 
@@ -197,9 +203,11 @@ def _tallies(
 ) -> tuple[tuple[str, str, int, str], ...]:
     """(class, words, number, id of the section that lists them, or empty) for each outcome."""
     outcomes = Counter(outcomes_of(report).values())
+    loads = loading_words(machines_of(artifacts))
+    of_files = {**_FILE_WORDS, GateOutcome.LOADS: (f"file {loads.one}", f"files {loads.many}")}
     found = []
     for outcome in GateOutcome:
-        words = _FILE_WORDS.get(outcome, (f"file {verdict_words(outcome)}", f"files {verdict_words(outcome)}"))
+        words = of_files.get(outcome, (f"file {verdict_words(outcome)}", f"files {verdict_words(outcome)}"))
         found.append((outcome.value, words[outcomes[outcome] != 1], outcomes[outcome], "wheels"))
     failing, noted = failing_rules(report, artifacts), noted_rules(report, artifacts)
     for severity, number in counts.findings.items():

@@ -10,6 +10,7 @@ from msgspec import Struct
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Compared, ranges_of
 from abiscan.model.outcome import BAD, container_outcome, outcome_of
+from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
@@ -17,7 +18,7 @@ from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import declared_of, loads_on
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
-from abiscan.report.wording import requirement_words, system_words, verdict_words
+from abiscan.report.wording import machines_of, requirement_words, system_words, verdict_words
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -68,12 +69,13 @@ def wheel_view(
     inside = [files[n] for n in unit.files]
     container = unit.container
     outcomes = {artifacts[n].display: outcome_of(artifacts[n], report.fail_on, report.accepted) for n in unit.files}
+    machines = machines_of(artifacts[n] for n in unit.files)
     if container is None:
         (only,) = inside
         (outcome,) = outcomes.values()
         reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
         return WheelView(
-            *(number, anchor, "", only.display, outcome.value, verdict_words(outcome), only.bad, reason),
+            *(number, anchor, "", only.display, outcome.value, verdict_words(outcome, machines), only.bad, reason),
             *("", (), (), (), (only,), 0, ()),
         )
     unread = tuple(
@@ -90,11 +92,11 @@ def wheel_view(
         title=printable(_name(container)),
         path=printable(container.path),
         verdict=outcome.value,
-        word=verdict_words(outcome),
+        word=verdict_words(outcome, machines),
         bad=bad,
         reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
         line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
-        facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container) if value),
+        facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container, machines) if value),
         target=tuple(f for f in inside[0].target if all(f in file.target for file in inside)) if inside else (),
         requirements=tuple(printable(r) for r in container.requires_dist if r not in container.requires_torch),
         files=tuple(concerned + [f for f in inside if f not in concerned]),
@@ -127,12 +129,12 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Wheel
         yield "/".join(dict.fromkeys(m for n in unit.files if (m := artifacts[n].machine)))
 
 
-def _wheel_facts(unit: WheelUnit, container: Container) -> list[tuple[str, str]]:
+def _wheel_facts(unit: WheelUnit, container: Container, machines: Sequence[str]) -> list[tuple[str, str]]:
     builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
     if builds and _is_checked(unit):
         loads, declared = loads_on(builds), declared_of(builds)
-        facts.append(("loads on torch", loads))
+        facts.append((f"{loading_words(machines).clause} on torch", loads))
         if declared is not None:
             facts.append(("Requires-Dist allows torch", ranges_words(declared)))
             facts.append(

@@ -1,0 +1,67 @@
+"""dyld checks more than symbols, and none of that is read (docs/explanation/platforms.md): no format claims that a file
+loads on macOS. A file for Linux keeps its words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import ArtifactVerdict, Report, Verdict
+from abiscan.report import render
+from abiscan.report.text import summary_line
+from tests.analysis.test_platforms import wheel
+
+# `loads` of a verdict: before a preposition, as a label, or after a number.
+_LOADS = re.compile(r"\bloads? on\b|^loads\b|\b\d+ loads?\b|file loads|>loads<", re.MULTILINE)
+
+
+def report_of(paths: list[str]) -> Report:
+    report = scan(paths, ScanOptions("2.8.0", None, LoaderSettings("/"), matrix=True))
+    return replace(report, verdict=Verdict.PASS)
+
+
+@pytest.fixture
+def mac(fixtures_dir: Path, tmp_path: Path) -> str:
+    """A wheel whose part for arm64 resolves on every torch since 2.1.0 (tests/analysis/test_universal_file.py)."""
+    name = "universal.cpython-311-darwin.so"
+    return str(wheel(tmp_path, "macosx_11_0_arm64", {f"demo/{name}": fixtures_dir / "macos" / name}))
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "junit", "concise", "github"])
+def test_symbols_of_macos_resolve(name: str, mac: str) -> None:
+    report = report_of([mac])
+    assert [each.verdict for each in report.artifacts] == [ArtifactVerdict.LOADS]
+    assert _LOADS.findall(render(name, report)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("text", "symbols resolve on 2.1.0-2.15.0"),
+        ("text", "1 file checked: 1 resolves"),
+        ("markdown", "✅ resolves"),
+        ("junit", "symbols resolve on torch 2.8.0 (cpu)"),
+        ("html", "The file resolves on torch 2.8.0 (cpu)."),
+        ("html", "symbols resolve on torch"),
+    ],
+)
+def test_the_words_of_macos(name: str, words: str, mac: str) -> None:
+    report = report_of([mac])
+    text = render(name, report) if name != "text" else render(name, report) + summary_line(report)
+    assert words in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("text", "1 resolves, 1 loads"), ("html", "2 of 2 files pass")],
+)
+def test_files_of_several_systems(name: str, words: str, mac: str, fixtures_dir: Path) -> None:
+    report = report_of([mac, str(fixtures_dir / "windows/demo/_C.cp311-win_amd64.pyd")])
+    text = render(name, report) if name != "text" else summary_line(report)
+    assert words in " ".join(text.split())
