@@ -104,7 +104,8 @@ def _is_maker(node: ast.AST, makers: Iterable[str]) -> bool:
 
 
 def _module_of(call: ast.Call, parameters: Sequence[str], strings: dict[str, str]) -> _Module:
-    named = {**dict(zip(parameters, call.args, strict=False)), **{each.arg: each.value for each in call.keywords}}
+    named: dict[str | None, ast.expr] = dict(zip(parameters, call.args, strict=False))
+    named |= {each.arg: each.value for each in call.keywords}
     name = _string(named.get("name"), strings)
     package = _string(named.get("module"), strings) if "module" in named else ""
     whole = None if name is None or package is None else f"{package}.{name}".lstrip(".")
