@@ -106,6 +106,10 @@ def run_command(words: Sequence[str]) -> int:
         KeyboardInterrupt: Ctrl-C.
     """
     try:
+        if words[:1] and words[0].startswith("-"):
+            from abiscan.cli.leading_options import move_command_first
+
+            words = move_command_first(words, (*COMMANDS, *FORMER_COMMANDS))
         words = rename_words(words, [name for name in COMMANDS if name != "scan"])
         status = cli.main(args=list(words), prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.cli.commands import COMMANDS
+from abiscan.cli.leading_options import move_command_first
 from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.cli.scan_arguments import GROUPS
 from tests.cli.test_cli import FIXTURES, run
@@ -124,6 +125,34 @@ def test_a_former_name_is_the_present_one_and_names_it(
 @pytest.mark.parametrize("words", [["explain", "parquet:x"], ["run", "--", "x", "--no-stale"], ["--", "--no-stale"]])
 def test_other_options_are_unchanged(words: list[str]) -> None:
     assert rename_words(words, [name for name in COMMANDS if name != "scan"]) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "moved"),
+    [
+        ("--color never migrate a", "migrate --color never a"),
+        ("-qv -fjson env", "env -qv -fjson"),
+        ("-f json together a b", "together -f json a b"),
+        ("--torch=2.6.0 -j 2 scan a", "scan --torch=2.6.0 -j 2 a"),
+        ("--require-stable-abi scan a", "scan --require-stable-abi a"),
+        ("--require-stable-abi 2.10 scan a", "scan --require-stable-abi 2.10 a"),
+        # The value of an option, a target, an unknown option or a word after `--` is no command.
+        ("--source fix a", None),
+        ("-v a.so diff", None),
+        ("--unknown diff a", None),
+        ("-- diff", None),
+        ("--torch", None),
+        ("--help", None),
+    ],
+)
+def test_a_command_after_options_is_recognised(words: str, moved: str | None) -> None:
+    known = (*COMMANDS, "together")
+    assert move_command_first(words.split(), known) == (moved or words).split()
+
+
+def test_options_before_the_command_are_its_options() -> None:
+    before, after = run("--color", "never", "migrate", GOOD), run("migrate", "--color", "never", GOOD)
+    assert (before.returncode, before.stdout, before.stderr) == (after.returncode, after.stdout, after.stderr)
 
 
 def test_a_former_command_answers_as_the_present_one() -> None:
