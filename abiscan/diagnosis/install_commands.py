@@ -113,7 +113,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     page = package.pages.get(_platform(missing))
     if package.wheels and source is not None and not from_source and page is None:
         dates = [wheels_by_id()[each].date for each in package.wheels]
-        ways.append(f"Build it: no wheel of {package.name} for {missing.target_label} is known ({max(dates)})")
+        label = missing.target_label
+        ways.append(f"Build it, unless a wheel of {package.name} for {label} was published after {max(dates)}:")
     if page is not None:
         ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
@@ -289,7 +290,10 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     release = newest if newest.count(".") > 1 else f"{newest}.0"
     cuda = _CUDA.fullmatch(variant)
     other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
-    none = f"No wheel of {package.name} for torch {torch} is known ({rows[0].date}); the newest is for {newest}:"
+    none = (
+        f"No wheel of {package.name} for torch {torch} was published by {rows[0].date}; the newest before it is for "
+        f"torch {newest}:"
+    )
     command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
     return (none, command) if other is None else (none, other, command)
 

@@ -128,7 +128,7 @@ class ReleaseIndex:
         if not known:
             raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
         if not is_version(spec):
-            raise UnknownBuild(f"{spec!r} is neither a torch version nor a known build; known: {_listed(known)}")
+            raise UnknownBuild(f"{spec!r} is neither a torch version nor a known build; known: {_span(known)}")
         label = spec.partition("+")[2].lower().replace("-", ".").replace("_", ".")
         same = [build for build in known if order(build.torch) == order(spec)]
         exact = [build for build in same if not label or build.variant.lower() == label]
@@ -147,8 +147,8 @@ class ReleaseIndex:
                 f"(`abiscan releases add` takes a wheel or a directory)"
             )
         raise UnknownBuild(
-            f"torch {spec} for {machine} is not in the index; known: {_listed(known)} "
-            f"(`abiscan releases add {spec}` adds it, if it was released)"
+            f"torch {spec} for {machine} is not in the index; known: {_span(known)}; "
+            f"`abiscan releases add {spec}` adds it, if it was released"
         )
 
     def stands_for_cuda(self, build: Build) -> bool:
@@ -344,5 +344,6 @@ def _files_of(system: OperatingSystem, *, earlier: bool) -> tuple[str, ...]:
     return (OTHER_SYSTEMS[system], *([EARLIER_OTHER_SYSTEMS[system]] if earlier else ()))
 
 
-def _listed(builds: tuple[Build, ...]) -> str:
-    return ", ".join(dict.fromkeys(build.torch for build in builds))
+def _span(builds: tuple[Build, ...]) -> str:
+    releases = list(dict.fromkeys(build.torch for build in builds))
+    return f"{len(releases)} releases from {releases[0]} to {releases[-1]} (see `abiscan releases list`)"

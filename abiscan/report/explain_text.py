@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.cause import Cause
+from abiscan.model.finding import Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
@@ -63,9 +64,16 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
         return [style.strong("cause: ") + ("not a known name" if subject.near else "unknown")]
     cause = subject.causes[0]
     text = f"{subject.title} {_label(cause)}" if subject.title else _sentence(cause, printed)
-    lines = wrap(text, style, style.strong("cause: "), "  ")
+    lines = wrap(text, style, style.strong("cause: " if _is_certain(subject) else "possible cause: "), "  ")
     lines += _fix(cause, style, printed)
     return lines + _because(cause, style, printed)
+
+
+def _is_certain(subject: Subject) -> bool:
+    """Whether an error shows that the subject is missing, or the target was found not to export the symbol. A name by
+    itself is no error."""
+    sure = subject.kind is SubjectKind.SYMBOL and subject.causes[0].confidence is Confidence.HIGH
+    return subject.message is not None or sure
 
 
 def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:

@@ -1,14 +1,15 @@
 """Annotations of a GitHub workflow run: the commands `::error file=...,line=...,title=...::message`.
 
-GitHub shows at most ten annotations of a level per step; the tenth here has the number of further ones. One for each
-failing file with its cause comes first, then the findings, in turn from every file and rule. A name in a binary must
-not start a command, so line breaks and control characters are escaped."""
+GitHub shows at most ten annotations of a level per step; the tenth here has the number of further ones. First the
+failing files, with one annotation for the files of a wheel that have the same cause and fix. Then the findings, in turn
+from every input and rule, with one annotation for each rule of a wheel. A name in a binary must not start a command, so
+line breaks and control characters are escaped."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 from abiscan.report.summary import failure_reason
-from abiscan.report.wording import source_location
+from abiscan.report.wording import counted, source_location
 
 MAX_PER_LEVEL = 10
 
@@ -50,51 +51,60 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         path = error.path.split("!", 1)[0]
         text = f"{error.path}: {error.message}"
         yield _Annotation("error", _command("error", path, None, "cannot be read", text), True, (path, error.path))
-    for artifact in sorted_artifacts(report.artifacts):
-        turn = (artifact.path, artifact.display)
-        head = _verdict_annotation(report, artifact)
-        if head is not None:
-            level, title, text = head
-            yield _Annotation(level, _command(level, artifact.path, None, title, text), True, turn)
-        for finding, more in _one_for_a_place(artifact):
-            level = _LEVELS[finding.severity]
-            yield _Annotation(level, _finding(artifact, finding, more), False, (*turn, finding.rule))
+    artifacts = sorted_artifacts(report.artifacts)
+    yield from _failing_files(report, artifacts)
+    yield from _findings(artifacts)
     for entry in report.stale:
         level = "error" if entry.fails else "notice"
         source = entry.source.split(",", 1)[0]
         yield _Annotation(level, _command(level, source, None, "stale entry", entry.entry), False, (source,))
 
 
-def _verdict_annotation(report: Report, artifact: ArtifactReport) -> tuple[str, str, str] | None:
+def _failing_files(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[_Annotation]:
+    alike: dict[tuple[str, ...], list[ArtifactReport]] = {}
+    for artifact in artifacts:
+        problem = _problem(report, artifact)
+        if problem is not None:
+            alike.setdefault((artifact.path, *problem), []).append(artifact)
+    for (path, level, title, text), (first, *others) in alike.items():
+        more = f" and {counted(len(others), 'more file')} of this wheel" if others else ""
+        command = _command(level, path, None, title, f"{first.display}{more}: {text}")
+        yield _Annotation(level, command, True, (path, first.display))
+
+
+def _problem(report: Report, artifact: ArtifactReport) -> tuple[str, str, str] | None:
     """Level, title and text for a file as a whole; None if it has no problem, or all are accepted."""
     outcome = outcome_of(artifact, report.fail_on, report.accepted)
     match artifact.verdict:
         case _ if outcome not in BAD:
             return None
         case ArtifactVerdict.UNREADABLE:
-            return "error", "cannot be read", f"{artifact.display}: could not be read"
+            return "error", "cannot be read", "could not be read"
         case ArtifactVerdict.UNDECIDED:
-            return "warning", "undecided", f"{artifact.display}: cannot be decided"
+            return "warning", "undecided", "cannot be decided"
         case ArtifactVerdict.FAILS:
             why, fix = failure_reason(artifact)
-            return "error", "does not load", f"{artifact.display}: {why}" + (f"\nfix: {fix}" if fix else "")
+            return "error", "does not load", why + (f"\nfix: {fix}" if fix else "")
         case _:
             return None
 
 
-def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
-    """One finding for each source line, and one of each rule for the file itself, with the number of further ones in
-    the same place."""
-    whole: dict[tuple[str, Severity], list[Finding]] = {}
-    for finding in sorted_findings(artifact.standing):
-        if finding.rule == DOES_NOT_LOAD:
-            continue  # the annotation of the file covers it
-        if source_location(finding) is not None:
-            yield finding, 0
-        else:
-            whole.setdefault((finding.rule, finding.severity), []).append(finding)
-    for findings in whole.values():
-        yield findings[0], len(findings) - 1
+def _findings(artifacts: Sequence[ArtifactReport]) -> Iterator[_Annotation]:
+    """One annotation for each source line, and one for each rule of a wheel or file."""
+    whole: dict[tuple[str, str, Severity], list[tuple[ArtifactReport, Finding]]] = {}
+    for artifact in artifacts:
+        for finding in sorted_findings(artifact.standing):
+            if finding.rule == DOES_NOT_LOAD:
+                continue  # the annotation of the file covers it
+            if source_location(finding) is not None:
+                yield _finding(artifact, finding, "")
+            else:
+                whole.setdefault((artifact.path, finding.rule, finding.severity), []).append((artifact, finding))
+    for same in whole.values():
+        (artifact, finding), *rest = same
+        files = len({other.display for other, _ in same})
+        where = "in this file" if files == 1 else f"in {files} files of this wheel"
+        yield _finding(artifact, finding, f"\nand {len(rest)} more of this rule {where}" if rest else "")
 
 
 def _interleave(annotations: Iterable[_Annotation]) -> list[_Annotation]:
@@ -111,14 +121,13 @@ def _interleave(annotations: Iterable[_Annotation]) -> list[_Annotation]:
     return ordered
 
 
-def _finding(artifact: ArtifactReport, finding: Finding, more: int) -> str:
-    source = source_location(finding)
-    message = f"{artifact.display}: {finding.message}" + (f"\nfix: {finding.fix}" if finding.fix else "")
-    if more:
-        message += f"\nand {more} more of this rule in this file"
+def _finding(artifact: ArtifactReport, finding: Finding, more: str) -> _Annotation:
+    level, source = _LEVELS[finding.severity], source_location(finding)
+    message = f"{artifact.display}: {finding.message}" + (f"\nfix: {finding.fix}" if finding.fix else "") + more
+    turns = (artifact.path, artifact.display, finding.rule)
     if source is not None and source.file is not None:
-        return _command(_LEVELS[finding.severity], source.file, source.line, finding.rule, message)
-    return _command(_LEVELS[finding.severity], artifact.path, None, finding.rule, message)
+        return _Annotation(level, _command(level, source.file, source.line, finding.rule, message), False, turns)
+    return _Annotation(level, _command(level, artifact.path, None, finding.rule, message), False, turns)
 
 
 def _limited(level: str, lines: list[str]) -> list[str]:

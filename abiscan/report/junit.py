@@ -1,8 +1,8 @@
 """JUnit XML for CI servers (GitLab, Jenkins, Azure): one suite per file or container.
 
-Each artifact is a test case `loads on torch X` (of macOS `symbols resolve on torch X`), and each rule with findings is
-another. A failure fails the gate; unreadable and undecided files are errors; accepted findings are skipped, with the
-reason; a finding below the gate's severity passes and is in the output of the case."""
+Each artifact is a test case `loads on torch X` (of macOS `symbols resolve on torch X`) or `does not use torch`, and each
+rule with findings is another. A failure fails the gate; unreadable and undecided files are errors; accepted findings
+are skipped, with the reason; a finding below the gate's severity passes and is in the output of the case."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
     target = artifact.checked_against(report.torch_build)
     words = loading_words([artifact.machine])
     name = f"{words.clause} on torch {target.version} ({target.variant})" if target else words.one
+    if artifact.verdict is ArtifactVerdict.NOT_TORCH:
+        name = "does not use torch"
     cases = [_loads(report, artifact, name)]
     by_rule: dict[str, list[Finding]] = {}
     for finding in sorted_findings(artifact.findings):

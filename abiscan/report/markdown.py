@@ -116,9 +116,14 @@ def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[s
         yield _wheels(report)
     if artifacts:
         yield _files(report, artifacts, many=len(report.containers) > 1)
+    # The files of a wheel mostly share causes and fixes: one section for all of them.
+    alike: dict[tuple[object, ...], list[ArtifactReport]] = {}
     for artifact in artifacts:
         if artifact.causes and artifact.verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED):
-            yield _causes(artifact)
+            key = (artifact.path, artifact.loader.error, *((group.cause, group.fix) for group in artifact.causes))
+            alike.setdefault(key, []).append(artifact)
+    for first, *others in alike.values():
+        yield _causes(first, others)
     for section in (_findings(report, artifacts), _open_ends(report)):
         if section:
             yield section
@@ -177,8 +182,13 @@ def _files(report: Report, artifacts: Sequence[ArtifactReport], *, many: bool) -
     return "\n".join(rows)
 
 
-def _causes(artifact: ArtifactReport) -> str:
+def _causes(artifact: ArtifactReport, others: Sequence[ArtifactReport]) -> str:
+    """The causes of the first of several files, which have the same causes and fixes."""
     parts = [f"### {code(artifact.display)}"]
+    if others:
+        listed = ", ".join(code(other.member or other.display) for other in others[:_SYMBOLS])
+        more = f" and {len(others) - _SYMBOLS} more" if len(others) > _SYMBOLS else ""
+        parts.append(f"{counted(len(others), 'more file')} with the same causes and fixes: {listed}{more}")
     if artifact.loader.error:
         parts.append(f"Loader error: {code(artifact.loader.error)}")
     names = readable_names(artifact)

@@ -244,13 +244,12 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     under = _imports_under([library.soname for library, _pattern in hits], subject) if hits else {}
     for library, pattern in hits:
         symbols = under[library.soname]
-        names = [readable(subject.parse(imported.symbol.name), imported) for imported in symbols]
+        shown = shortened(list(dict.fromkeys(readable(subject.parse(each.symbol.name), each) for each in symbols)))
         fields = {
             "library": library.soname,
             "target": target_text(subject),
             "module": subject.module,
-            "count": _counted(len(symbols), "import") if symbols else "no import",
-            "names": f" ({shortened(list(dict.fromkeys(names)))})" if names else "",
+            "imports": f"; it may export {_counted(len(symbols), 'import')} of the file ({shown})" if symbols else "",
         }
         unresolved = tuple(sorted(imported.symbol.name for imported in symbols))
         yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unresolved)

@@ -34,7 +34,7 @@ SYMBOL_FIELDS = frozenset(
         "count",
     )
 )
-LIBRARY_FIELDS = frozenset(("library", "target", "module", "count", "names"))
+LIBRARY_FIELDS = frozenset(("library", "target", "module", "imports"))
 FILE_FIELDS = frozenset(("target", "module", "count", "names", "exported_in"))
 SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module", "detail", "instead", "target"))
 REWRITE_FIELDS = frozenset(("type", "type_code"))

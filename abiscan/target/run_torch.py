@@ -15,7 +15,6 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import is_version
 from abiscan.releases import Build, ReleaseIndex
-from abiscan.releases.index import is_earlier
 
 # The architecture of a version before a file is read.
 FALLBACK_MACHINE = "x86_64"
@@ -90,7 +89,7 @@ def find_run_torch(
     try:
         return replace(_released(index().resolve(spec, machine, anywhere=anywhere), environment, None), spec=spec)
     except UnknownBuild:
-        if history is None or not is_earlier(spec, index()):
+        if history is None:
             raise
         return replace(_released(history().resolve(spec, machine), environment, None), index=history())
 

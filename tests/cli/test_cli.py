@@ -234,7 +234,7 @@ def test_a_damaged_library_of_the_target_is_an_error_and_not_missing_names(tmp_p
 def test_usage_errors_name_what_is_known() -> None:
     done = run("--torch", "9.9", FIXTURES / "stable-abi.so")
     assert done.returncode == 2
-    assert "2.13.0" in done.stderr
+    assert "from 1.0.0 to 2.15.0" in done.stderr
     done = run("-f", "jsn", FIXTURES / "stable-abi.so")
     assert done.returncode == 2
     assert "did you mean json" in done.stderr

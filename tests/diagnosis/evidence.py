@@ -784,7 +784,7 @@ SENTENCES = (
     ),
     Sentence("The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).", _version_asked),
     Sentence("The loaded glibc is too old: the file needs {asked}.", _version_asked),
-    Sentence("First distributions with it: {names}."),
+    Sentence("{names} {has} glibc {version}."),
 )
 """The first matching row applies to a sentence."""
 

@@ -78,7 +78,7 @@ NOT_SHOWN = {
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
     ),
     "a system of a certain age": (
-        "First distributions with it: {names}.",
+        "{names} {has} glibc {version}.",
         "The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).",
     ),
     "CUDA's libraries on this machine": (

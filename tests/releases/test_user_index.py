@@ -147,6 +147,5 @@ def test_an_invalid_wheel_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.torch
 def test_an_unknown_version_lists_what_is_known(data: Path) -> None:
     line = complaint(run(data, "--torch", "9.9", EXTENSION))
-    assert "1.13.0, 1.13.1" in line
-    assert "2.15.0" in line
+    assert "from 1.0.0 to 2.15.0" in line
     assert "2.13.0+cpu, 2.13.0+cu130" in complaint(run(data, "--torch", "2.13.0+cu126", EXTENSION))

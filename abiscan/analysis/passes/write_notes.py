@@ -82,10 +82,10 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
         )
     absent = [soname for soname in record.absent.missing if not is_torch_library(soname) and soname not in unfit]
     if absent:
-        tail = f": {len(undecided)} imports may come from there and are undecided" if undecided else ""
+        imports = f"{len(undecided)} import{'s' * (len(undecided) > 1)} may come from " if undecided else ""
         here = torch is not None and torch.installed
-        where = "not on this machine" if here else "not checked, provided neither by the package nor by torch"
-        yield f"{where}: {', '.join(absent)}{tail}"
+        where = "missing on this machine" if here else "which neither the package nor torch provides"
+        yield f"not checked: {imports}{', '.join(absent)}, {where}"
     of_python = [b.name for b in undecided if b.owner is Owner.PYTHON]
     if of_python and record.target.possible:
         yield _unknown_python(record, of_python)
@@ -100,8 +100,8 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
     if record.absent.of_dependents and not absent and open_ones:
         names = ", ".join(record.absent.of_dependents)
         yield (
-            f"files of its package that need this one also need {names}, not found here: "
-            f"{open_ones} imports may come from there and are undecided"
+            f"not checked: {open_ones} import{'s' * (open_ones > 1)} may come from {names}, which other files of the "
+            f"package need and which {'was' if len(record.absent.of_dependents) == 1 else 'were'} not found"
         )
     if loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here only because the GPU driver is missing: {loader.error}"

@@ -147,15 +147,17 @@ def _cxx(
 
 
 def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
-    has = next((name for version, name in _GLIBC_OF if version >= numbers[:2]), None)
+    first = next((row for row in _GLIBC_OF if row[0] >= numbers[:2]), None)
     evidence = [_needs("glibc", wanted, "", defined)]
-    if has is not None:
-        evidence.append(f"First distributions with it: {has}.")
+    if first is not None:
+        version, has = first
+        verb = "have" if "," in has else "has"
+        evidence.append(f"{has.replace(', ', ' and ')} {verb} glibc {'.'.join(map(str, version))}.")
     evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
     fix = (
         f"Use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
-        + (f", such as {has}" if has else "")
+        + (f", such as {first[1]}" if first else "")
         + f"\nor: Install a wheel with an older tag than {tag}.\nor: Build the extension on this system."
     )
     return Candidate(

@@ -104,8 +104,9 @@ def _answers(
 
 
 def _library(found: LibrarySubject, question: _Question) -> Subject:
-    reference = Reference(found.text, link_time=found.by_linker)
     file = msgspec.structs.replace(question.referring_file(found.needed_by), importer=found.importer or "")
+    bare = found.message is None and not file.path
+    reference = Reference(found.text, link_time=found.by_linker, bare=bare)
     missing = MissingName(reference, question.knowledge, file)
     causes = missing_library.causes(
         found.text,
