@@ -138,7 +138,9 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it"
     if not common or bits == every:
         return None
     releases = ReleaseRanges.of_known(table.releases, lambda release: release in common)
-    return CompiledAgainst(common, f"the headers of torch {releases.text()} assert at {telling}, as {who} does")
+    return CompiledAgainst(
+        common, f"{who} has the assertions of the headers of torch {releases.text()}, such as {telling}"
+    )
 
 
 def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst | None:

@@ -171,7 +171,8 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
 
 
 def _not_found(name: str, missing: MissingName) -> str:
-    """What searched for a library: the loader of a message or of this machine, or nothing, for a released build or a bare name."""
+    """What searched for a library: the loader of a message or of this machine; nothing for a released build or a name
+    without a message."""
     if missing.reference.bare:
         return f"A file that needs {name} loads only if the loader finds it."
     if missing.file.facts is None or missing.environment is not None:

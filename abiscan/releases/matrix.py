@@ -137,7 +137,7 @@ def build_matrix(
                 _reason(build, position, missing, lacking, known) if wants_reason else "",
             )
         elif broken := next((each.library for each, mask in siblings if not mask & bit), None):
-            state, reason = ReleaseState.FAILS, f"{broken} fails"
+            state, reason = ReleaseState.FAILS, f"needs {broken}, which does not load"
         elif not linked & bit:
             state, reason = ReleaseState.FAILS, "not linked to it"
         elif unexported := tuple(name for name, mask in own.items() if not mask & bit):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.model.cause import Cause
-from abiscan.model.finding import Confidence
+from abiscan.model.cause import Cause, Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable

@@ -22,7 +22,8 @@ class Summary(Struct, frozen=True):
         containers: outcome -> number of wheels, packages and archives; contains every outcome.
         verdicts: verdict -> number of artifacts; contains every verdict, in the order of the enumeration.
         findings: severity -> number of findings that are not accepted; contains every severity, the worst first.
-        suppressed: findings that a baseline or an ignore accepts.
+        suppressed: findings that a baseline or an ignore accepts, and those of replaced builds.
+        replaced: of these, those of builds that their package replaces by another.
         failing: findings that fail the run.
         stale: unused entries of a baseline or configuration.
         errors: inputs that could not be read.
@@ -33,9 +34,15 @@ class Summary(Struct, frozen=True):
     verdicts: Mapping[ArtifactVerdict, int]
     findings: Mapping[Severity, int]
     suppressed: int
+    replaced: int
     failing: int
     stale: int
     errors: int
+
+    @property
+    def accepted(self) -> int:
+        """Findings that a baseline or an ignore accepts, without those of replaced builds."""
+        return self.suppressed - self.replaced
 
 
 def summary_of(report: Report) -> Summary:
@@ -55,6 +62,7 @@ def summary_of(report: Report) -> Summary:
         {verdict: verdicts[verdict] for verdict in ArtifactVerdict},
         {severity: findings[severity] for severity in Severity},
         total - findings.total(),
+        sum(f.suppressed for a in report.artifacts if a.replaced_by is not None for f in a.findings),
         failing,
         len(report.stale),
         len(report.errors),
@@ -64,8 +72,8 @@ def summary_of(report: Report) -> Summary:
 def count_words(counts: Summary) -> list[str]:
     """Counts of the summary line besides files: `2 errors`, `1 accepted finding`, `1 input could not be read`."""
     words = [counted(number, severity.value) for severity, number in counts.findings.items() if number]
-    if counts.suppressed:
-        words.append(counted(counts.suppressed, "accepted finding"))
+    if counts.accepted:
+        words.append(counted(counts.accepted, "accepted finding"))
     if counts.stale:
         words.append(counted(counts.stale, "unused entry", "unused entries"))
     if counts.errors:

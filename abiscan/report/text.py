@@ -6,7 +6,7 @@ A file has at most 25 lines, 100 with -v and all lines with -vv. The text may ch
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -40,6 +40,8 @@ from abiscan.report.wording import TARGET_KINDS, counted, machines_of, requireme
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full.
 _IN_FULL = 3
+# Number of failed checks in a headline.
+_CHECKS = 3
 # Characters of a loader message that are never cut.
 _LONG = 400
 # With at least this many files, good files have one line and only bad ones a block.
@@ -192,13 +194,16 @@ def _short_block(artifact: ArtifactReport, target: TorchBuild | None, style: Sty
 
 def _container_line(container: Container, members: Sequence[ArtifactReport], style: Style) -> str:
     """`x-1.0-...whl: 2 of 7 files do not load on torch 2.13.0 (cpu, installed) [cxx11-abi-mismatch]; declared: ...`."""
-    shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
+    every = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
+    shared = [m for m in every if m.replaced_by is None]
     total = counted(len(shared), "file")
-    found = Counter((outcome_of(m, style.fail_on, style.accepted), m.verdict) for m in shared if m.replaced_by is None)
+    found = Counter((outcome_of(m, style.fail_on, style.accepted), m.verdict) for m in shared)
     fails = found[GateOutcome.FAILS, ArtifactVerdict.FAILS]
     undecided = found[GateOutcome.UNDECIDED, ArtifactVerdict.UNDECIDED]
     accepted = sum(number for (outcome, _), number in found.items() if outcome is GateOutcome.ACCEPTED)
     loads = sum(number for (_, verdict), number in found.items() if verdict is ArtifactVerdict.LOADS)
+    barred = [m for m in shared if m.verdict is not ArtifactVerdict.FAILS and not is_refused_here(m)]
+    barred = [m for m in barred if _failed_checks(m, style)]
     if fails:
         words = f"{fails} of {total} {'does' if fails == 1 else 'do'} not load{_against(shared)}"
         leading = {m.causes[0].cause for m in shared if m.verdict is ArtifactVerdict.FAILS and m.causes}
@@ -206,9 +211,15 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
         words += f", {undecided} undecided" if undecided else ""
     elif undecided:
         words = f"{undecided} of {total} undecided{_against(shared)}"
+    elif barred:
+        rules = dict.fromkeys(rule for member in barred for rule in _failed_checks(member, style))
+        words = f"{len(barred)} of {total} {'fails' if len(barred) == 1 else 'fail'} {_checks(rules)}"
+        verb = loading_words(machines_of(shared))
+        words += f"; {loads} {verb.one if loads == 1 else verb.many}{_against(shared)}" if loads else ""
     elif loads:
         refused = sum(is_refused_here(m) for m in shared)
-        words = f"{loads} of {total} {'uses' if loads == 1 else 'use'} torch"
+        of_all = total if loads == len(shared) == 1 else f"{loads} of {total}"
+        words = f"{of_all} {'uses' if loads == 1 else 'use'} torch"
         if refused:
             words += f"; the loader of this machine refuses {refused}"
         else:
@@ -217,12 +228,13 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     elif accepted:
         words = total
     else:
-        words = f"none of {total} uses torch"
+        words = f"none of {total} uses torch" if len(shared) > 1 else "does not use torch"
     if accepted:
         words += f"; {counted(accepted, 'failure')} accepted"
-    barred = sum(n for (outcome, verdict), n in found.items() if outcome.value == "fails" != verdict.value)
-    if barred:
-        words += f"; {barred} {'has' if barred == 1 else 'have'} findings that fail the run"
+    if barred and (fails or undecided):
+        words += f", {len(barred)} {'fails' if len(barred) == 1 else 'fail'} checks"
+    if len(every) > len(shared):
+        words += f"; {len(every) - len(shared)} replaced by another build"
     declared = f"; declared: {requirement_words(container.applicable_torch)}" if container.applicable_torch else ""
     return f"{container.path}: {words}{declared}"
 
@@ -364,11 +376,10 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
     refusal = refusal_of(artifact)
     if refusal is not None:
         return f"{name}: {refusal.message}"
-    failing = sum(style.fails(finding.severity) for finding in artifact.standing)
+    failing = _failed_checks(artifact, style)
     match artifact.verdict:
         case ArtifactVerdict.LOADS if failing:
-            findings = f"{counted(failing, 'finding')} {'fails' if failing == 1 else 'fail'} the run"
-            return f"{name}: {findings}; the file {loading_words([artifact.machine]).one}{against}"
+            return f"{name}: fails {_checks(failing)}; the file {loading_words([artifact.machine]).one}{against}"
         case ArtifactVerdict.LOADS:
             resolved = sum(each.owner in (Owner.TORCH, Owner.PYTHON) for each in artifact.imports)
             if not resolved:
@@ -390,6 +401,19 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
             return f"{name}: does not use torch"
         case _:
             return f"{name}: could not be read"
+
+
+def _failed_checks(artifact: ArtifactReport, style: Style) -> list[str]:
+    """The rules whose findings fail the run."""
+    return list(dict.fromkeys(f.rule for f in artifact.standing if style.fails(f.severity)))
+
+
+def _checks(rules: Collection[str]) -> str:
+    """`the check layout-drift`, `2 checks (const-data-ptr, layout-drift)`."""
+    if len(rules) == 1:
+        return f"the check {', '.join(rules)}"
+    more = f" and {len(rules) - _CHECKS} more" if len(rules) > _CHECKS else ""
+    return f"{len(rules)} checks ({', '.join(list(rules)[:_CHECKS])}{more})"
 
 
 def _python_words(artifact: ArtifactReport) -> str:

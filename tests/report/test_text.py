@@ -265,7 +265,10 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     whole = f"loads {path}: 2 of 2 files use torch and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
-    assert over(loads, members[0], barred) == f"FAILS{whole[5:]}; 1 has findings that fail the run{asked}"
+    assert (
+        over(loads, members[0], barred)
+        == f"FAILS {path}: 1 of 2 files fails the check require-torch; 2 files load{asked}"
+    )
 
 
 def test_a_wheel_with_one_file_without_torch_is_named() -> None:
@@ -279,7 +282,7 @@ def test_a_wheel_with_one_file_without_torch_is_named() -> None:
     )
     report = replace(samples.a_report(*files), containers=containers)
     shown = text.render(report, PIPE)
-    assert f"not torch {paths[0]}: none of 1 file uses torch\n" in shown
+    assert f"not torch {paths[0]}: does not use torch\n" in shown
     assert paths[1] in shown
     assert text.render(report, replace(PIPE, quiet=True)) == ""
 

@@ -128,7 +128,7 @@ def _failure_reasons(record: FileRecord) -> Iterator[str]:
     cell = record.cell
     if record.broken_library is not None:
         name = os.path.basename(record.broken_library)
-        yield f"all its imports resolve, but {name}, which it needs, does not load: run abiscan on that file"
+        yield f"all its imports resolve, but it needs {name}, which does not load: run abiscan on that file"
     newer = [] if cell is None else [name for name in cell.missing if name in ADDED]
     if cell is not None and newer:
         wanted = ", ".join(f"{name} ({ADDED[name]})" for name in newer)
@@ -136,4 +136,4 @@ def _failure_reasons(record: FileRecord) -> Iterator[str]:
         yield f"exported neither by torch {where} nor by libstdc++ on the oldest system of its wheel's tags: {wanted}"
     if cell is not None and cell.state is ReleaseState.FAILS and not cell.missing and cell.reason:
         where = f"{cell.torch}+{cell.variant}"
-        yield f"all its imports resolve on {where}, but it does not load there: {cell.reason}"
+        yield f"all its imports resolve on torch {where}, but it does not load: {cell.reason}"

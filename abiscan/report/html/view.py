@@ -213,7 +213,7 @@ def _tallies(
     for severity, number in counts.findings.items():
         section = "findings" if severity.at_least(report.fail_on) and failing else "noted" if noted else ""
         found.append((severity.value, f"{severity.value} finding{'s' * (number != 1)}", number, section))
-    found.append(("suppressed", f"accepted finding{'s' * (counts.suppressed != 1)}", counts.suppressed, ""))
+    found.append(("suppressed", f"accepted finding{'s' * (counts.accepted != 1)}", counts.accepted, ""))
     found.append(("stale", "stale baseline entries", counts.stale, "stale"))
     found.append(("unreadable", "inputs not read", counts.errors, "errors"))
     return tuple(item for item in found if item[2])

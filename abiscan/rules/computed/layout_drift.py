@@ -138,7 +138,7 @@ def with_held(uses: Sequence[Use], held: Mapping[str, str]) -> tuple[Use, ...]:
     for record, holder in held.items():
         # A member of an enumeration type may have any number.
         if record != KEY and (record not in found or found[record].fields is not None):
-            how = f"the file's class `{holder}` contains one (source: debug information)"
+            how = f"the file's class `{holder}` contains an object of this class (source: debug information)"
             found[record] = Use(record, "", how, None)
     return tuple(found[record] for record in sorted(found))
 
@@ -153,9 +153,14 @@ def _uses(
             for record, fields in trace.fields.items():
                 yield Use(record, name, how, fields, trace.only_inline)
             if trace.result:
-                yield Use(trace.result, name, "which returns one into memory that the file allocates", None)
+                yield Use(
+                    trace.result,
+                    name,
+                    "which returns an object of this class into memory that the file allocates",
+                    None,
+                )
         if name.startswith(_REGISTERING) and KEY in table.changing:
-            yield Use(KEY, name, "which registers a kernel for one", None, numbers=keys)
+            yield Use(KEY, name, "which registers a kernel for a dispatch key", None, numbers=keys)
         records = _named_in(name, table)
         if not records:
             continue
@@ -194,7 +199,7 @@ def _how(name: CxxName, record: str, *, derived: bool) -> str:
     if "::".join(name.scope) == record and name.variant[:1] in ("C", "D") and name.variant != "D0":
         return "which the file calls on memory that it allocates"
     if any(record in made_for(parameter) for parameter in name.parameters or ()):
-        return "which takes one that the file constructs"
+        return "which takes an object of this class that the file constructs"
     return ""
 
 
@@ -338,7 +343,7 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
         detail = _sizes(change, releases[-1], subject.target) + _change(change)
     unknown = "; the key is unknown" if use.numbers is not None and not moved else ""
     imports = f"the file imports `{name}`, " if use.via else ""
-    detail += f"; {imports}{use.how}{reads}{unknown}; it {side} ({subject.side.because})"
+    detail += f"; {imports}{use.how}{reads}{unknown}; the file {side} ({subject.side.because})"
     fields = {"name": use.record, "target": f"torch {subject.target}", "detail": detail}
     return make_finding(
         rule,

@@ -209,10 +209,7 @@ def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport
     return found
 
 
-_DRIFT_WORDS = {
-    ReleaseState.OTHER_LAYOUT: "error: layout change",
-    ReleaseState.POSSIBLE_LAYOUT: "warning: possible layout change",
-}
+_DRIFT_WORDS = {ReleaseState.OTHER_LAYOUT: "changed", ReleaseState.POSSIBLE_LAYOUT: "may have changed"}
 
 
 def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
@@ -222,7 +219,7 @@ def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
         there = [release for release in use.known if release in releases and use.states.get(release) is state]
         if there:
             parts.append(f"{words} on {_words(there, use.known)}")
-    return f" ({'; '.join(parts)})" if parts else ""
+    return f", but the layout of a class {' and '.join(parts)}" if parts else ""
 
 
 def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
@@ -240,7 +237,7 @@ def _advice(releases: Sequence[str], use: _TorchUse) -> str:
     if not best:
         return ""
     doubtful = any(use.states[release] is ReleaseState.POSSIBLE_LAYOUT for release in best)
-    tail = " after a test (warning: possible layout change)" if doubtful else ""
+    tail = " after a test: the layout of a class may have changed" if doubtful else ""
     return f"`{_range(best, use.known)}`{tail}"
 
 

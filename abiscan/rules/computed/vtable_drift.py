@@ -136,10 +136,10 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
         return None
     parts = [f"{len(new) * _WORD} bytes in {subject.target}"]
     if change is not None:
-        parts[0] += f", {change.old_size} in torch {old_name}"
+        parts[0] += f" and {change.old_size} in torch {old_name}"
         parts += _changes(change, subject)
     if too_small:
-        parts.insert(1, f"{own} bytes in the derived class")
+        parts.insert(1, f"the vtable of the class in the file has {own} bytes")
     for table in own_tables:
         at = first_moved(table, new, own_functions)
         if at is not None:
