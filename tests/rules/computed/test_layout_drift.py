@@ -328,7 +328,7 @@ def test_what_a_class_of_the_file_holds_is_made_by_the_file(table: LayoutTable) 
     subject = LayoutSubject("module", "2.13.0", uses, side, table, lambda name: name)
     first, _second = find_layout_drift(rule("layout-drift"), subject)
     assert "816 bytes in torch 2.8.0 and 760 in torch 2.13.0" in first.message
-    assert "the file's class `own::B` contains one" in first.message
+    assert "the file's class `own::B` contains an object of this class (source: debug" in first.message
     assert (first.severity, first.symbol, first.symbols) == (Severity.ERROR, None, ())
 
 
