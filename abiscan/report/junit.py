@@ -1,8 +1,8 @@
 """JUnit XML for CI servers (GitLab, Jenkins, Azure): one suite per file or container.
 
-Each artifact is a test case `loads on torch X` (of macOS `symbols resolve on torch X`) or `does not use torch`, and each
-rule with findings is another. A failure fails the gate; unreadable and undecided files are errors; accepted findings
-are skipped, with the reason; a finding below the gate's severity passes and is in the output of the case."""
+Each artifact is a test case `loads on torch X` (of macOS `symbols resolve on torch X`) or `does not use torch`, and
+each rule with findings is another. A failure fails the gate; unreadable and undecided files are errors; accepted
+findings are skipped, with the reason; a finding below the gate's severity passes and is in the output of the case."""
 
 from __future__ import annotations
 
