@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_packages import (
     package_of_file,
@@ -18,8 +19,9 @@ from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.target import TorchBuild
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases.build import has_the_new_string
+from abiscan.releases.pythons import with_wheels
 
 _Entry = TypeVar("_Entry")
 _TORCH: Final = "torch"
@@ -50,17 +52,21 @@ class PublishedWheel(Struct, frozen=True):
         with_torch: whether they name torch, too.
         release: of the package, possibly its first parts only; empty if the place of the wheel decides.
         remark: what to replace in the arguments; empty if nothing.
+        imports: packages that its import needs, which `--no-deps` leaves out.
     """
 
     arguments: str
     with_torch: bool
     release: str = ""
     remark: str = ""
+    imports: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         """The command that replaces an installed build of the same release, too."""
         how = _PIP_WITH_TORCH if self.with_torch else _PIP
+        if self.imports and not self.with_torch:
+            how = f"pip install {' '.join(self.imports)} && {how}"
         return f"{how} {self.arguments}" + (f"  # {self.remark}" if self.remark else "")
 
 
@@ -211,7 +217,7 @@ def find_torch(
 
     Args:
         cuda: required CUDA major release; "" for any.
-        variant: preferred variant.
+        variant: preferred variant, before that of the target.
     """
     wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
     platform = _platform(missing)
@@ -225,10 +231,19 @@ def find_torch(
             wanted = [each for each in known if (found := _CUDA.fullmatch(each)) is not None and cuda in ("", found[1])]
             chosen = max(wanted, default=None)
         else:
-            chosen = variant if variant in known else _nearest(known, variant)
+            chosen = _nearest(known, wanted_variant or variant)
         if chosen is not None:
             return _filled(wheels, packages_by_name()[_TORCH], version, chosen, missing), chosen
     return None
+
+
+def from_package_index(version: str, missing: MissingName) -> str:
+    """The command that installs one release of torch from the package index, with the CUDA of the build there."""
+    releases = missing.knowledge.releases
+    builds = () if releases is None else releases.builds(missing.knowledge.machine)
+    cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)
+    comment = "" if cuda is None else f"  # the build of the package index, for CUDA {cuda}: it needs a driver for that"
+    return f"pip install torch=={version}{comment}"
 
 
 def is_cuda_of_no_release(cuda: str) -> bool:
@@ -278,8 +293,8 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
         known = _of_release(wheels.variants, torch)
         if known is not None:
             chosen = missing.target.variant if missing.target is not None else known[-1]
-            how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
-            return (f"{how} {_filled(wheels, package, torch, chosen if chosen in known else known[-1], missing)}",)
+            variant = chosen if chosen in known else known[-1]
+            return (_published(wheels, package, torch, variant, missing).command,)
     if not rows:
         return ()
     older = [each for each in rows[0].variants if (versions.order(each) or ()) < (versions.order(torch) or ())]
@@ -294,12 +309,48 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
         f"No wheel of {package.name} for torch {torch} was published by {rows[0].date}; the newest before it is for "
         f"torch {newest}:"
     )
-    command = f"{_PIP} {_filled(rows[0], package, release, variant, missing)}"
+    command = _published(rows[0], package, release, variant, missing).command
     return (none, command) if other is None else (none, other, command)
 
 
+def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
+    """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
+    the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
+
+    Args:
+        variant: preferred variant; another one of its CUDA is used if that has no wheel.
+    """
+    if missing.knowledge.target_from_source:
+        return ()
+    rows = [wheels_by_id()[each] for each in package.wheels if _platform(missing) in wheels_by_id()[each].platforms]
+    target = missing.target
+    stated = target is not None and versions.order(target.version) is not None
+    version = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
+    for wheels in rows:
+        chosen = _nearest(_of_release(wheels.variants, version) or (), variant)
+        if chosen is None:
+            continue
+        build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
+        there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
+        torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
+        pythons = with_wheels(version)
+        notes = ["" if stated else f"torch {version} and {chosen} are examples: put yours in both commands"]
+        notes.append(f"has wheels for Python {pythons[0]}-{pythons[-1]}" if pythons else "")
+        torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
+        return tuple(filter(None, (torch, _published(wheels, package, version, chosen, there).command)))
+    return ()
+
+
+def _published(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> PublishedWheel:
+    arguments = _filled(wheels, package, torch, variant, missing)
+    release = _of_release(wheels.releases, torch) or ""
+    return PublishedWheel(arguments, wheels.with_torch, release, imports=package.imports)
+
+
 def _nearest(known: tuple[str, ...], variant: str) -> str | None:
-    """The newest variant of the same CUDA as an unavailable one; the newest of all if none is given."""
+    """The variant, if it is known; else the newest of the same CUDA; the newest of all if none is given."""
+    if variant in known:
+        return variant
     cuda = [each for each in known if _CUDA.fullmatch(each)]
     if not variant:
         return max(cuda, default=None)
@@ -364,9 +415,7 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
         if python is None and "{python}" in wheels.install:
             tag = wheels.pythons[-1]
             remark = f"{_tag(tag)} is Python {tag}: replace with yours"
-        arguments = _filled(wheels, package, target.version, variant, missing)
-        release = _of_release(wheels.releases, target.version) or ""
-        yield PublishedWheel(arguments, wheels.with_torch, release, remark)
+        yield replace(_published(wheels, package, target.version, variant, missing), remark=remark)
 
 
 def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild) -> str | None:

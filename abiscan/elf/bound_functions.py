@@ -3,7 +3,8 @@
 pybind11 stores the signature of each function as text, with `{torch.Tensor}` for the type of torch's caster (pybind11,
 detail/descr.h; torch/csrc/utils/pybind.h). Code that binds a function loads the address of its name, then that of the
 signature, in the same function or in one that it calls. Only x86-64: `lea r64, [rip + disp32]` (REX.W 8D /r, ModRM 00
-reg 101) and `call rel32` (E8), Intel SDM volume 2."""
+reg 101) and `call rel32` (E8), Intel SDM volume 2. Without optimisation (`-O0`) nothing is inlined: the name is the
+second argument of `module_::def`, in rsi (System V ABI for x86-64, 3.2.3), three calls above the signature."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from abiscan.model.limits import MAX_CODE
 _SIGNATURE: Final = re.compile(rb"(?:\A|\0)(\([^\0]{0,2000}\) -> [^\0]{1,500})(?=\0)")
 _TENSOR: Final = b"torch.Tensor"
 _LOAD: Final = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+_LOAD_RSI: Final = b"\x48\x8d\x35"
 _CALL: Final = re.compile(rb"\xe8")
 _NAME: Final = re.compile(rb"[A-Za-z]\w{0,127}")
 _DISPLACEMENT: Final = struct.Struct("<i").unpack_from
@@ -57,14 +59,18 @@ def bound_functions(elf: DynamicFile) -> tuple[str, ...]:
         text = bytes(_bytes(elf, segment))
         loads = list(_targets(text, segment.address, _LOAD))
         wanted = {place for place, target in loads if target in signatures}
-        for _ in range(_DEPTH):
+        for calls in range(_DEPTH + 1):
             binders: set[int] = set()
             places = sorted(wanted)
             before: tuple[int, str | None] = (0, None)
             for place, following in zip(places, [*places[1:], 1 << 64], strict=False):
                 start = _start(starts, place)
                 around = range(max(start or 0, place - _APART), min(following, place + _BEHIND))
-                name = _name_before(loads, place, around, before, texts)
+                if calls < _DEPTH:
+                    name = _name_before(loads, place, around, before, texts)
+                else:
+                    since = range(max(around.start, before[0]), place)
+                    name = _second_argument(loads, since, text, segment.address, texts)
                 before = place, name
                 if name is not None:
                     names[name] = None
@@ -123,6 +129,28 @@ def _name_before(
     if not found:
         return None
     return found[-1] if before[1] is not None and before[0] >= around.start else found[0]
+
+
+def _second_argument(
+    loads: list[tuple[int, int]], before: range, text: bytes, base: int, texts: list[tuple[Segment, bytes]]
+) -> str | None:
+    """The identifier whose address a call has in rsi; the last one before the call if it is copied there.
+
+    Args:
+        before: addresses before the call at which loads count.
+        text: the code, at address `base`.
+    """
+    at = bisect_right(loads, (before.stop, -1))
+    last = None
+    for address, target in reversed(loads[max(0, at - _NEAR) : at]):
+        if address < before.start:
+            break
+        found = _string_at(target, texts)
+        if found is not None and _NAME.fullmatch(found) is not None:
+            if text.startswith(_LOAD_RSI, address - base):
+                return found.decode()
+            last = last or found.decode()
+    return last
 
 
 def _string_at(address: int, texts: list[tuple[Segment, bytes]]) -> bytes | None:

@@ -555,13 +555,36 @@ def test_a_release_with_the_fix_needs_no_upgrade(
     assert ("torch==2.6.0" in fix, "issues/new" in fix) == (upgrades, reports)
 
 
+@pytest.mark.parametrize(
+    ("said", "variant"), [("CUDA 12.4", "cu124"), ("把CUDA升级到12.4版本", "cu124"), ("CUDA 13.0版本", "cu126")]
+)
+def test_torch_is_installed_for_the_cuda_in_the_text(said: str, variant: str, nothing: Knowledge) -> None:
+    """Oracle: download.pytorch.org has torch 2.6.0 for cu118, cu124 and cu126; drivers run builds of older CUDA."""
+    (subject,) = explain(f"{_SIZE_OF_MODULE}\n{said}", nothing)
+    command = f"pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/{variant}  #"
+    assert subject.causes[0].fix.startswith(command)
+
+
+def test_hip_without_an_amd_gpu(released: Released) -> None:
+    """torch.utils.cpp_extension runs hipify only where torch.version.hip is set: the torch is the wrong one for an
+    NVIDIA GPU. Oracle of the commands: pytorch.org, previous versions; rusty1s/pytorch_scatter, building.yml at 2.1.1."""
+    text = "With CUDA 11.8: segment_csr_cuda.hip:9:1: error: no matching function for call to '__ldg'"
+    (subject,) = explain(text, released("1.13.1"))
+    page = "-f https://data.pyg.org/whl/torch-1.13.0+cu117.html"
+    torch = "torch==1.13.1+cu117 --extra-index-url https://download.pytorch.org/whl/cu117"
+    lines = subject.causes[0].fix.splitlines()
+    assert "nvidia-smi" in lines[0]
+    assert lines[2].startswith(f"pip install --force-reinstall {torch}  #")
+    assert lines[3] == f"pip install --force-reinstall --no-deps --no-index torch-scatter {page}"
+
+
 @pytest.mark.parametrize(("torch", "upgrades"), [("2.9.1", True), ("2.12.1", True), ("2.13.0", False)])
 def test_a_kernel_with_two_underscores_is_renamed(torch: str, released: Released, *, upgrades: bool) -> None:
     """Oracle: torch/_inductor/codegen/wrapper.py of the wheels; 2.13.0 is the first that writes another name."""
     (subject,) = explain("NameError: name '_Runner__mm_kernel_0' is not defined", released(torch))
     fix = subject.causes[0].fix
     assert fix.startswith("Rename the Triton kernel __mm_kernel to mm_kernel.\n")
-    assert ('"torch>=2.13"' in fix) is upgrades
+    assert ("or: pip install torch==2.13.0  # the build of the package index, for CUDA 13.0" in fix) is upgrades
 
 
 @pytest.mark.parametrize("name", ["constexpr", "triton_helpers", "primals_1", "_Runner__", "_grid_2"])

@@ -85,7 +85,8 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             name = missing(path, torch, label, wheels.pythons[0] if wheels.pythons else "3.10", wheels.platforms[0])
             first = install(package, name)[0]
             assert first.startswith("pip install "), first
-            for argument in re.findall(r'"[^"]*"|\S+', first.partition("  # ")[0])[2:]:
+            last = first.partition("  # ")[0].rpartition(" && ")[2]  # after what it needs besides
+            for argument in re.findall(r'"[^"]*"|\S+', last)[2:]:
                 text = argument.strip('"')
                 if text.endswith(".whl"):
                     project, version, _build, _tags = parse_wheel_filename(text.rpartition("/")[2])
@@ -112,7 +113,17 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             "torch_sparse/_spmm_cuda.so",
             "2.5.1+cu121",
             "",
-            "pip install --force-reinstall --no-deps torch-sparse -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
+            "pip install scipy && pip install --force-reinstall --no-deps torch-sparse"
+            " -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
+        ),
+        # https://github.com/rusty1s/pytorch_scatter, building.yml at 2.1.1: the last with torch 1.13. pip would prefer
+        # the newer source of the package index.
+        (
+            "torch_scatter/_version_cuda.so",
+            "1.13.1+cu117",
+            "",
+            "pip install --force-reinstall --no-deps --no-index torch-scatter"
+            " -f https://data.pyg.org/whl/torch-1.13.0+cu117.html",
         ),
         # https://github.com/Dao-AILab/flash-attention: setup.py, get_wheel_url; issue 1783 for the release
         (

@@ -108,3 +108,25 @@ def test_a_missing_overload_is_explained(tmp_path: Path, nothing: Knowledge, *, 
     assert (subject.message, cause.cause) == ("no-overload-of-intrinsic", CauseId.HALF_INTRINSIC)
     assert kind in " ".join(cause.evidence)
     assert cause.fix.startswith("Replace `__ldg(p)` with `*p`")
+
+
+# The types of CUDA's own shuffles that HIP has too.
+SHUFFLED = ("float", "double", "int", "int64_t", "bool", "c10::BFloat16")
+
+
+@compilers
+@pytest.mark.parametrize("function", ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"])
+def test_warp_functions(tmp_path: Path, nothing: Knowledge, function: str, *, hip: bool) -> None:
+    """A shuffle with a mask, as HIP's compiler reports it, and with the lines of the fix in front."""
+    source, more = tmp_path / "read.cu", tmp_path / "fix.h"
+    shuffle = f"#define SHUFFLE(p) {function}_sync(0xffffffff, *(p), 1)\n"
+    more.write_text(shuffle)
+    if hip:
+        reported = failure(source, "SHUFFLE", "float", hip=True, more=("-include", str(more)))
+        (subject,) = explain(reported, nothing)
+        assert (subject.message, subject.causes[0].cause) == ("clang-no-warp-function", CauseId.ROCM_NAMING)
+        lines = subject.causes[0].fix.splitlines()
+        first = lines.index("#ifdef __HIP__  // Clang's HIP alone")
+        more.write_text("\n".join((*lines[first : first + 3], shuffle)))
+    of_hip = ("c10::Half",) if hip else ("__half",)
+    assert failure(source, "SHUFFLE", *SHUFFLED, *of_hip, hip=hip, more=("-include", str(more))) == ""

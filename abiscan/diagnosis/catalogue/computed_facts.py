@@ -135,7 +135,8 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, or any."""
     label = values.get("label", "")
     version = values.get("torch", "")
-    return install_commands.install_torch(version, missing, variant=label) or f"pip install torch=={version}"
+    command = install_commands.install_torch(version, missing, variant=label)
+    return command or install_commands.from_package_index(version, missing)
 
 
 def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
@@ -143,6 +144,13 @@ def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
     package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
     return "yes" if has_both and "--no-build-isolation" not in (_reinstall_package(values, missing) or "") else None
+
+
+def _cuda_wheels(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
+    wheel of the package (value `project`) for it; None if no such wheel is known."""
+    package = install_commands.find_package(missing, values.get("project"))
+    return None if package is None else "\n".join(install_commands.with_cuda(package, missing, values.get("label", "")))
 
 
 def _torch_of_release(values: Values, _missing: MissingName) -> str | None:
@@ -280,6 +288,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "newest_python_of_torch": _newest_python_of_torch,
     "install_torch": _install_torch,
     "wheel_of_package": _wheel_of_package,
+    "cuda_wheels": _cuda_wheels,
     "torch_of_release": _torch_of_release,
     "pythons_of_release": _pythons_of_release,
     "newest_python_of_release": _newest_python_of_release,

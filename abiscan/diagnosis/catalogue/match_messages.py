@@ -44,6 +44,9 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "so": lambda name: f"lib{name}.so",
     "dylib": lambda name: f"lib{name}.dylib",
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
+    "cuda": lambda text: f"cu{text.replace('.', '')}",
+    "distribution": lambda text: text.lower().replace("_", "-").replace(" ", "-"),
+    "scatter": lambda _: "torch-scatter",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
 r"""Suffixes of group names: `(?P<gpu__capability>8\.6)` captures `gpu` as `sm_86`. A number converts nothing: `NAME__1`
