@@ -567,7 +567,7 @@ def test_torch_is_installed_for_the_cuda_in_the_text(said: str, variant: str, no
 
 def test_hip_without_an_amd_gpu(released: Released) -> None:
     """torch.utils.cpp_extension runs hipify only where torch.version.hip is set: the torch is the wrong one for an
-    NVIDIA GPU. Oracle of the commands: pytorch.org, previous versions; rusty1s/pytorch_scatter, building.yml at 2.1.1."""
+    NVIDIA GPU. Oracle: pytorch.org, previous versions; rusty1s/pytorch_scatter, building.yml at 2.1.1."""
     text = "With CUDA 11.8: segment_csr_cuda.hip:9:1: error: no matching function for call to '__ldg'"
     (subject,) = explain(text, released("1.13.1"))
     page = "-f https://data.pyg.org/whl/torch-1.13.0+cu117.html"
