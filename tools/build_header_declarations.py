@@ -204,7 +204,7 @@ def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
             if scope and (parts[0] not in _ROOTS or not _INTERNAL.isdisjoint(parts)):
                 continue
             for name, is_deprecated in visible.names(scope).items():
-                if scope or name.startswith(_C_NAMES):
+                if name not in _INTERNAL and (scope or name.startswith(_C_NAMES)):
                     declared[scope, name] |= bit
                     deprecated[scope, name] |= bit if is_deprecated else 0
             if scope in visible.opened:

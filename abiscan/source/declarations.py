@@ -135,6 +135,8 @@ def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
 def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
     """The target type of one operand; None if it is no pointer."""
     found = code.tokens
+    if found[first].text == "(" and code.partner[first] == last - 1:
+        return _pointee(code, first + 1, last - 1, steps - 1)
     address = found[first].text == "&"
     first += address
     if first >= last or found[first].kind != "name" or found[first].text in _CV:

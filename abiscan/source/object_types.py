@@ -35,6 +35,8 @@ from abiscan.source.source_set import SourceSet, with_included
 _PLACE_STEPS = 30
 # Maximum nesting of initializers, aliases and operands.
 _MAX_STEPS = 8
+# Maximum number of tokens of the object of a member. Chains of registrations with a function in each call are longer.
+_MAX_RECEIVER = 500
 _TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
 _SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd",)})
 _ROOTS = frozenset({"at", "c10", "torch"})
@@ -143,8 +145,8 @@ class ObjectTypes:
             return _UNKNOWN
         start = postfix_start(found, partner, dot)
         # In a chain of calls, each call is visited for every later one.
-        self._code.spend(4 * MAX_EXPRESSION if start is None else dot - start + _PLACE_STEPS)
-        if start is None:
+        self._code.spend(4 * MAX_EXPRESSION if start is None else min(dot - start, _MAX_RECEIVER) + _PLACE_STEPS)
+        if start is None or dot - start > _MAX_RECEIVER:
             return _UNKNOWN
         made = _Expression(found, partner, scope)
         answer = self._expression(made, start, dot, _MAX_STEPS)

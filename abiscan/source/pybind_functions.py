@@ -27,6 +27,7 @@ _MAX_FUNCTIONS = 1000
 # Maximum number of modules of a file; only tests have several.
 _MAX_MODULES = 16
 _TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "testing"})
+_USES_TORCH = re.compile(r"\b(?:torch|at|c10)::|[<\"](?:torch|ATen|c10)/|\bTORCH_EXTENSION_NAME\b", re.ASCII)
 _REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperators)", re.ASCII)
 
 
@@ -83,6 +84,8 @@ def refine_pybind(places: Sequence[FlaggedPlace], code: Code, others: SourceSet)
 
 
 def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | None:
+    if not any(_USES_TORCH.search(each.text) for each in with_included(code, others)):
+        return None  # a module of another library, with tensors of its own
     bound = pybind_functions(place.at, code, others)
     known = [function for function in bound if function.signature is not None]
     on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]

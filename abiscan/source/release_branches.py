@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property
 
 from abiscan.model.versions import order
 from abiscan.ownership.torch_declarations import MACROS, Declarations
@@ -17,6 +19,9 @@ _DIRECTIVE = re.compile(
 _ON_RELEASE = re.compile(
     r"VERSION|TORCH|PYTORCH|__has_include|_GE_|_LT_|\bTHC?_|\bAT_|\bC10_", re.ASCII | re.IGNORECASE
 )
+# Maximum number of branches of one condition, and of characters of each, that are searched for alternatives.
+_MAX_BRANCHES = 32
+_MAX_BRANCH = 4096
 
 
 class ReleaseBranches:
@@ -36,8 +41,11 @@ class ReleaseBranches:
                 return True
             return False if declared.absence(MACROS, name, release) is not None else None
 
+        self._code = code
         self._starts: list[int] = [0]
         self._seen: list[bool | None] = [True]
+        # Number of the innermost open condition after each start; 0 for none.
+        self._conditions: list[int] = [0]
         self._read(code, MacroFacts(is_defined, values))
 
     def compiles(self, offset: int) -> bool | None:
@@ -45,20 +53,45 @@ class ReleaseBranches:
         unknown."""
         return self._seen[bisect_right(self._starts, offset) - 1]
 
+    def alternatives(self, offset: int) -> Iterator[str]:
+        """The text of the other branches of the innermost condition around a character offset, without conditions in
+        them."""
+        own = bisect_right(self._starts, offset) - 1
+        condition = self._conditions[own]
+        if not condition:
+            return
+        at = bisect_left(self._order, (condition, 0))
+        for number, start in self._order[at : at + _MAX_BRANCHES]:
+            if number != condition:
+                return
+            if start != own:
+                end = self._starts[start + 1] if start + 1 < len(self._starts) else len(self._code.text)
+                yield self._code.text[self._starts[start] : min(end, self._starts[start] + _MAX_BRANCH)]
+
+    @cached_property
+    def _order(self) -> list[tuple[int, int]]:
+        """Number of a condition, and index of a start in it."""
+        return sorted((number, start) for start, number in enumerate(self._conditions))
+
     def _read(self, code: Code, facts: MacroFacts) -> None:
         # For each open condition: whether its current branch is compiled, whether an earlier one was, and whether the
-        # enclosing branch is.
+        # enclosing branch is; and its number.
         branches: list[tuple[bool | None, bool | None, bool | None]] = []
+        numbers: list[int] = []
+        count = 0
         for match in _DIRECTIVE.finditer(code.text):
             if not code.is_in_directive(match.start(1)):
                 continue  # in a comment
             keyword = match[1]
             if keyword in ("if", "ifdef", "ifndef"):
                 branches.append((*_of_release(code, keyword, match.span(2), facts), self._seen[-1]))
+                count += 1
+                numbers.append(count)
             elif not branches:
                 continue
             elif keyword == "endif":
                 branches.pop()
+                numbers.pop()
             else:
                 _now, before, around = branches[-1]
                 now, holds_now = (True, True) if keyword == "else" else _of_release(code, "if", match.span(2), facts)
@@ -70,6 +103,7 @@ class ReleaseBranches:
                     around,
                 )
             self._starts.append(match.end())
+            self._conditions.append(numbers[-1] if numbers else 0)
             states = (branches[-1][0], branches[-1][2]) if branches else ()
             self._seen.append(False if False in states else None if None in states else True)
 

@@ -6,6 +6,7 @@ and so is code under conditions that distinguish releases."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
@@ -14,7 +15,7 @@ from heapq import merge
 from abiscan.ownership.torch_declarations import HEADERS, MACROS, Absence, Declarations, declarations
 from abiscan.ownership.torch_successors import Successor, successor_of
 from abiscan.rules.rule import NameForm, Rule, SourcePattern
-from abiscan.source.code import Code
+from abiscan.source.code import Code, included_by
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, Tokens
 from abiscan.source.object_types import ObjectTypes
@@ -156,7 +157,23 @@ class RemovedNames:
         absence = self._declared.absence(HEADERS, path, self._release)
         if absence is None or absence.last is None or self._others.find(self._code.path, path) is not None:
             return None
+        if self._has_alternative(path, self._found.starts[at]):
+            return None
         return self._place(NameForm.HEADER, path, at, absence)
+
+    def _has_alternative(self, path: str, offset: int) -> bool:
+        """Whether another branch of the condition around an include has the header at its new place."""
+        successor = successor_of(path, self._release)
+        for text in self._branches.alternatives(offset):
+            for other in included_by(text):
+                moved = posixpath.basename(other) == posixpath.basename(path)
+                if (
+                    other != path
+                    and other.startswith(_HEADER_STARTS)
+                    and (moved or (successor is not None and other == successor.use))
+                ):
+                    return self._declared.absence(HEADERS, other, self._release) is None
+        return False
 
     def _state(self, scope: str, name: str) -> tuple[NameForm | None, Absence | None]:
         absence = self._declared.absence(scope, name, self._release)

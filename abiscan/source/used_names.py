@@ -14,6 +14,7 @@ from abiscan.source.source_set import SourceSet, with_included
 
 # Maximum number of scopes before a name; no word has more.
 _MAX_SCOPES = 5
+_MORE_STEPS = 4
 # Before a name that a directive defines or tests.
 _TESTED = re.compile(r"(?:#[ \t]*(?:ifdef|ifndef|define|undef)|\bdefined[ \t]*\(?)[ \t]*\Z", re.ASCII)
 _MAX_DIRECTIVE = 40
@@ -53,6 +54,8 @@ def _is_macro_of(unit: list[Code], name: str) -> bool:
 def _members(code: Code, others: SourceSet) -> Iterator[tuple[str, int]]:
     """Every member that is called on a tensor, with its character offset."""
     types = ObjectTypes(code, others)
+    # Rules look up the few members that they know, this every one.
+    code.steps.left *= _MORE_STEPS
     found = code.every_token.without_strings()
     for match in MEMBER_CALL.finditer(found.kinds):
         at = match.start() + 1

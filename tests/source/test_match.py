@@ -77,6 +77,12 @@ KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* ind
         ("k.hip", "void f(const c10::BFloat16* p) { __ldg(p); } c10::Half h;", None, None),
         ("k.hip", HALF + KERNEL % "int i = __ldg(index + 1);", None, None),
         ("k.hip", HALF + KERNEL % "int i = __ldg(info.data + n * 2);", None, None),
+        (
+            "k.hip",
+            HALF + "void f(at::PackedTensorAccessor32<int64_t, 2, P> a) { int64_t i = ::__ldg((&a[1][0]) + 2); }",
+            None,
+            None,
+        ),
         ("k.hip", HALF + KERNEL % "auto q = index + 1; int i = __ldg(q);", None, None),
         ("k.hip", HALF + KERNEL % "auto x = __ldg(reinterpret_cast<const int4*>(p));", None, None),
         ("k.hip", HALF + KERNEL % "auto x = __ldg((const float*)p);", None, None),

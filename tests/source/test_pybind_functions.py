@@ -81,3 +81,10 @@ def test_macros_that_double_end() -> None:
     """Thirty macros that each use the previous one twice would become a billion tokens."""
     doubling = "".join(f"#define M{n} M{n - 1} M{n - 1}\n" for n in range(1, 30))
     assert found_in({"a.cpp": f"#define M0 x\n{doubling}PYBIND11_MODULE(a, m) {{ M29 }}"}) == []
+
+
+@pytest.mark.parametrize(("include", "expected"), [("xla/ffi.h", []), ("torch/extension.h", ["op-not-registered"])])
+def test_a_module_of_another_library_has_no_operators(include: str, expected: list[str]) -> None:
+    """Like the module of Transformer Engine for JAX: tensors of its own."""
+    text = f'#include <{include}>\nTensor f(Tensor x);\nPYBIND11_MODULE(a, m) {{ m.def("f", &f); }}\n'
+    assert [hit.finding.rule for hit in match_source(text, "a.cpp", RULES)] == expected

@@ -48,6 +48,10 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
     "text",
     [
         "mine::at::symeig(x);",
+        "auto f = at::_ops::cat::call;",
+        # A build with an old torch defines OLD (apex, flash-attention).
+        "#ifdef OLD\n#include <ATen/CUDAGeneratorImpl.h>\n#else\n#include <ATen/cuda/CUDAGeneratorImpl.h>\n#endif",
+        "#ifdef OLD\n#ifdef A\n#endif\n#include <THC/THC.h>\n#else\n#include <ATen/cuda/CUDAContext.h>\n#endif",
         "namespace at { Tensor symeig(Tensor x); }\nauto z = at::symeig(x);",
         "#define AT_INDEX_ERROR(m) throw m\nvoid f() { AT_INDEX_ERROR(1); }",
         "#ifdef THCublasCheck\nvoid f() { THCublasCheck(1); }\n#endif",
@@ -67,6 +71,13 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
 )
 def test_what_is_there_or_may_be(text: str) -> None:
     assert found(text) == []
+
+
+def test_another_header_in_another_branch_is_no_alternative() -> None:
+    text = "#ifdef OLD\n#include <ATen/CUDAGeneratorImpl.h>\n#else\n#include <ATen/ATen.h>\n#endif\n"
+    nested = "#ifdef OLD\n#include <THC/THC.h>\n#ifdef A\n#include <ATen/cuda/CUDAContext.h>\n#endif\n#endif\n"
+    assert found(text) == ["ATen/CUDAGeneratorImpl.h"]
+    assert found(nested) == ["THC/THC.h"]
 
 
 def test_other_conditions_hide_nothing() -> None:
