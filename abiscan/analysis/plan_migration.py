@@ -38,8 +38,12 @@ _STABLE_WORDS = (
     "TORCH_ERROR_CODE_CHECK",
 )
 _MACROS = ("AT_", "C10_", "TORCH_", "CAFFE_")
-_INLINED = Counterpart((), CounterpartKind.INLINED, "nothing: only inline functions of torch's headers call it")
-_NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
+_INLINED = Counterpart(
+    (), CounterpartKind.INLINED, "no replacement needed: called only by inline functions of torch's headers"
+)
+_NOTHING = Counterpart(
+    (), CounterpartKind.UNKNOWN, "not in the table of counterparts: look for it in torch/csrc/stable"
+)
 
 
 class _Use(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, Compared, Compatibility, compatible_releases
@@ -11,6 +11,7 @@ from abiscan.report.wording import python_words, system_words
 
 _NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}
 _ALL = "all"
+_FOR_OTHER_SYSTEMS = "the inputs are for different systems"
 
 
 def sheet(found: CompatReport) -> Sheet:
@@ -24,6 +25,8 @@ def sheet(found: CompatReport) -> Sheet:
         word, tone = "CONFLICT", Tone.BAD
         without = " and no ".join(_NAMES[aspect] for aspect in found.conflicts)
         headline = f"{names}: no {without} is compatible with {'it' if alone else 'all of them'}"
+        if Aspect.SYSTEM in found.conflicts:
+            headline = f"{names}: {_FOR_OTHER_SYSTEMS}"
     else:
         word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("COMPATIBLE", Tone.GOOD)
         parts = [f"{_NAMES[aspect]} {_words(aspect, found.common)}" for aspect in aspects]
@@ -38,7 +41,30 @@ def sheet(found: CompatReport) -> Sheet:
 
 
 def _labels(targets: Sequence[Compared]) -> list[str]:
-    """The label of each input; for a file the shortest end of its path that is unique."""
+    """The label of each input, with its system, CUDA or file name if another input has the same label."""
+    labels = _short_labels(targets)
+    for label in [each for each in dict.fromkeys(labels) if labels.count(each) > 1]:
+        same = [number for number, each in enumerate(labels) if each == label]
+        for words in _DISTINCT:
+            found = [words(targets[number]) for number in same]
+            if len(set(found)) == len(found):
+                for number, text in zip(same, found, strict=True):
+                    labels[number] = f"{label} ({text or 'no CUDA'})"
+                break
+    return labels
+
+
+# What distinguishes inputs with the same name and version, the shortest first.
+_DISTINCT: tuple[Callable[[Compared], str], ...] = (
+    lambda target: ", ".join(target.compatibility.machines),
+    lambda target: ", ".join(f"CUDA {version}" for version in target.compatibility.cuda),
+    lambda target: target.path.rpartition("/")[2],
+    lambda target: target.path,
+)
+
+
+def _short_labels(targets: Sequence[Compared]) -> list[str]:
+    """For a file the shortest end of its path that is unique."""
     labels = []
     for number, target in enumerate(targets):
         parts = target.label.split("/")
@@ -60,6 +86,8 @@ def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Ro
     bad = aspect in found.conflicts
     details = tuple(f"{f.text}: {f.required_by}" for f in found.common.floors) if aspect is Aspect.SYSTEM else ()
     common = _words(aspect, found.common) or "nothing"
+    if bad and Aspect.SYSTEM in found.conflicts and aspect in (Aspect.TORCH, Aspect.SYSTEM):
+        common = f"none: {_FOR_OTHER_SYSTEMS}"
     rows.append(
         Row((_NAMES[aspect], labels[0] if len(labels) == 1 else _ALL, common), Tone.BAD if bad else Tone.GOOD, details)
     )

@@ -22,7 +22,7 @@ _TONES = {
     PackageState.LOADS: Tone.GOOD,
     PackageState.NOT_TORCH: Tone.PLAIN,
 }
-_WORDS = {PackageState.NOT_TORCH: "no torch"}
+_WORDS = {PackageState.NOT_TORCH: "not torch"}
 
 
 def sheet(found: EnvironmentReport) -> Sheet:
@@ -37,7 +37,7 @@ def sheet(found: EnvironmentReport) -> Sheet:
     packages = f"{counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
         lead = f"{where}, {torch} -> {'' if found.torch else 'torch '}{found.after}: "
-        headline = lead + (f"{len(due)} of {packages} need an action" if due else f"all {packages} still load")
+        headline = lead + (f"{len(due)} of {packages} need an action" if due else _nothing_due(found))
         word, tone = ("BREAKS", Tone.BAD) if found.fails else ("OK", Tone.GOOD)
     else:
         broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
@@ -45,7 +45,10 @@ def sheet(found: EnvironmentReport) -> Sheet:
         lead = f"{where}, {torch}: "
         if found.torch_failure is not None:
             lead += f"{found.torch_failure.text}; {_run(found.torch_failure.command)}; "
-        headline = lead + f"{len(broken)} of {packages} fail"
+        verb = "fails" if len(broken) == 1 else "fail"
+        headline = lead + f"{len(broken)} of {packages} {verb}"
+        if found.lacks_torch and not broken:
+            headline = lead + f"{packages} not checked against torch"
         headline += f", {counted(partly, 'loads', 'load')} in part" if partly else ""
         word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
         if partly and not found.fails:
@@ -54,11 +57,19 @@ def sheet(found: EnvironmentReport) -> Sheet:
         word, tone = "UNDECIDED", Tone.DOUBT
     notes = (*(_problem(each) for each in found.problems if each is not found.torch_failure), *found.errors)
     if found.lacks_torch:
-        notes += ("no package was checked against torch: name the Python that has torch with --python",)
+        notes += ("pass --python PATH to name the Python that has torch, or --torch VERSION",)
     if found.pure_python:
         notes += (f"{counted(found.pure_python, 'pure-Python package')} not checked",)
     tables = (Table(columns, rows), *(() if found.fix is None else _conflicts(found.fix)))
     return Sheet(word, headline, tone, tables, notes, () if found.fix is None else (_command(found.fix),))
+
+
+def _nothing_due(found: EnvironmentReport) -> str:
+    packages = f"{counted(len(found.packages), 'package')} with shared objects"
+    users = sum(outcome.state is not PackageState.NOT_TORCH for outcome in found.outcomes)
+    if not users:
+        return f"none of {packages} uses torch"
+    return f"all {users} packages that use torch load" if users > 1 else "the package that uses torch loads"
 
 
 def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:

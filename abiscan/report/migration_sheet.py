@@ -32,7 +32,7 @@ def sheet(plan: MigrationPlan) -> Sheet:
         needs = f"requires torch {plan.minimum} or later"
         parts.append(f"afterwards it {needs} (set TORCH_TARGET_VERSION to {plan.minimum})" if left else needs)
     rows = tuple(_row(replacement, plan) for replacement in plan.replacements)
-    tables = [Table(("kind", "since", "symbols", "replacement"), rows)]
+    tables = [Table(("kind", "since", "symbols", "names -> replacement"), rows)]
     if len(plan.files) > 1:
         tables.append(Table(("stable", "to replace", "inlined", "file"), tuple(map(_file, plan.files)), "files"))
     return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, done=plan.done or 0.0)
@@ -45,13 +45,13 @@ def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
     functions = list(dict.fromkeys(_short(name) for name in names))
     shown = ", ".join(functions[:_NAMES])
     more = f" and {len(functions) - _NAMES} more" if len(functions) > _NAMES else ""
-    tail = f" for {shown}{more}"
+    tail = ""
     if places:
         rest = f" and {counted(replacement.total - _SITES, 'more place')}" if replacement.total > _SITES else ""
-        tail += f"; at {', '.join(_short(place) for place in places[:_SITES])}{rest}"
+        tail = f"; used in {', '.join(_short(place) for place in places[:_SITES])}{rest}"
     details = (*names, *(f"at {place}" for place in places))
     tone = _TONES.get(replacement.kind, Tone.PLAIN)
-    cells = (replacement.kind.value, replacement.since, str(len(names)), words + tail)
+    cells = (replacement.kind.value, replacement.since, str(len(names)), f"{shown}{more} -> {words}{tail}")
     return Row(cells, tone, details)
 
 

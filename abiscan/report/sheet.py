@@ -139,7 +139,7 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
                 yield f"      {len(row.details) - limit} more ({style.more})"
     if len(rows) < len(table.rows) and not style.quiet:
         more = len(table.rows) - len(rows)
-        yield style.dim(f"  {more} more {'needs' if more == 1 else 'need'} no action (-v)")
+        yield style.dim(f"  {more} {'more ' if rows else ''}row{'s' * (more > 1)} without an action (-v)")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import Artifact
-from abiscan.model.target import TargetPart, TargetSource
+from abiscan.model.target import TargetPart, TargetSource, TorchBuild
 from abiscan.releases import ReleaseIndex
 from abiscan.releases.index import is_earlier
 from abiscan.target.declared import Declared, declared_by
@@ -155,8 +155,10 @@ class TargetResolver:
         named = self.request.torch
         if named in (None, "declared"):
             return None
-        part = TargetPart(_text(self.run_torch(question.machine)), TargetSource.COMMAND_LINE, f"--torch {named}")
-        return TorchOfFile(self.torch_for(question.machine), part)
+        run, torch = self.run_torch(question.machine), self.torch_for(question.machine)
+        # The build for the platform of the file may have another variant than that of the run.
+        shown = _text(run.target if torch is None else torch.target)
+        return TorchOfFile(torch, TargetPart(shown, TargetSource.COMMAND_LINE, f"--torch {named}"))
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
         """The installed torch, if the file is made for that environment."""
@@ -174,7 +176,7 @@ class TargetResolver:
         )
         if not fits:
             return None
-        part = TargetPart(_text(chosen), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
+        part = TargetPart(_text(chosen.target), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
         return TorchOfFile(self.torch_for(question.machine), part)
 
     def released_torch(self, question: _Question) -> TorchOfFile:
@@ -214,8 +216,8 @@ TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None
 """The sources of a file's torch, in order of precedence. The last one always returns a torch."""
 
 
-def _text(chosen: RunTorch) -> str:
-    return f"{chosen.target.version}+{chosen.target.variant}"
+def _text(torch: TorchBuild) -> str:
+    return f"{torch.version}+{torch.variant}"
 
 
 def _place_in_container(artifact: Artifact) -> str:

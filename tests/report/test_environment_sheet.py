@@ -14,7 +14,10 @@ EMPTY = EnvironmentReport("1", "Python 3.11 at /v", None, None, (), (), 0)
 
 
 def test_a_missing_torch_is_reported_once() -> None:
-    assert "no torch is installed here: 0 of 0 packages" in page_of(EMPTY).headline
+    assert (
+        "no torch is installed here: 0 packages with shared objects not checked against torch"
+        in page_of(EMPTY).headline
+    )
     assert page_of(EMPTY).word == "UNDECIDED"
     assert EMPTY.undecided
     assert "torch no torch" not in page_of(EMPTY).headline
@@ -25,7 +28,7 @@ def test_a_table_without_rows_to_show_has_no_heads() -> None:
     table = sheet.Table(("package", "why"), (sheet.Row(("p 1.0", ""), sheet.Tone.PLAIN, minor=True),))
     shown = sheet.text(sheet.Sheet("LOADS", "all", sheet.Tone.GOOD, (table,)), Style())
     assert "package" not in shown
-    assert "1 more needs no action" in shown
+    assert "1 row without an action (-v)" in shown
 
 
 def test_a_bar_in_text_is_a_number_in_other_formats() -> None:

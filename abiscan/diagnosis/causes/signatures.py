@@ -178,8 +178,8 @@ def _one(difference: Difference) -> str:
     what = _WORDS[difference.kind]
     if difference.index is not None:
         what = f"{what} {difference.index + 1}"
-    if difference.old is None:
+    if not difference.old:
         return f"{what} added: {difference.new}"
-    if difference.new is None:
+    if not difference.new:
         return f"{what} removed: {difference.old}"
     return f"{what}: {difference.old} -> {difference.new}"
