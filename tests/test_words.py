@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[1]
 PHRASES = (
     "are brought",
     "are told",
-    "call it for",
     "first distributions",
     "for want of",
     "is brought",
