@@ -37,8 +37,7 @@ _LAST: Final = {
     "7.0": "12.9",
     "7.2": "12.9",
 }
-# The first that matches counts; a name without spaces, in lower case.
-_NAMES: Final = tuple(
+NAMES: Final = tuple(
     (re.compile(pattern), capability)
     for pattern, capability in (
         (r"rtxpro\d{4}blackwell|rtx50[5-9]0", "12.0"),
@@ -58,6 +57,7 @@ _NAMES: Final = tuple(
         (r"k40c?|k20", "3.5"),
     )
 )
+"""Patterns of the names of GPUs, without spaces and in lower case, and their compute capability. The first counts."""
 
 
 def first_toolkit(capability: str) -> str | None:
@@ -73,4 +73,4 @@ def last_toolkit(capability: str) -> str | None:
 def capability_of_name(name: str) -> str | None:
     """The compute capability of a GPU by its name (`RTX 5090` -> `12.0`); None for a name that is not known."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return next((capability for pattern, capability in _NAMES if pattern.fullmatch(plain)), None)
+    return next((capability for pattern, capability in NAMES if pattern.fullmatch(plain)), None)
