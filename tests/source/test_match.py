@@ -59,6 +59,26 @@ def test_places(text: str, expected: list[tuple[str, list[int | None]]]) -> None
     assert hits(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        # HIP 5.2 (amd_warp_functions.h) declares no name with a mask
+        ("k.hip", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 1),
+        ("k.cu", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 0),
+        ("k.hip", "#ifndef USE_ROCM\nvoid k(float* p) { p[0] = __shfl_down_sync(~0, p[1], 16); }\n#endif", 0),
+        # what `explain` prints
+        (
+            "k.hip",
+            "#ifdef __HIP__\n#define __any_sync(mask, ...) __any(__VA_ARGS__)\n#endif\nint i = __any_sync(m, 1);",
+            0,
+        ),
+    ],
+)
+def test_masked_warp_function(path: str, text: str, count: int) -> None:
+    hits = match_source(text, path, RULES)
+    assert sum(hit.finding.rule == "masked-warp-function" for hit in hits) == count
+
+
 HALF = 'AT_DISPATCH_FLOATING_TYPES_AND_HALF(t.scalar_type(), "f", [&] {});'
 KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* index, Info<int64_t, int> info) {\n%s\n}\n"
 
