@@ -13,6 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
+from abiscan.model.platforms import file_key, platform_of
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
@@ -161,12 +162,15 @@ def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidate
 
 
 def shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
-    """The releases with a library of this name; None without the index."""
+    """The releases with a library of this name; None without the index, or if the index lacks such builds."""
     releases = missing.knowledge.releases
     if releases is None:
         return None
-    builds = releases.builds(missing.knowledge.machine)
-    return ranges_of(builds, [build.ships(name) for build in builds])
+    machine = missing.knowledge.machine
+    if accelerator_of(name) is not None and platform_of(machine).torch_has_unlisted_cuda:
+        return None
+    builds = releases.builds(machine)
+    return ranges_of(builds, [build.ships(file_key(name)) for build in builds])
 
 
 def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:

@@ -127,6 +127,15 @@ def other_platforms() -> tuple[Platform, ...]:
     return tuple(_OTHERS.values())
 
 
+def machines_naming(library: str) -> tuple[str, ...]:
+    """The platforms with libraries of such a name (`c10.dll`, `libc10.dylib`) for which torch has builds, the usual one
+    first; empty for a name of Linux."""
+    name = library.lower()
+    if name.endswith((".dll", ".pyd")):
+        return ("win_amd64",)
+    return ("macosx_arm64", "macosx_x86_64") if name.endswith(".dylib") else ()
+
+
 def file_key(library: str) -> str:
     """The file name by which a library is found: without folders, of Windows in small letters, as case does not count
     there."""

@@ -219,10 +219,11 @@ def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
 
 
 def _of_torch(values: Values, _missing: MissingName) -> str | None:
-    """Set if the DLL (values `name`, `folder`) belongs to torch, or none is named and torch was imported."""
+    """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
+    named."""
     name, folder = values.get("name", ""), values.get("folder", "").replace("\\", "/").lower()
-    own = is_torch_library(name) or folder.endswith("/torch/lib/") or (not name and "torch_imported" in values)
-    return "yes" if own else None
+    own = is_torch_library(name) or folder.endswith("/torch/lib/")
+    return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
 
 
 def _dll(values: Values, _missing: MissingName) -> str | None:

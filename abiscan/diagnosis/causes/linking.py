@@ -58,6 +58,11 @@ def causes(missing: MissingName) -> Candidates:
     if missing.reference.status is Status.UNREACHABLE and not is_linux:
         yield _moved(missing, library)
         return
+    if missing.reference.msvc and not missing.reference.link_time and not missing.reference.bare:
+        # A message of Windows: each import of a file names a DLL, which was found.
+        if missing.target_library is not None and not is_linux:
+            yield _other_copy(missing, library)
+        return
     python_only = torch_stem(library) == _PYTHON_LIBRARY
     # If the index knows no older torch, a symbol that every known release exports most likely existed before.
     always = len(missing.exported_in or ()) == 1 and missing.in_oldest_known and missing.in_newest_known
@@ -152,6 +157,18 @@ def _moved(missing: MissingName, library: str) -> Candidate:
     return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, evidence, fixes.rebuild(missing))
 
 
+def _other_copy(missing: MissingName, library: str) -> Candidate:
+    evidence = (
+        _exported(missing, library),
+        f"Windows found a {library} that does not: another build or release of torch, from another folder.",
+    )
+    fix = (
+        f"where {library}  # lists the copies in PATH: that of another environment or program may be found first\n"
+        "python -c 'import torch; print(torch.__version__, torch.__file__)'  # must print the release that you expect"
+    )
+    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.7, evidence, fix)
+
+
 def _exported(missing: MissingName, library: str) -> str:
     if missing.target is None and missing.exported_in:
         return (
@@ -203,10 +220,9 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
     evidence = [_exported(missing, library)]
     if missing.file.facts is not None:
         evidence.append(_unlisted(missing, library))
-    if not missing.reference.link_time:
-        evidence.append(
-            "If the file listed it, the loader would report `cannot open shared object file` and no symbol."
-        )
+    if not missing.reference.link_time and not missing.reference.msvc:
+        other = "Library not loaded" if missing.macho else "cannot open shared object file"
+        evidence.append(f"If the file listed it, the loader would report `{other}` and no symbol.")
     score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
     if missing.target is None and missing.in_oldest_known and missing.in_newest_known and not missing.macho:
         # All known releases have it: the file does not link the library, or the import order is wrong.

@@ -31,6 +31,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
+from abiscan.model.platforms import machines_naming
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 
@@ -107,7 +108,9 @@ def _library(found: LibrarySubject, question: _Question) -> Subject:
     file = msgspec.structs.replace(question.referring_file(found.needed_by), importer=found.importer or "")
     bare = found.message is None and not file.path
     reference = Reference(found.text, link_time=found.by_linker, bare=bare)
-    missing = MissingName(reference, question.knowledge, file)
+    machines = machines_naming(found.text)
+    knowledge = question.knowledge.for_platform(machines[0]) if machines else question.knowledge
+    missing = MissingName(reference, knowledge, file)
     causes = missing_library.causes(
         found.text,
         missing,
@@ -118,7 +121,7 @@ def _library(found: LibrarySubject, question: _Question) -> Subject:
     )
     best = ranked(causes)
     untitled = not best or best[0].cause is CauseId.LIBRARY_MISSING
-    problem = "" if untitled else title(best[0].cause, question.knowledge.target)
+    problem = "" if untitled else title(best[0].cause, knowledge.target)
     return replace(_subject(found, best, owner_of_library(found.text), missing), title=problem)
 
 
@@ -185,7 +188,8 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         macos=spelled.macos or macos,
         # GNU and LLVM demanglers do not print `void` for no parameters, Microsoft's does.
         msvc=found.msvc or "(void)" in found.text or classify(found.text.removeprefix("__imp_")) is NameKind.MSVC,
-        link_time=found.by_linker,
+        # Only linkers print names of import libraries.
+        link_time=found.by_linker or found.text.startswith("__imp_"),
         before_torch=found.before_torch,
         bare=found.message is None and not file.path,
         unfound=question.unfound if file.path else (),
@@ -237,9 +241,10 @@ def _of_its_platform(
     machines: tuple[str, ...] = ()
     note = ""
     if kind is NameKind.MSVC:
-        machines, note = ("win_amd64",), "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
+        machines = machines_naming(".dll")
+        note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
     elif kind is NameKind.MACHO or macos:
-        machines = ("macosx_arm64", "macosx_x86_64")
+        machines = machines_naming(".dylib")
         if not name.startswith("_Z"):
             name = name.removeprefix("_")
             note = f"A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: {name}"

@@ -1,0 +1,93 @@
+"""Texts of Windows and macOS in the forms of public threads. Expected: what resolved the thread, or what
+`llvm-readobj --coff-exports` and `llvm-objdump --exports-trie` have of torch's libraries."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+from abiscan.model.subject import Subject
+
+_ENTRY = "The procedure entry point {} could not be located in the dynamic link library C:\\e\\torchvision\\_C.pyd."
+# Exported by c10.dll of every release since 1.7.1.
+_ALWAYS = "?tls_local_dispatch_key_set@impl@c10@@YA?AULocalDispatchKeySet@12@XZ"
+
+
+def only(text: str, torch: str | None = "2.7.1") -> Subject:
+    (subject,) = explain(text, ScanOptions(torch, None, LoaderSettings("/")))
+    return subject
+
+
+def words_of(subject: Subject) -> str:
+    return "\n".join(line for cause in subject.causes for line in (*cause.evidence, cause.fix or ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        pytest.param(
+            "error: process didn't exit successfully: `app.exe` (exit code: 0xc0000139, STATUS_ENTRYPOINT_NOT_FOUND)",
+            "built-for-newer-torch",
+            id="LaurentMazare/tch-rs#915",
+        ),
+        pytest.param("Process finished with exit code -1073741515 (0xC0000135)", "library-missing", id="no DLL"),
+        pytest.param(
+            '  File "P:\\lib\\site-packages\\torch\\__init__.py", line 81, in <module>\n    ctypes.CDLL(dll)\n'
+            '  File "P:\\lib\\ctypes\\__init__.py", line 356, in __init__\n'
+            "    self._handle = _dlopen(self._name, mode)\n"
+            "OSError: [WinError 127] The specified procedure could not be found",
+            "distribution-variant",
+            id="pytorch/pytorch#37733",
+        ),
+        pytest.param(
+            '  File "C:\\e\\site-packages\\torch\\__init__.py", line 367, in <module>\n    from torch._C import *\n'
+            "ImportError: DLL load failed while importing _C: The specified procedure could not be found.",
+            "distribution-variant",
+            id="conda-forge/pytorch-cpu-feedstock#354",
+        ),
+        pytest.param(_ENTRY.format(_ALWAYS), "distribution-variant", id="another copy of c10.dll"),
+        pytest.param(
+            "ImportError: dlopen(/e/torch/_C.cpython-37m-darwin.so, 2): Symbol not found: ___addtf3\n"
+            "  Referenced from: /usr/local/lib/libquadmath.0.dylib\n  Expected in: /usr/lib/libSystem.B.dylib\n"
+            " in /usr/local/lib/libquadmath.0.dylib",
+            "library-version-mismatch",
+            id="TomHeaven/pytorch-osx-build#19",
+        ),
+    ],
+)
+def test_the_first_cause(text: str, cause: str) -> None:
+    assert only(text).causes[0].cause.value == cause
+
+
+def test_windows_finds_the_dll_of_each_import() -> None:
+    """So a missing symbol that torch exports is no matter of linking or of the order of imports."""
+    subject = only(_ENTRY.format(_ALWAYS))
+    assert [cause.cause.value for cause in subject.causes][:1] == ["distribution-variant"]
+    assert "cannot open shared object file" not in words_of(subject)
+    assert "import torch  # before" not in words_of(subject)
+
+
+@pytest.mark.parametrize(
+    ("name", "ships"),
+    [("c10.dll", "torch 1.7.1-2.15.0 ships it."), ("torch_cpu.dll", "torch 1.7.1-2.15.0 ships it.")],
+)
+def test_dlls_of_torch_are_known(name: str, ships: str) -> None:
+    text = f"The code execution cannot proceed because {name} was not found. Reinstalling the program may fix this."
+    words = words_of(only(text))
+    assert ships in words
+    assert "No known torch build" not in words
+
+
+def test_dlls_of_cuda_builds_are_not_in_the_index() -> None:
+    words = words_of(
+        only("The code execution cannot proceed because c10_cuda.dll was not found. Reinstalling the program may help.")
+    )
+    assert "No known torch build" not in words
+
+
+def test_dyld_reports_a_library_in_its_own_words() -> None:
+    words = words_of(only("Symbol not found: __ZN3c106SymInt19promote_to_negativeEv", "2.2.2"))
+    assert "`Library not loaded`" in words
+    assert "cannot open shared object file" not in words
