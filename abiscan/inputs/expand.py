@@ -282,5 +282,5 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
         if len(targets) > MAX_LISTED:
             raise UsageError(f"{path}: more than {MAX_LISTED} inputs: divide the list")
     if not targets:
-        raise UsageError(f"{path}: empty list of targets: write one target a line")
+        raise UsageError(f"{path}: the list is empty: write one PATH per line")
     return targets

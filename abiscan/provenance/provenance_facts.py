@@ -214,7 +214,8 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
         form = {DeviceCode.PTX: "PTX", DeviceCode.LTO_IR: "LTO IR"}.get(image.code, "machine code")
         packed = f", {image.compressed} compressed" if image.compressed else ""
         linked = ", to be linked" if image.relocatable else ""
-        yield ProvenanceFact(Topic.GPU, image.architecture, f"{image.images} of {form}{packed}{linked}")
+        images = f"{image.images} image{'s' * (image.images != 1)} of {form}{packed}{linked}"
+        yield ProvenanceFact(Topic.GPU, image.architecture, images)
 
 
 def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
@@ -231,7 +232,7 @@ def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
         yield ProvenanceFact(_FAMILIES[family], ".".join(map(str, version)), source)
     tag = fitting_platform(facts.version_needs, facts.machine) if newest else None
     if tag is not None:
-        yield ProvenanceFact(Topic.MANYLINUX, tag, "the symbol versions that it needs, and no other rule of the tag")
+        yield ProvenanceFact(Topic.MANYLINUX, tag, "its symbol versions; other rules of the tag are not checked")
 
 
 def _user_of(imports: Iterable[Import], version: str) -> str | None:

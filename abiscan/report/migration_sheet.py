@@ -18,7 +18,8 @@ def sheet(plan: MigrationPlan) -> Sheet:
     without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
     if plan.done is None and not plan.replacements:
         if plan.errors:
-            headline = f"{plan.input}: not everything could be read; the rest does not use torch"
+            unread = "not everything could be read; the rest does not use torch" if plan.files else "could not be read"
+            headline = f"{plan.input}: {unread}"
             return Sheet("UNDECIDED", headline, Tone.DOUBT, (), plan.errors)
         return Sheet("NO TORCH", f"{plan.input}: does not use torch", Tone.PLAIN, (), plan.errors)
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)

@@ -52,7 +52,7 @@ def unknown_of(container: ContainerFacts) -> Iterator[str]:
     if any(python[:1].isdigit() for python in pythons):
         yield (
             f"its Python tag {'.'.join(pythons)} is not valid: a dot separates two tags, and "
-            f"{next(python for python in pythons if python[:1].isdigit())} names no Python"
+            f"{next(python for python in pythons if python[:1].isdigit())} is not a Python version"
         )
     tags = [f"{pair[0]}-{pair[1]}" for pair in pairs if not pair[0][:1].isdigit() and not is_known_python(*pair)]
     for tag in list(dict.fromkeys(tags))[:_MOST_LINES]:

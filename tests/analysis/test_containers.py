@@ -129,5 +129,5 @@ def test_files_that_define_one_operator() -> None:
         "2 files define the operator ns::f; a process can load only one: a-1.0.whl!a.so, b-1.0.whl!a.so",
     )
     assert note(("a", "1.0", ("a.so", "b.so")), ("a", "2.0", ("a.so",))) == (
-        "2 files define the operator ns::f; a process can load only one: a-1.0.whl!a.so, a-1.0.whl!b.so",
+        "a-1.0.whl: 2 files define the operator ns::f; a process can load only one: a.so, b.so",
     )

@@ -203,7 +203,7 @@ def test_a_list_of_targets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "\n \n", "# a.so\n\t# b.so\n"])
 def test_a_list_without_a_target_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "list.txt").write_text(content)
-    with pytest.raises(UsageError, match=r"^list\.txt: empty list of targets"):
+    with pytest.raises(UsageError, match=r"^list\.txt: the list is empty"):
         read_target_list("list.txt", cwd=str(tmp_path))
 
 

@@ -216,5 +216,5 @@ def test_a_dotted_version_is_not_a_tag() -> None:
     """k2-1.23.4-py3.9-none-any.whl: a dot separates the tags of a compressed set (PEP 425)."""
     container = ContainerFacts("k.whl", ContainerKind.WHEEL, "k", "1", ("py3-none-any", "9-none-any"), (), ())
     assert list(unknown_of(container)) == [
-        "its Python tag py3.9 is not valid: a dot separates two tags, and 9 names no Python"
+        "its Python tag py3.9 is not valid: a dot separates two tags, and 9 is not a Python version"
     ]

@@ -64,8 +64,9 @@ def _notes(record: FileRecord, failure_reasons: tuple[str, ...]) -> Iterator[str
         yield f"unknown whether the loader accepts this file: {problem}"
     if unfit and torch is not None:
         others = {soname: other_version_provided(soname, torch.exports.provided_libraries) for soname in unfit}
-        says = ", ".join(f"{soname} ({other} is provided)" if other else soname for soname, other in others.items())
-        yield f"needs {says}: torch {torch.target.version}+{torch.target.variant} ships another CUDA"
+        needs = ", ".join(others)
+        ships = ", ".join(dict.fromkeys(filter(None, others.values()))) or "another CUDA"
+        yield f"needs {needs}; torch {torch.target.version}+{torch.target.variant} ships {ships}"
     if choice:
         yield choice
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
