@@ -45,7 +45,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "dylib": lambda name: f"lib{name}.dylib",
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "cuda": lambda text: f"cu{text.replace('.', '')}",
-    "distribution": lambda text: text.lower().replace("_", "-").replace(" ", "-"),
+    "distribution": lambda text: text.lower().removeprefix("py").replace("_", "-").replace(" ", "-"),
     "scatter": lambda _: "torch-scatter",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
@@ -143,8 +143,10 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
         if finder.every:
             matches = compiled(finder.pattern).finditer(_windows(hit, message, finder)[-1])
             groups = [group for match in matches for group in match.groupdict().items() if group[1]]
-            for group, _ in groups:
-                values.setdefault(group, " ".join(dict.fromkeys(text for other, text in groups if other == group)))
+            converted = [(group.partition("__"), text) for group, text in groups]
+            every = [(name, CONVERSIONS[to](text) if to else text) for (name, _, to), text in converted]
+            for group, _ in every:
+                values.setdefault(group, " ".join(dict.fromkeys(text for other, text in every if other == group)))
             continue
         match = _search(hit, message, name)
         if match is not None:

@@ -8,7 +8,7 @@ from typing import Final
 # torch itself: not torch-scatter, torchvision, PyTorch Scatter.
 _TORCH: Final = r"(?<![\w/.-])(?:[Pp]y)?[Tt]orch(?![\w./-]| (?!Then|And|So|But|With|From)[A-Z][a-z])"
 _VERSION: Final = r"(?: v?\d[\w.+]{0,32})?"
-_MADE: Final = r"(?:built|build|building|compiled|compile|compiling|installed)"
+_MADE: Final = r"(?:builds?|built|building|compiled?|compiles|compiling|installed)"
 _SOURCE: Final = "\u4ece\u6e90(?:\u7801|\u4ee3\u7801)"
 _BUILD: Final = "(?:\u7f16\u8bd1|\u6784\u5efa)"
 _PATTERNS: Final = (
