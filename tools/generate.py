@@ -52,7 +52,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
     "CITATION.cff": repository.render,
-    "abiscan/report/sarif.py": repository.render,
+    "abiscan/report/address.py": repository.render,
     "docs/how-to/ci.md": repository.render,
     **rule_docs.pages(),
     **cause_docs.pages(),

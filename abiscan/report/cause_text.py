@@ -39,7 +39,7 @@ def _text(page: CausePage, style: Style) -> Iterator[str]:
         yield from _commands(check.commands, "    ")
     yield from ("", style.strong("Fix"))
     for remedy in page.fix:
-        yield "  " + style.paint(SITUATIONS[remedy.situation], "32;1")
+        yield "  " + style.paint(SITUATIONS[remedy.situation], "green bold")
         yield from prose(remedy.text, "    ")
         yield from _commands(remedy.commands, "      ")
     yield from ("", style.strong("Prevention"))

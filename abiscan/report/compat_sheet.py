@@ -1,24 +1,35 @@
-"""`abiscan compat` as a sheet: common compatibility, that of each input, and what a single input excludes."""
+"""`abiscan compat` as a sheet: common compatibility, then each input with the releases of torch and with the rest, and
+what a single input excludes."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, Compared, Compatibility, compatible_releases
+from abiscan.model.release import ReleaseState
+from abiscan.model.versions import minor, order
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import python_words, system_words
 
 _NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}
 _ALL = "all"
 _FOR_OTHER_SYSTEMS = "the inputs are for different systems"
+_YES, _MAYBE, _NO = "yes", "maybe", "no"
+# Columns of releases, which fit 100 columns of a terminal with the name of a package.
+_RANGES = 5
 
 
 def sheet(found: CompatReport) -> Sheet:
     """The answer as a sheet."""
     aspects = [aspect for aspect in _NAMES if any(_words(aspect, t.compatibility) for t in found.inputs)]
     labels = _labels(found.inputs)
-    rows = tuple(row for aspect in aspects for row in _rows(aspect, found, labels))
+    others = tuple(row for aspect in aspects if aspect is not Aspect.TORCH for row in _rows(aspect, found, labels))
+    tables = [_releases(found, labels)] if Aspect.TORCH in aspects else []
+    tables.append(Table(("aspect", "input", "compatible with"), others, "Python and system" if tables else ""))
     names = ", ".join(labels)
     alone = len(labels) == 1
     if found.conflicts:
@@ -35,9 +46,7 @@ def sheet(found: CompatReport) -> Sheet:
             headline = f"{names}: no requirement on torch, Python, GPUs or the system was found"
         if not any(each.files for each in found.inputs):
             headline = f"{names}: no shared object could be read"
-    return Sheet(
-        word, headline, tone, (Table(("aspect", "input", "compatible with"), rows),), (*found.notes, *found.undecided)
-    )
+    return Sheet(word, headline, tone, tuple(tables), (*found.notes, *found.undecided))
 
 
 def _labels(targets: Sequence[Compared]) -> list[str]:
@@ -72,6 +81,41 @@ def _short_labels(targets: Sequence[Compared]) -> list[str]:
         ends = ("/".join(parts[-depth:]) for depth in range(1, len(parts)))
         labels.append(next((end for end in ends if not any(o.endswith("/" + end) for o in others)), target.label))
     return labels
+
+
+def _releases(found: CompatReport, labels: Sequence[str]) -> Table:
+    """Each input with ranges of releases on which every input has one outcome: the newest that suit an input."""
+    each = [*(target.compatibility for target in found.inputs), found.common]
+    known = tuple(sorted({build.torch for reach in each for build in reach.torch or ()}, key=lambda each: order(each) or ()))
+    outcomes = {release: tuple(_outcome(reach, release) for reach in each) for release in known}
+    groups = [list(group) for _cells, group in itertools.groupby(known, outcomes.__getitem__)]
+    shown = [group for group in groups if set(outcomes[group[0]]) != {_NO}][-_RANGES:]
+    rows = _rows(Aspect.TORCH, found, labels)
+    cells = [outcomes[group[0]] for group in shown]
+    columns = ("input", *(_range(group, known) for group in shown), "compatible with")
+    *inputs, common = (
+        replace(row, cells=(row.cells[1], *(column[at] for column in cells), row.cells[2]))
+        for at, row in zip(range(-len(rows), 0), rows, strict=True)
+    )
+    return Table(columns, tuple(inputs) or (common,), "torch", common if inputs else None)
+
+
+def _outcome(reach: Compatibility, release: str) -> str:
+    if reach.torch is None:
+        return _YES
+    states = {build.state for build in reach.torch if build.torch == release and build.compatible}
+    return _NO if not states else _MAYBE if states == {ReleaseState.POSSIBLE_LAYOUT} else _YES
+
+
+def _range(group: Sequence[str], known: Sequence[str]) -> str:
+    """`2.4-2.9`; with patch releases where the range has not all of a minor release."""
+    first, last = group[0], group[-1]
+    minors = [next(each for each in known if minor(each) == minor(first)) == first]
+    minors.append([each for each in known if minor(each) == minor(last)][-1] == last)
+    ends = [minor(each) if whole else each for each, whole in zip((first, last), minors, strict=True)]
+    if first == last and not all(minors):
+        return first
+    return ends[0] if ends[0] == ends[1] else "-".join(ends)
 
 
 def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Row]:

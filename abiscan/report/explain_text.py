@@ -87,7 +87,7 @@ def _fix(cause: Cause, style: Style, printed: set[str]) -> list[str]:
         return []
     printed.add(cause.fix)
     first, *rest = cause.fix.split("\n")
-    lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines = wrap(first, style, "  " + style.paint("fix: ", "green bold"), "    ")
     return lines + [f"      {printable(line)}" for line in rest]
 
 
@@ -101,7 +101,7 @@ def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:
 def _about(subject: Subject, style: Style) -> list[str]:
     """The subject: its name, the file that needs it, and the releases that export it."""
     name = subject.demangled or subject.mangled or subject.text
-    lines = wrap(name, style, style.paint(f"  {_word(subject)}: ", "36"), "    ")
+    lines = wrap(name, style, style.paint(f"  {_word(subject)}: ", "cyan"), "    ")
     if subject.mangled is not None and subject.mangled != name:
         llvm = " (demangled by LLVM only)" if subject.demangled_by is DemangledBy.LLVM else ""
         lines += wrap(subject.mangled + llvm, style, "  mangled: ", "    ")

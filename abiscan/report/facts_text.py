@@ -123,7 +123,7 @@ def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  needed libraries:"] if artifact.needed else []
     shown = artifact.needed[: style.limit(*_LISTED)]
     for library in shown:
-        found = style.paint(" not found", "31") if library.found is None else f" -> {printable(library.found)}"
+        found = style.paint(" not found", "red") if library.found is None else f" -> {printable(library.found)}"
         lines.append(f"    {printable(library.soname)}{found if library.found != library.soname else ''}")
     if len(artifact.needed) > len(shown):
         lines.append(style.dim(f"    {len(artifact.needed) - len(shown)} more ({style.more})"))
@@ -159,9 +159,9 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  releases:"]
     for release in artifact.releases:
         word = (
-            style.paint(loading_words([artifact.machine]).one, "33" if release.drift else "32")
+            style.paint(loading_words([artifact.machine]).one, "amber" if release.drift else "green")
             if release.fits
-            else style.paint("layout change" if release.loads else "fails", "31")
+            else style.paint("layout change" if release.loads else "fails", "red")
         )
         tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
         if release.reason and release.loads:

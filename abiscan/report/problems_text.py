@@ -18,7 +18,7 @@ _CAUSES, _SYMBOLS, _EVIDENCE = (3, 8), ((4, 20), (2, 8)), ((2, 8), (1, 3))
 _RULES, _FINDINGS, _PLACES = (3, 20), (1, 5), (2, 5)
 # Notes about what fails when a loaded file is used: the verdict does not tell.
 _AFTER_LOAD = frozenset({"op-not-registered"})
-SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
+SEVERITY_COLOR = {Severity.ERROR: "red bold", Severity.WARNING: "amber bold", Severity.NOTE: "cyan"}
 
 
 def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]:
@@ -29,6 +29,7 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
     for number, group in enumerate(groups):
         other = number > 0
         title = f"cause {number + 1}" if other else style.strong("cause")
+        title = style.link(title, f"causes/{group.cause}.md")
         why = wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
         head = LineGroup(other * 3, [*why, *_fix(group, style, printed)])
         yield head
@@ -59,7 +60,7 @@ def _fix(group: CauseGroup, style: Style, printed: set[str]) -> list[str]:
         return []
     printed.add(group.fix)
     first, *rest = group.fix.split("\n")
-    lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines = wrap(first, style, "  " + style.paint("fix: ", "green bold"), "    ")
     lines += [f"      {printable(line)}" for line in rest]
     return lines
 
@@ -118,9 +119,15 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
         yield LineGroup(1, [style.dim(f"  {counted(hidden, 'more note' if brief else 'note')} (-v)")])
 
 
+def rule_link(rule: str, style: Style) -> str:
+    """The id of a rule, with a link to its page if it has one; those of requirements have none."""
+    has_page = rule != DOES_NOT_LOAD and not rule.startswith("require-")
+    return style.link(rule, f"rules/{rule}.md") if has_page else rule
+
+
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     first = findings[0]
-    label = f"  {style.paint(first.severity.value, SEVERITY_COLOR[first.severity])}[{first.rule}]: "
+    label = f"  {style.paint(first.severity.value, SEVERITY_COLOR[first.severity])}[{rule_link(first.rule, style)}]: "
     lines: list[str] = []
     shown = findings[: style.limit(*_FINDINGS)]
     for finding in shown:
@@ -130,7 +137,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             if where:
                 lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is shown[-1]:
-            lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "32"), "      ")
+            lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "green"), "      ")
             lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
     if len(findings) > len(shown):
         more = counted(len(findings) - len(shown), "more finding")

@@ -18,14 +18,13 @@ from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Location, RuleInfo, Severity
 from abiscan.model.outcome import outcome_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.report.address import project_address
 from abiscan.report.cause_text import render_markdown, render_text
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 from abiscan.report.style import Style
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# `python tools/generate.py` writes the address of `[project.urls]` here; OWNER until there is one.
-HOME = "https://github.com/OWNER/abiscan"
 MAX_RESULTS = 25_000
 MAX_LOCATIONS = 100
 MAX_COMPRESSED = 10_000_000
@@ -81,7 +80,7 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
                         "shortDescription": {"text": "Symbol and ABI forensics for PyTorch extension binaries"},
                         "version": report.version,
                         "semanticVersion": report.version,
-                        **({} if "/OWNER/" in HOME else {"informationUri": HOME}),
+                        **({} if project_address() is None else {"informationUri": project_address()}),
                         "rules": rules,
                     }
                 },

@@ -23,9 +23,9 @@ _BAR = 20
 class Tone(enum.Enum):
     """Meaning of a row or headline, shown as a colour."""
 
-    BAD = "31"
-    GOOD = "32"
-    DOUBT = "33"
+    BAD = "red"
+    GOOD = "green"
+    DOUBT = "amber"
     PLAIN = ""
 
 
@@ -49,11 +49,21 @@ class Row(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows with column headings; `title` is empty for the main table."""
+    """Rows with column headings; `title` is empty for the main table. Columns of numbers are aligned to the right.
+
+    Attributes:
+        total: the last row, for all others together; None if there is none.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     title: str = ""
+    total: Row | None = None
+
+    @property
+    def all_rows(self) -> tuple[Row, ...]:
+        """The rows with the total."""
+        return self.rows if self.total is None else (*self.rows, self.total)
 
 
 class Sheet(Struct, frozen=True):
@@ -116,30 +126,36 @@ def text(sheet: Sheet, style: Style) -> str:
 
 def _text_table(table: Table, style: Style) -> Iterator[str]:
     rows = [row for row in table.rows if (row.tone in _FAILURES if style.quiet else style.verbose or not row.minor)]
+    hidden = 0 if style.quiet else len(table.rows) - len(rows)
+    if rows and table.total is not None:
+        rows.append(table.total)
     named = bool(rows) and any(table.columns)
     shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in rows]
     heads = [table.columns[:-1]] if named else []
-    widths = [
-        min(max((len(row[i]) for row in (*shown, *heads)), default=0), _CELL) for i in range(len(table.columns) - 1)
+    columns = list(zip(*shown, strict=True))
+    pads = [
+        str.rjust if all(map(str.isdecimal, filter(None, cells))) and any(cells) else str.ljust for cells in columns
     ]
+    widths = [min(max(map(len, cells)), _CELL) for cells in zip(*heads, *shown, strict=True)] if columns else []
     if named:
-        cells = [name.ljust(width) for name, width in zip(table.columns, widths, strict=False)]
+        cells = [pad(name, width) for name, width, pad in zip(table.columns, widths, pads, strict=False)]
         yield style.dim("  ".join(["", *cells, table.columns[-1]]).rstrip())
     for row, cells_shown in zip(rows, shown, strict=True):
-        cells = [cell.ljust(width) for cell, width in zip(cells_shown, widths, strict=True)]
-        painted = [style.paint(cells[0], row.tone.value) if row.tone.value and cells else "", *cells[1:]]
-        first = "  ".join(["", *(painted if row.tone.value and cells else cells), ""])
+        cells = [pad(cell, width) for cell, width, pad in zip(cells_shown, widths, pads, strict=True)]
+        if row is table.total:
+            cells = [style.strong(cell) for cell in cells]
+        elif cells:
+            cells[0] = style.paint(cells[0], row.tone.value)
         indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
-        yield from (line.rstrip() for line in wrap(row.cells[-1], style, first, indent))
+        yield from (line.rstrip() for line in wrap(row.cells[-1], style, "  ".join(["", *cells, ""]), indent))
         if style.verbose:
             limit = style.limit(*_DETAILS)
             for detail in row.details[:limit]:
                 yield from wrap(detail, style, "      ", "        ", chop=style.verbose == 1)
             if len(row.details) > limit:
                 yield f"      {len(row.details) - limit} more ({style.more})"
-    if len(rows) < len(table.rows) and not style.quiet:
-        more = len(table.rows) - len(rows)
-        yield style.dim(f"  {more} {'more ' if rows else ''}row{'s' * (more > 1)} without an action (-v)")
+    if hidden:
+        yield style.dim(f"  {hidden} {'more ' if rows else ''}row{'s' * (hidden > 1)} without an action (-v)")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------
@@ -158,7 +174,7 @@ def markdown(sheet: Sheet) -> str:
             parts.append(f"### {plain(table.title)}")
         head = [plain(name) for name in table.columns]
         rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
-        for row in table.rows:
+        for row in table.all_rows:
             *cells, last = row.cells
             shown = [code(cell) if cell else "" for cell in cells]
             rows.append(f"| {' | '.join([*shown, marks[row.tone] + plain(last)])} |")

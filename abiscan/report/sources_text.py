@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
-from abiscan.report.problems_text import SEVERITY_COLOR
+from abiscan.report.problems_text import SEVERITY_COLOR, rule_link
 from abiscan.report.style import Style, wrap
 from abiscan.report.wording import counted, source_place
 
@@ -46,7 +46,7 @@ def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]
 
 def _rule_lines(rule: str, severity: Severity, messages: list[_MessageGroup], style: Style) -> list[str]:
     lines: list[str] = []
-    label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule}]: "
+    label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule_link(rule, style)}]: "
     shown = messages[: style.limit(*_MESSAGES)]
     for number, said in enumerate(shown):
         lines += wrap(said.message, style, label, "  ")
@@ -58,7 +58,7 @@ def _rule_lines(rule: str, severity: Severity, messages: list[_MessageGroup], st
             lines.append(style.dim(f"  ... and in {counted(len(places) - limit, 'more file')}: {style.more}"))
         if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
             first, *rest = said.fix.split("\n")
-            lines += wrap(first, style, "  " + style.paint("fix: ", "32"), "    ")
+            lines += wrap(first, style, "  " + style.paint("fix: ", "green"), "    ")
             lines += [f"      {printable(line)}" for line in rest]
     if len(messages) > len(shown):
         more = counted(len(messages) - len(shown), "more message")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -9,8 +10,19 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from abiscan.model.finding import Severity
+from abiscan.report.address import documentation_address
 from abiscan.report.escape import printable
 
+# Colours of the 256 of xterm with a contrast of at least 3.9 both on black and on white (WCAG 2.2, "contrast ratio").
+# The first 16 are those of the terminal's theme: yellow and green are unreadable on many light ones.
+_CODES = {
+    "red": "38;5;160",
+    "green": "38;5;28",
+    "amber": "38;5;130",
+    "cyan": "38;5;30",
+    "grey": "38;5;243",
+    "bold": "1",
+}
 # Maximum lines of a file by level of detail.
 _LINES = (25, 100)
 
@@ -47,15 +59,25 @@ class Style(Struct, frozen=True):
         """Whether a finding of this severity fails the run."""
         return severity.at_least(self.fail_on)
 
-    def paint(self, text: str, code: str) -> str:
-        """`text` in an ANSI style, if colours are on."""
-        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
+    def paint(self, text: str, colors: str) -> str:
+        """`text` in colours and weight (`red bold`), if colours are on."""
+        if not self.color or not text or not colors:
+            return text
+        return f"\x1b[{';'.join(_CODES[each] for each in colors.split())}m{text}\x1b[0m"
+
+    def link(self, text: str, page: str) -> str:
+        """`text` as a hyperlink to a page of the documentation (`rules/tensor-data.md`), for terminals that have them
+        (OSC 8); only the text without colours, or if the address of the project is unknown."""
+        address = documentation_address()
+        if not self.color or address is None:
+            return text
+        return f"\x1b]8;;{address}/{page}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def strong(self, text: str) -> str:
-        return self.paint(text, "1")
+        return self.paint(text, "bold")
 
     def dim(self, text: str) -> str:
-        return self.paint(text, "2")
+        return self.paint(text, "grey")
 
 
 class LineGroup(Struct, frozen=True):
@@ -147,13 +169,8 @@ def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]
     return lines
 
 
+_INVISIBLE = r"\x1b\[[\d;]*m|\x1b\]8;;[^\x1b]*\x1b\\"
+
+
 def _visible_length(text: str) -> int:
-    length, inside = 0, False
-    for character in text:
-        if character == "\x1b":
-            inside = True
-        elif inside:
-            inside = character != "m"
-        else:
-            length += 1
-    return length
+    return len(re.sub(_INVISIBLE, "", text)) if "\x1b" in text else len(text)

@@ -49,16 +49,16 @@ _BRIEF_FROM = 2
 
 # SGR parameters (ECMA-48) of each verdict.
 _COLORS: dict[GateOutcome | Verdict, str] = {
-    GateOutcome.LOADS: "32;1",
-    GateOutcome.FAILS: "31;1",
-    GateOutcome.UNDECIDED: "33;1",
-    GateOutcome.UNREADABLE: "31;1",
-    GateOutcome.NOT_TORCH: "36",
-    GateOutcome.ACCEPTED: "36",
-    GateOutcome.REPLACED: "36",
-    Verdict.PASS: "32;1",
-    Verdict.FAIL: "31;1",
-    Verdict.INCOMPLETE: "33;1",
+    GateOutcome.LOADS: "green bold",
+    GateOutcome.FAILS: "red bold",
+    GateOutcome.UNDECIDED: "amber bold",
+    GateOutcome.UNREADABLE: "red bold",
+    GateOutcome.NOT_TORCH: "cyan",
+    GateOutcome.ACCEPTED: "cyan",
+    GateOutcome.REPLACED: "cyan",
+    Verdict.PASS: "green bold",
+    Verdict.FAIL: "red bold",
+    Verdict.INCOMPLETE: "amber bold",
 }
 
 
@@ -97,7 +97,7 @@ def render(report: Report, style: Style | None = None) -> str:
             lines += declaration_lines(inside, style)
         lines += shown
     for error in report.errors:
-        lines += wrap(f"{error.path}: {error.message}", style, style.paint("unreadable ", "31;1"), "  ")
+        lines += wrap(f"{error.path}: {error.message}", style, style.paint("unreadable ", "red bold"), "  ")
     lines += _run_notes(report, style)
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -160,7 +160,7 @@ def _name(artifact: ArtifactReport, by_member: bool) -> str:
 def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
     """The first word of its lines, padded to `width` columns."""
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
-        return style.paint("source".ljust(width), "36")
+        return style.paint("source".ljust(width), "cyan")
     return _outcome_label(outcome_of(artifact, style.fail_on, style.accepted), [artifact], style, width)
 
 
@@ -342,7 +342,7 @@ def _block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *,
     lines += _own_declaration(artifact, style, by_member)
     refusal = refusal_of(artifact)
     if refusal is not None and refusal.fix:
-        lines += wrap(refusal.fix, style, "  " + style.paint("fix: ", "32;1"), "    ")
+        lines += wrap(refusal.fix, style, "  " + style.paint("fix: ", "green bold"), "    ")
     lines += _derived_lines(artifact, style)
     sections = [LineGroup(0, lines), *cause_sections(artifact, style)]
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
@@ -461,5 +461,5 @@ def _run_notes(report: Report, style: Style) -> list[str]:
     for note in notes:
         lines += wrap(note, style, "note: ", "  ")
     for entry in report.stale:
-        lines += wrap(f"{entry.entry} ({entry.source})", style, style.paint("stale: ", "33;1"), "  ")
+        lines += wrap(f"{entry.entry} ({entry.source})", style, style.paint("stale: ", "amber bold"), "  ")
     return lines

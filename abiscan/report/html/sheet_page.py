@@ -66,7 +66,7 @@ def page(sheet: Sheet) -> str:
 
 def _table(table: Table) -> _PageTable:
     columns = tuple(map(printable, table.columns))
-    return _PageTable(printable(table.title), columns, tuple(_row(row, columns) for row in table.rows))
+    return _PageTable(printable(table.title), columns, tuple(_row(row, columns) for row in table.all_rows))
 
 
 def _row(row: Row, columns: tuple[str, ...]) -> _PageRow:
