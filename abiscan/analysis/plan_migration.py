@@ -180,8 +180,10 @@ def _meant(name: str) -> str | None:
 
 def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:
     kinds = Counter(use.row.kind for use in uses)
-    goes = kinds[CounterpartKind.INLINED]
-    return PlanFile(path, stable, len(uses) - goes, goes, kinds[CounterpartKind.NONE])
+    left = [use for use in uses if use.row.kind is not CounterpartKind.INLINED]
+    places = sum(len(use.sites) for use in left)
+    none, unknown = kinds[CounterpartKind.NONE], kinds[CounterpartKind.UNKNOWN]
+    return PlanFile(path, stable, len(left), kinds[CounterpartKind.INLINED], none, unknown, places)
 
 
 # Names to replace come first, then those without a counterpart, then those that disappear by themselves.

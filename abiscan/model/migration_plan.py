@@ -54,8 +54,9 @@ class PlanFile(Struct, frozen=True):
     """Counts of one file.
 
     Attributes:
-        stable: stable names that it uses; rewrite: names to replace; inlined: names that disappear with these; none:
-            names among `rewrite` without a counterpart.
+        stable: stable names that it uses; rewrite: names to replace; inlined: names that disappear with these; none,
+            unknown: names among `rewrite` without a counterpart, and not in the table.
+        places: uses of the names to replace whose place is known.
     """
 
     path: str
@@ -63,6 +64,29 @@ class PlanFile(Struct, frozen=True):
     rewrite: int
     inlined: int
     none: int
+    unknown: int = 0
+    places: int = 0
+
+
+class FileRewrites(Struct, frozen=True):
+    """A source that `abiscan fix` rewrites, with the rules."""
+
+    path: str
+    rules: tuple[str, ...]
+
+
+class EarlierPlan(Struct, frozen=True):
+    """The plan of an earlier run.
+
+    Attributes:
+        where: the file with it.
+        done: as in `MigrationPlan`.
+        rewrite: path of a file -> names to replace.
+    """
+
+    where: str
+    done: float | None
+    rewrite: dict[str, int]
 
 
 class MigrationPlan(Struct, frozen=True):
@@ -77,6 +101,8 @@ class MigrationPlan(Struct, frozen=True):
         readable: mangled name -> demangled name.
         minimum: the oldest torch with all counterparts and shims; None if none are needed.
         errors: read errors, as sentences.
+        rewrites: sources that `abiscan fix` rewrites.
+        earlier: the plan to compare with; None if none is given.
     """
 
     version: str
@@ -87,6 +113,8 @@ class MigrationPlan(Struct, frozen=True):
     readable: dict[str, str]
     minimum: str | None
     errors: tuple[str, ...] = ()
+    rewrites: tuple[FileRewrites, ...] = ()
+    earlier: EarlierPlan | None = None
 
     @property
     def done(self) -> float | None:

@@ -86,7 +86,8 @@ def _short_labels(targets: Sequence[Compared]) -> list[str]:
 def _releases(found: CompatReport, labels: Sequence[str]) -> Table:
     """Each input with ranges of releases on which every input has one outcome: the newest that suit an input."""
     each = [*(target.compatibility for target in found.inputs), found.common]
-    known = tuple(sorted({build.torch for reach in each for build in reach.torch or ()}, key=lambda each: order(each) or ()))
+    releases = {build.torch for reach in each for build in reach.torch or ()}
+    known = tuple(sorted(releases, key=lambda release: order(release) or ()))
     outcomes = {release: tuple(_outcome(reach, release) for reach in each) for release in known}
     groups = [list(group) for _cells, group in itertools.groupby(known, outcomes.__getitem__)]
     shown = [group for group in groups if set(outcomes[group[0]]) != {_NO}][-_RANGES:]

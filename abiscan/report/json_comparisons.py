@@ -16,7 +16,7 @@ from abiscan.model.environment_report import (
     PackageReport,
     Problem,
 )
-from abiscan.model.migration_plan import MigrationPlan, PlanFile, Replacement
+from abiscan.model.migration_plan import FileRewrites, MigrationPlan, PlanFile, Replacement
 from abiscan.report.json_report import document, plain, text
 
 # See `json_report._FIELDS`.
@@ -35,7 +35,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     EnvironmentFix: ("torch", "command", "replaced", "kept", "conflicts"),
     FixConflict: ("package", "text", "command"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
-    PlanFile: ("path", "stable", "rewrite", "inlined", "none"),
+    PlanFile: ("path", "stable", "rewrite", "inlined", "none", "unknown", "places"),
+    FileRewrites: ("path", "rules"),
     Exclusion: ("input", "aspect", "excluded", "text"),
 }
 
@@ -105,6 +106,7 @@ def migration(value: MigrationPlan) -> str:
             "replacements": _plain(value.replacements),
             "files": _plain(value.files),
             "names": {text(name): text(told) for name, told in value.readable.items()},
+            "rewrites": _plain(value.rewrites),
             "errors": _plain(value.errors),
         },
     )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFile, Replacement
+import shlex
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from abiscan.model.migration_plan import CounterpartKind, EarlierPlan, MigrationPlan, PlanFile, Replacement
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted, source_place
 
+_SUMMED = ("stable", "rewrite", "inlined", "none", "unknown", "places")
 # Maximum number of names and places in a row.
 _NAMES, _SITES = 2, 1
 _TONES = {CounterpartKind.NONE: Tone.BAD, CounterpartKind.UNKNOWN: Tone.DOUBT}
@@ -35,8 +41,41 @@ def sheet(plan: MigrationPlan) -> Sheet:
     rows = tuple(_row(replacement, plan) for replacement in plan.replacements)
     tables = [Table(("kind", "since", "symbols", "names -> replacement"), rows)]
     if len(plan.files) > 1:
-        tables.append(Table(("stable", "to replace", "inlined", "file"), tuple(map(_file, plan.files)), "files"))
-    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, done=plan.done or 0.0)
+        tables.append(_files(plan))
+    if plan.earlier is not None:
+        parts.append(_progress(plan, plan.earlier))
+    return Sheet(
+        word, "; ".join(parts), tone, tuple(tables), plan.errors, tuple(_rewrites(plan)), done=plan.done or 0.0
+    )
+
+
+def _progress(plan: MigrationPlan, earlier: EarlierPlan) -> str:
+    """`since plan.json: 19 % -> 25 %, 12 fewer to replace`, with the sum over files."""
+    percents = [f"{int((done or 0.0) * 100)} %" for done in (earlier.done, plan.done)]
+    fewer = sum(earlier.rewrite.values()) - sum(file.rewrite for file in plan.files)
+    change = f"{abs(fewer)} {'fewer' if fewer > 0 else 'more'} to replace in all files" if fewer else "no change"
+    return f"since {earlier.where}: {' -> '.join(percents)}, {change}"
+
+
+def _rewrites(plan: MigrationPlan) -> Iterator[tuple[str, str]]:
+    if plan.rewrites:
+        rules = ", ".join(sorted({rule for each in plan.rewrites for rule in each.rules}))
+        files = counted(len(plan.rewrites), "file")
+        yield f"Mechanical rewrites in {files} ({rules}), as a diff:", f"abiscan fix {shlex.quote(plan.input)}"
+
+
+def _files(plan: MigrationPlan) -> Table:
+    """A row for each file, and their sums."""
+    counts = ("stable", "left", "counterpart", "none", "unknown", "calls")
+    before = None if plan.earlier is None else plan.earlier.rewrite
+    columns = (*counts, *(() if before is None else ("change",)), "file")
+    total = PlanFile("all files", *(sum(getattr(file, name) for file in plan.files) for name in _SUMMED))
+    gone = sum(before.values()) if before is not None else None
+    rows = tuple(
+        _file(replace(file, path=_below(plan.input, file.path)), None if before is None else before.get(file.path, 0))
+        for file in plan.files
+    )
+    return Table(columns, rows, "files", _file(total, gone))
 
 
 def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
@@ -73,6 +112,20 @@ def _short(text: str, limit: int = 70) -> str:
     return name if len(name) <= limit else name[: limit - 3] + "..."
 
 
-def _file(file: PlanFile) -> Row:
+def _below(directory: str, path: str) -> str:
+    """The path in a directory or archive."""
+    starts = (f"{directory.rstrip('/')}/", f"{directory}!")
+    return next((path.removeprefix(start) for start in starts if path.startswith(start)), path)
+
+
+def _file(file: PlanFile, before: int | None) -> Row:
+    """A row of the table of files.
+
+    Args:
+        before: names to replace in the earlier plan; None without one.
+    """
     tone = Tone.GOOD if not file.rewrite else Tone.BAD if file.none else Tone.PLAIN
-    return Row((str(file.stable), str(file.rewrite), str(file.inlined), file.path), tone)
+    with_counterpart = file.rewrite - file.none - file.unknown
+    counts = (file.stable, file.rewrite, with_counterpart, file.none, file.unknown, file.places)
+    change = () if before is None else (f"{file.rewrite - before:+d}" if file.rewrite != before else "",)
+    return Row((*map(str, counts), *change, file.path), tone)

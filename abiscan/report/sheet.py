@@ -18,6 +18,8 @@ from abiscan.report.style import Style, wrap
 _DETAILS, DETAILS = (0, 20), 1000
 _CELL = 60
 _BAR = 20
+# Columns that the last cell needs to be wrapped below its beginning.
+_PROSE = 36
 
 
 class Tone(enum.Enum):
@@ -146,7 +148,8 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
             cells = [style.strong(cell) for cell in cells]
         elif cells:
             cells[0] = style.paint(cells[0], row.tone.value)
-        indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
+        start = sum(widths) + 2 * len(widths) + 2
+        indent = " " * (start if (style.width or start) - start >= _PROSE else min(start, 24))
         yield from (line.rstrip() for line in wrap(row.cells[-1], style, "  ".join(["", *cells, ""]), indent))
         if style.verbose:
             limit = style.limit(*_DETAILS)

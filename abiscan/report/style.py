@@ -16,7 +16,7 @@ from abiscan.report.escape import printable
 # Colours of the 256 of xterm with a contrast of at least 3.9 both on black and on white (WCAG 2.2, "contrast ratio").
 # The first 16 are those of the terminal's theme: yellow and green are unreadable on many light ones.
 _CODES = {
-    "red": "38;5;160",
+    "red": "38;5;196",
     "green": "38;5;28",
     "amber": "38;5;130",
     "cyan": "38;5;30",

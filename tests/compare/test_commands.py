@@ -199,6 +199,36 @@ def test_a_single_input_agrees_with_its_scan() -> None:
     assert [b["torch"] for b in found["common"]["torch"] if b["compatible"]] == loads
 
 
+# --- migrate ----------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_counts_each_file_and_compares_with_an_earlier_one(tmp_path: Path) -> None:
+    """The scan of the files is the oracle of the names; `abiscan fix` that of the rewrites."""
+    tree, plan = tmp_path / "src", tmp_path / "plan.json"
+    tree.mkdir()
+    for name in ("const_data_ptr.cpp", "stable_abi.cpp"):
+        shutil.copy(GOOD.parent / "src" / name, tree)
+    before = answer("migration", "migrate", tree, status=0)
+    by_file = {Path(each["path"]).name: each for each in before["files"]}
+    left = [r for r in before["replacements"] if r["kind"] != "inlined"]
+    (own,) = [each for each in by_file.values() if each["rewrite"]]
+    assert own["rewrite"] == sum(len(r["names"]) for r in left)
+    assert own["places"] == sum(r["total"] for r in left)
+    assert own["none"] == sum(len(r["names"]) for r in left if r["kind"] == "none")
+    rewritten = run("fix", tree)
+    assert [Path(each["path"]).name for each in before["rewrites"]] == [
+        name for name in by_file if f"+++ b/src/{name}" in rewritten.stdout or f"/{name}\n" in rewritten.stdout
+    ]
+    plan.write_text(json.dumps(before))
+    assert run("migrate", tree, "--baseline", plan).stdout.count("no change") == 1
+    (tree / "const_data_ptr.cpp").unlink()
+    after = run("migrate", tree, "--baseline", plan).stdout
+    assert f"{own['rewrite']} fewer to replace in all files" in after.replace("\n  ", " ")
+    plan.write_text("{}")
+    refused = run("migrate", tree, "--baseline", plan)
+    assert (refused.returncode, "not a plan of abiscan migrate; write it with" in refused.stderr) == (2, True)
+
+
 # --- env --------------------------------------------------------------------------------------------------------
 
 

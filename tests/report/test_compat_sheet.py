@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abiscan.compare.compat import intersect_compatibility
-from abiscan.model.compatibility import Compared, Compatibility
+from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility
 from abiscan.report.compat_sheet import sheet
 
 REACH = Compatibility(("x86_64",), None, ("3.11",), None, ())
@@ -42,3 +42,22 @@ def test_nothing_that_was_read_is_compatible_with_nothing() -> None:
     assert sheet(empty).headline == "empty: no shared object could be read"
     plain = intersect_compatibility((Compared("/a/x.so", None, None, 1, nothing),))
     assert sheet(plain).headline == "x.so: no requirement on torch, Python, GPUs or the system was found"
+
+
+def test_releases_are_grouped_by_outcome() -> None:
+    """By hand: 2.4 loads on neither, so it has no column; 2.5 has two patch releases with different outcomes."""
+    known = ("2.4.0", "2.5.0", "2.5.1", "2.6.0", "2.7.0")
+
+    def of(*compatible: str) -> Compatibility:
+        built = (BuildOfTorch(v, "cu121", v in compatible, "" if v in compatible else "no") for v in known)
+        return Compatibility(("x86_64",), tuple(built), None, None, ())
+
+    inputs = (
+        Compared("/w/a.so", None, None, 1, of("2.5.1", "2.6.0", "2.7.0")),
+        Compared("/w/b.so", None, None, 1, of("2.5.0", "2.5.1", "2.6.0", "2.7.0")),
+    )
+    table = sheet(intersect_compatibility(inputs)).tables[0]
+    assert table.columns == ("input", "2.5.0", "2.5.1-2.7", "compatible with")
+    assert [row.cells[:3] for row in table.rows] == [("a.so", "no", "yes"), ("b.so", "yes", "yes")]
+    assert table.total is not None
+    assert table.total.cells == ("all", "no", "yes", "2.5.1-2.7.0")
