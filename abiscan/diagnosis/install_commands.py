@@ -108,7 +108,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     from_source = missing.knowledge.target_from_source
     if not from_source and (target is None or versions.order(target.version) is None):
         page = package.pages.get(_platform(missing))
-        general = _for_any(package, variant) if page is None else ()
+        general = _for_any(package, missing, variant) if page is None else ()
         if page is not None:
             general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
         return general if general else ((source,) if source else ())
@@ -160,7 +160,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return package.command
     if not package.sdist and not package.repository:
         return None
-    gpu = missing.target is None or missing.target.variant != "cpu"
+    gpu = (missing.target is None or missing.target.variant != "cpu") and _platform(missing) != "macosx"
     environment = [each for each in package.environment if gpu or each != _FORCE_CUDA]
     built = [package]
     if package.sdist:
@@ -365,16 +365,19 @@ def _upgrade(package: Package) -> str:
     return f"pip install --upgrade {package.name}"
 
 
-def _for_any(package: Package, variant: str | None) -> tuple[str, ...]:
-    """For an unknown torch: the page or the release for any torch."""
+def _for_any(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform."""
+    platform = _platform(missing)
     for wheels in (wheels_by_id()[each] for each in package.wheels):
+        if platform not in wheels.platforms:
+            continue
         torch = next((each for each, known in wheels.variants.items() if variant in known), next(iter(wheels.variants)))
         known = wheels.variants[torch]
         of_example = variant if variant in known else max((v for v in known if _CUDA.match(v)), default=known[-1])
         if package.fetches_wheel:
             return _fetched(package, wheels)
         places = _places(wheels, package, torch if torch.count(".") > 1 else f"{torch}.0", of_example)
-        example = wheels.install.format_map({**places, "python": "cp312", "py": "py312", "platform": "linux_x86_64"})
+        example = wheels.install.format_map({**places, "python": "cp312", "py": "py312", "platform": platform})
         how = _PIP_WITH_TORCH if wheels.with_torch else _PIP
         what = "torch" if variant == of_example else "torch and CUDA"
         return (f"{how} {example}  # for torch {places['torch']}+{of_example}: replace with your {what}",)

@@ -218,6 +218,11 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             if split and older:
                 fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
             yield Candidate(cause, 0.9, (*evidence, lacks), fix)
+        elif not ships and gpu == "CUDA" and target.hip is not None:
+            score = 0.3
+            only = f"Only CUDA builds of torch contain {name}. {missing.target_label} is a ROCm build."
+            way = f"Install the build of the extension for ROCm, if there is one\nor: {fixes.rebuild(missing)}"
+            yield Candidate(CauseId.ROCM_NAMING, 0.93, (*evidence, only), way)
         elif not ships:
             score = 0.3
             yield Candidate(

@@ -54,7 +54,9 @@ def install_file(name: str) -> tuple[str, ...]:
         return () if macos or ".so" not in name else (_search(name),)
     if macos:
         brew = f"brew install {row.brew or row.conda or row.id}"
-        return (brew, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
+        folder = f"$({brew.replace('install', '--prefix')})/lib"
+        beside = f'where its path begins with @rpath: ln -s "{folder}/{name}" DIRECTORY  # of the file that needs it'
+        return (brew, beside, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
     found = _SONAME.fullmatch(name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)

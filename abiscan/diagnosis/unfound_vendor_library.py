@@ -12,6 +12,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.diagnosis.system_packages import install_file, install_headers, library_of_file
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Owner
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendors import (
     Vendor,
@@ -75,6 +76,9 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         fix = "\n".join(install_file(name))
     elif vendor is not None:
         evidence.append(f"It is part of {vendor.product}.")
+        if vendor.owner is Owner.HIP:
+            yield from _of_rocm(name, stem, evidence, missing)
+            return
         if vendor.distribution:
             fix = f"pip install {vendor.distribution}"
         elif vendor.conda:
@@ -95,6 +99,22 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={fixes.safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+def _of_rocm(name: str, stem: str, evidence: list[str], missing: MissingName) -> Iterable[Candidate]:
+    """A library of ROCm: another release of it has another number."""
+    other = "The number behind .so is that of a ROCm release: another one is installed, or none."
+    torch = "torch" if missing.target is None else f"torch=={missing.target.version}"
+    fix = (
+        f"ls /opt/rocm*/lib/{stem}.so*  # which numbers are there\n"
+        f"pip install --force-reinstall {torch} --index-url https://download.pytorch.org/whl/rocmX.Y  # contains the "
+        "libraries of ROCm; X.Y: the release of this system\n"
+        f"If torch loads: {fixes.rebuild(missing)}"
+    )
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*evidence, other), fix)
+    if not name.endswith(".so"):
+        built = f"{name} is what the file was linked with; the system has another release of ROCm."
+        yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.7, (built, *evidence), fix)
 
 
 # Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
@@ -154,7 +174,9 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
         fix = (
             f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for linking only, never in LD_LIBRARY_PATH\n"
             "export LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LIBRARY_PATH  # where Triton or Inductor links\n"
-            f"or: {_LINK_TO_DRIVER}"
+            f"or: {_LINK_TO_DRIVER}\n"
+            "or, where ldconfig -p does not list libcuda.so.1: sudo ldconfig DIRECTORY  # /usr/lib64-nvidia on Colab, "
+            "/.singularity.d/libs in Singularity"
         )
     elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
@@ -293,7 +315,14 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
         )
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
-        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}"
+        variant = install_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
+        torch = (
+            f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
+            f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
+            if variant
+            else ""
+        )
+        return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"
     major_here = target.cuda.partition(".")[0]
     if not ways:
         ways.append(

@@ -45,7 +45,6 @@ def test_a_python_that_is_known_decides_about_a_wheel() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ModuleNotFoundError: No module named 'triton'",
         "ModuleNotFoundError: No module named 'yaml'",
         "ImportError: cannot import name 'Tensor' from 'torch' (/x/torch/__init__.py)",
         "jinja2.exceptions.UndefinedError: 'x' is undefined",

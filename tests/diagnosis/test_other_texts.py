@@ -14,7 +14,6 @@ NOTHING_KNOWN = (
     "\u201cundefined reference to vtable\u201d seems to be a common problem with Qt\u2019s meta-object system.",
     "Traceback (most recent call last):\n  File \"app.py\", line 3\nModuleNotFoundError: No module named 'requests'",
     "    print(total)\nNameError: name 'total' is not defined",
-    "ModuleNotFoundError: No module named 'torch'",
     "RuntimeError: Cannot access data pointer of Tensor that doesn't have storage",
     "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
     "KeyError: 'state_dict'",
@@ -50,7 +49,6 @@ NOTHING_KNOWN = (
     "Could not run 'npm install' with arguments from the 'package.json'",
     "[W NNPACK.cpp:64] Could not initialize NNPACK! Reason: Unsupported hardware.",
     "Segmentation fault (core dumped)",
-    "error: command 'gcc' failed with exit status 1",
     "\u7a0b\u5e8f\u8fd0\u884c\u65f6\u62a5\u9519\uff1a\u6587\u4ef6\u4e0d\u5b58\u5728\uff0c\u8bf7\u68c0\u67e5\u8def\u5f84\u3002",
     "\u6a21\u578b\u8bad\u7ec3\u65f6 loss \u4e00\u76f4\u4e0d\u4e0b\u964d\uff0c\u662f\u4ec0\u4e48\u539f\u56e0\uff1f",
     "\u8bf7\u95ee\u5982\u4f55\u5728 Ubuntu \u4e0a\u5b89\u88c5 CUDA 12.1 \u548c PyTorch 2.1\uff1f",
@@ -60,10 +58,6 @@ NOTHING_KNOWN = (
     "The named symbol not found in this poem is the sea.",
     "GLIBCXX is the name of the version symbols of libstdc++.",
     # Messages of NumPy, OpenCV, JAX, SciPy, pandas, Node.js, compilers, shells, and prose.
-    "ImportError: numpy.core.multiarray failed to import",
-    "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
-    "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash.",
-    "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
     "cv2.error: OpenCV(4.8.0) color.cpp:182: error: (-215:Assertion failed) !_src.empty() in function 'cvtColor'",
     "XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed.",
     "RuntimeError: jaxlib version 0.4.20 is newer than and incompatible with jax version 0.4.13.",
@@ -143,7 +137,29 @@ ANSWERED = (
         CauseId.CUDA_LIBRARY_MISMATCH,
     ),
     ("dyld: Library not loaded: /usr/local/opt/icu4c/lib/libicui18n.66.dylib", CauseId.LIBRARY_MISSING),
+    # Of any build or Python with compiled modules, of torch or not.
+    ("ModuleNotFoundError: No module named 'torch'", CauseId.LIBRARY_MISSING),
+    ("ModuleNotFoundError: No module named 'triton'", CauseId.LIBRARY_MISSING),
+    ("error: command 'gcc' failed with exit status 1", CauseId.EXTENSION_SOURCE_NOT_BUILT),
+    ("ImportError: numpy.core.multiarray failed to import", CauseId.LIBRARY_VERSION_MISMATCH),
+    (
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xf",
+        CauseId.LIBRARY_VERSION_MISMATCH,
+    ),
+    (
+        "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash.",
+        CauseId.LIBRARY_VERSION_MISMATCH,
+    ),
+    (
+        "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
+        CauseId.LIBRARY_VERSION_MISMATCH,
+    ),
 )
+
+
+def test_the_end_of_a_failed_build_tells_less_than_any_other_message(nothing: Knowledge) -> None:
+    lines = ("error: subprocess-exited-with-error", "No module named 'torch'", "ERROR: Failed building wheel for a")
+    assert [subject.message for subject in explain("\n".join(lines), nothing)] == ["no-torch-module"]
 
 
 @pytest.mark.parametrize("text", NOTHING_KNOWN)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -158,7 +159,8 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
     fix = (
         f"Use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
         + (f", such as {first[1]}" if first else "")
-        + f"\nor: Install a wheel with an older tag than {tag}.\nor: Build the extension on this system."
+        + f"\nor: Install an older release or another wheel of the package, with an older tag than {tag}"
+        + f"\nor, on this system: {fixes.rebuild(missing)}"
     )
     return Candidate(
         CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
@@ -11,10 +12,11 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.imports import Status
+from abiscan.model.imports import Owner, Status
 from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendors import (
     NAMESPACE_LIBRARIES,
+    VENDORS,
     Vendor,
     vendor_of,
     vendor_of_library,
@@ -76,9 +78,48 @@ def causes(missing: MissingName) -> Candidates:
             yield _missing(vendor, 0.85)
             yield _not_linked(missing, vendor, 0.5)
             return
+        if missing.file.facts is None and not missing.reference.link_time and _is_of_another_release(missing, vendor):
+            yield _other_release(missing, vendor)
+            yield _not_linked(missing, vendor, 0.5)
+            return
         yield _not_linked(missing, vendor, 0.8)
         if missing.file.facts is None:
             yield _missing(vendor)
+
+
+def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether the file links the library for certain: hipcc links the HIP runtime, and a product its own libraries."""
+    if vendor.library == "amdhip64":
+        return not missing.file.is_torch_itself
+    return vendor.library == _MKL.library and missing.file.base_name.startswith("libmkl_")
+
+
+_MKL: Final = next(each for each in VENDORS if each.library == "mkl_rt")
+# hipamd, include/hip/hip_runtime_api.h: names of ROCm 6 with another structure (hipDeviceProp_tR0600).
+_OF_ROCM = re.compile(r"R0([6-9])00$")
+
+
+def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
+    """The library is there in another release, which lacks the symbol."""
+    evidence = [f"{_owner_text(missing, vendor)}, which the file links: the loaded copy is of another release."]
+    if vendor.owner is not Owner.HIP:
+        evidence.append("The file is itself part of that product: copies of two releases are in the search path.")
+        fix = (
+            "find / -name 'libmkl_core.so*' 2>/dev/null; echo $LD_LIBRARY_PATH; pip list | grep -i mkl  # every copy\n"
+            "Use one of them: a new environment without the package mkl for oneAPI's (source setvars.sh), or unset "
+            "LD_LIBRARY_PATH for that of the environment"
+        )
+        return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, tuple(evidence), fix)
+    release = _OF_ROCM.search(missing.name)
+    if release is not None:
+        evidence.append(f"The symbol came with ROCm {release[1]}.0: the loaded library is older.")
+    evidence.append("torch's wheels for ROCm contain its libraries, which are loaded first, whatever /opt/rocm has.")
+    fix = (
+        "python -c 'import torch; print(torch.version.hip)'; hipcc --version  # both must be of one ROCm release\n"
+        "Install the torch for the ROCm of hipcc (pip install --force-reinstall torch --index-url "
+        f"https://download.pytorch.org/whl/rocmX.Y), then {fixes.rebuild(missing)}"
+    )
+    return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85 if release else 0.78, tuple(evidence), fix)
 
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
@@ -139,6 +180,15 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
 
 
+# triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
+_OF_TRITON = re.compile(r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$")
+
+_COMPILE_AGAIN: Final = (
+    'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" /tmp/torchinductor_$(whoami)  # Triton compiled the file: it is '
+    "compiled again\nIf it comes back: "
+)
+
+
 def _is_of_cuda(missing: MissingName) -> bool:
     """Whether the file itself belongs to CUDA, which only NVIDIA links."""
     of_file = vendor_of_library(missing.file.base_name)
@@ -179,7 +229,8 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
 
 def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
-        return (
+        again = _COMPILE_AGAIN if _OF_TRITON.search(missing.file.path) is not None else ""
+        return again + (
             "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
             "LD_LIBRARY_PATH."
         )

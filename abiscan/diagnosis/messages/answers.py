@@ -28,7 +28,7 @@ from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
-from abiscan.model.cause import CauseId
+from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.platforms import machines_naming
@@ -97,6 +97,9 @@ def _answers(
         answered.setdefault(key, subject)
         if isinstance(each, FoundMessage) and each.answer.repeats_symbol:
             echoes.add(key)
+    if not alone < answered.keys():
+        # The last line of a failed build tells less than any other message.
+        alone = {key for key in alone if all(cause.confidence is Confidence.LOW for cause in answered[key].causes)}
     if alone < answered.keys():
         answered = {key: subject for key, subject in answered.items() if key not in alone}
     # A missing operator is a consequence of the missing symbol, because its library did not load.
@@ -255,6 +258,10 @@ def _of_its_platform(
             is_macos = machine.startswith("macosx")
             spelled = f"_{name}" if kind is NameKind.MACHO else name
             return for_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
+        whole = spelling.read(name, for_platform) if kind is NameKind.MACHO else None
+        if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
+            cut = (note, *whole.notes)
+            return for_platform, spelling.Spelled(found.text, (f"_{whole.names[0]}",), notes=cut, macos=True)
     return knowledge, None
 
 

@@ -73,6 +73,9 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
 # without git (tools/generate_torch_version.py of pytorch).
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown))\b", re.ASCII)
+# `the version that was used to compile PyTorch (11.8)`, also as people write it: a CUDA release, as is any above 2.
+_CUDA_BEHIND = re.compile(r"used to comp\w{2,4} $")
+_OF_CUDA = re.compile(r"1\d\.\d")
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 # torch.version.cuda at a prompt; build string of the conda package; a label in words: `1.9.0 (cu111)`.
@@ -85,6 +88,10 @@ _CUDA_PATTERNS: Final = (
 )
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
+# `torch 2.4 rocm 6.1`; the index of a command.
+_ROCM_BESIDE = re.compile(
+    r"(?:orch[^\n]{1,24}[ (,-]rocm|whl/(?:nightly/)?rocm) {0,2}(\d\.\d)(?![.\d])", re.ASCII | re.IGNORECASE
+)
 _PYTHON = re.compile(
     r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?![\w+-]|\.\d)", re.ASCII
 )
@@ -179,7 +186,10 @@ def log_facts(text: str) -> LogFacts:
 # A Python frame or a Windows path; output of collect_env and issue templates.
 _PLATFORMS: Final = (
     ("win_amd64", re.compile(r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d")),
-    ("macosx", re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d")),
+    (
+        "macosx",
+        re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"),
+    ),
     ("linux_aarch64", re.compile(r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64")),
 )
 
@@ -208,6 +218,9 @@ def _label(text: str) -> str:
         return "+cpu"
     if rocm is not None and rocm[1][0].isdigit():
         return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
+    of_rocm = {match[1] for match in itertools.islice(_ROCM_BESIDE.finditer(text), _MOST)}
+    if len(of_rocm) == 1:
+        return f"+rocm{of_rocm.pop()}"
     said = {match[1] for pattern in _CUDA_PATTERNS for match in itertools.islice(pattern.finditer(text), _MOST)}
     said |= {cuda[1]} if cuda is not None else set()
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
@@ -229,7 +242,7 @@ def _torch(text: str) -> str | None:
         if _is_torch_itself(text, at):
             for rank, patterns in enumerate(_TORCH_PATTERNS):
                 found = next((match for pattern in patterns if (match := pattern.match(text, at)) is not None), None)
-                if found is not None and is_version(found[1]):
+                if found is not None and is_version(found[1]) and not _OF_CUDA.match(found[1]):
                     said[rank][found[1]] = None
                     break
             else:
@@ -255,7 +268,7 @@ def _is_torch_itself(text: str, at: int) -> bool:
     if text[max(0, start - 3) : start] == "lib":
         start -= 3
     before = text[max(0, start - 24) : start]
-    if before.rstrip().endswith("to compile"):
+    if _CUDA_BEHIND.search(before) is not None:
         return False  # `the version that was used to compile PyTorch (11.8)`: a CUDA version
     if before.endswith(("envs/", "envs\\")):
         return True
