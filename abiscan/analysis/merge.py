@@ -170,12 +170,12 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
     notes = []
     for group, names in sorted(shared.items())[:_MOST_NOTES]:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        # The files of one wheel are named without it.
-        wheels = {path.rpartition("!")[0] for path in group}
-        wheel = f"{wheels.pop()}: " if len(wheels) == 1 and "" not in wheels else ""
-        shown = [path.rpartition("!")[2] if wheel else path for path in group[:_MOST_NOTES]]
+        # Files of one wheel are named without it.
+        outside = {path.rpartition("!")[0] for path in group}
+        within = f"{outside.pop()}: " if len(outside) == 1 and "" not in outside else ""
+        shown = [path.rpartition("!")[2] if within else path for path in group[:_MOST_NOTES]]
         listed = ", ".join(shown) + (", ..." if len(group) > _MOST_NOTES else "")
-        defined = f"{wheel}{len(group)} files define the operator {min(names)}{more}"
+        defined = f"{within}{len(group)} files define the operator {min(names)}{more}"
         notes.append(f"{defined}; a process can load only one: {listed}")
     if len(shared) > _MOST_NOTES:
         rest = len(shared) - _MOST_NOTES
