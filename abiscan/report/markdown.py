@@ -213,17 +213,19 @@ def _findings(report: Report, artifacts: Sequence[ArtifactReport]) -> str:
     if not hits:
         return ""
     hits.sort(key=lambda hit: (not report.failing(hit[1]), hit[1].severity.rank))
-    # The first finding of a rule in a file stands for all without a source line.
+    # The first finding of a rule in a wheel or file stands for all without a source line.
     alike: dict[tuple[object, ...], list[tuple[ArtifactReport, Finding]]] = {}
     for artifact, finding in hits:
-        key = (artifact.display, finding.rule, finding.severity, source_location(finding))
+        key = (artifact.path, finding.rule, finding.severity, source_location(finding))
         alike.setdefault(key, []).append((artifact, finding))
     rows = ["### Findings", "", "| severity | rule | where | what |", "| --- | --- | --- | --- |"]
     for same in list(alike.values())[:_ROWS]:
         artifact, finding = same[0]
         source = source_location(finding)
         where = code(artifact.display if source is None else f"{source.file}:{source.line}")
-        more = f" (and {len(same) - 1} more of this rule in this file)" if len(same) > 1 else ""
+        files = len({each.display for each, _ in same})
+        inside = "in this file" if files == 1 else f"in {files} files of this wheel"
+        more = f" (and {len(same) - 1} more of this rule {inside})" if len(same) > 1 else ""
         mark = " ❌" if report.failing(finding) else ""
         cells = (finding.severity.value + mark, plain(finding.rule), where, plain(finding.message) + more)
         rows.append(f"| {' | '.join(cells)} |")

@@ -136,5 +136,5 @@ def _failure_reasons(record: FileRecord) -> Iterator[str]:
         where = f"{cell.torch}+{cell.variant}"
         yield f"exported neither by torch {where} nor by libstdc++ on the oldest system of its wheel's tags: {wanted}"
     if cell is not None and cell.state is ReleaseState.FAILS and not cell.missing and cell.reason:
-        where = f"{cell.torch}+{cell.variant}"
-        yield f"all its imports resolve on torch {where}, but it does not load: {cell.reason}"
+        fails = cell.reason if cell.reason.startswith("needs ") else f"does not load: {cell.reason}"
+        yield f"all its imports resolve on torch {cell.torch}+{cell.variant}, but it {fails}"
