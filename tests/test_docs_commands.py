@@ -10,9 +10,13 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+import yaml
+from junitparser import JUnitXml
 
 ROOT = Path(__file__).parents[1]
 CI, DASHBOARDS, PAGE = (
@@ -80,13 +84,59 @@ def test_the_first_report_of_a_dashboard_is_written(checkout: Path) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d_[0-9a-f]{7,}\.ndjson", report.name), done.stderr
 
 
-def test_gitlab_passes_a_good_wheel(checkout: Path) -> None:
-    (script,) = re.findall(r"^    - (abiscan .*)$", CI, re.MULTILINE)
-    done = shell(checkout, script)
-    assert done.returncode == 0, done.stdout
-    assert (checkout / "abiscan-junit.xml").stat().st_size > 0
+class Job(NamedTuple):
+    """A documented job: its script, and the files that the server collects."""
+
+    script: str
+    reports: list[str]
+    pages: list[str]
+
+
+def gitlab() -> Job:
+    (job,) = [found["abiscan"] for block in blocks(CI, "yaml") if "abiscan" in (found := yaml.safe_load(block))]
+    artifacts = job["artifacts"]
+    assert artifacts["when"] == "always"
+    return Job("\n".join(job["script"]), [artifacts["reports"]["junit"]], artifacts["paths"])
+
+
+def jenkins() -> Job:
+    (text,) = blocks(CI, "groovy")
+    assert text.count("{") == text.count("}")
+    (script,) = re.findall(r"sh '''\n(.*?)'''", text, re.DOTALL)
+    post = text[text.index("always {") :]
+    return Job(script, re.findall(r"junit '(.*)'", post), re.findall(r"archiveArtifacts '(.*)'", post))
+
+
+def azure() -> Job:
+    (steps,) = [found["steps"] for block in blocks(CI, "yaml") if "steps" in (found := yaml.safe_load(block))]
+    (script,) = [step["script"] for step in steps if "script" in step]
+    later = [step for step in steps if "task" in step or "publish" in step][1:]
+    assert {step["condition"] for step in later} == {"succeededOrFailed()"}
+    reports = [step["inputs"]["testResultsFiles"] for step in later if step.get("task") == "PublishTestResults@2"]
+    return Job(script, reports, [step["publish"] for step in later if "publish" in step])
+
+
+@pytest.mark.parametrize("server", [gitlab, jenkins, azure])
+def test_jobs_of_other_servers(checkout: Path, server: Callable[[], Job]) -> None:
+    """As a runner does: one shell, which ends at the first error. pip and `python3 -m venv` are replaced: the package
+    is not on an index. junitparser reads the report like the servers."""
+    job = server()
+    (checkout / "bin" / "pip").write_text('#!/bin/sh\n[ "$1" = install ] && [ "$2" = abiscan ]\n')
+    (checkout / "bin" / "python3").write_text('#!/bin/sh\nmkdir "$3" && cp -r "${0%/*}" "$3/bin"\n')
+    for name in ("pip", "python3"):
+        (checkout / "bin" / name).chmod(0o755)
+    done = shell(checkout, f"set -e\n{job.script}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (report,) = job.reports
+    cases = [case for suite in JUnitXml.fromfile(str(checkout / report)) for case in suite]
+    assert cases
+    assert not any(case.is_failure or case.is_error for case in cases)
+    assert all((checkout / page).stat().st_size > 0 for page in job.pages)
     # A range with releases that the file does not load on fails.
-    assert shell(checkout, script.replace("<2.9", "<2.13")).returncode == 1
+    assert job.pages
+    assert shell(checkout, "rm -rf .abiscan\nset -e\n" + job.script.replace("<2.9", "<2.13")).returncode == 1
+    cases = [case for suite in JUnitXml.fromfile(str(checkout / report)) for case in suite]
+    assert any(case.is_failure for case in cases)
 
 
 def test_cibuildwheel_checks_the_repaired_wheel(checkout: Path) -> None:
