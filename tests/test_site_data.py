@@ -21,6 +21,7 @@ from tools.site_messages import NotInJavaScriptError, data, javascript
         (r"\Aa.b", r"^a[^\n]b"),
         (r"[^\s'.]+\s\S", "[^ \\t\\n\\r\\f\\v'.]+[ \\t\\n\\r\\f\\v][^ \\t\\n\\r\\f\\v]"),
         (r"(?i:dll|p[a-c])x", r"(?:[dD][lL][lL]|[pP][a-cA-C])x"),
+        (r"(?s)\A.", r"^[\s\S]"),
         (r"(?s:.{0,4}).", r"(?:[\s\S]{0,4})[^\n]"),
         (r"[][)(]\(?", r"[\][)(]\(?"),
         ("end$", r"end(?=\n?$)"),
@@ -31,7 +32,7 @@ def test_a_pattern_in_javascript(python: str, wanted: str) -> None:
     assert javascript(python) == wanted
 
 
-@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P<x>a)(?P=x)", "a{,3}", "(?x: a)", r"[\Sa]"])
+@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P<x>a)(?P=x)", "a{,3}", "(?x: a)", "(?m)^a", r"[\Sa]"])
 def test_a_pattern_that_javascript_reads_otherwise_is_refused(pattern: str) -> None:
     with pytest.raises(NotInJavaScriptError):
         javascript(pattern)

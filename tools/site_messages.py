@@ -43,8 +43,11 @@ def javascript(pattern: str) -> str:
         NotInJavaScriptError: it has a construct that JavaScript reads differently and that has no translation here.
     """
     made = []
-    groups: list[str] = [""]  # the flags in each open group
-    for token in _TOKEN.finditer(pattern):
+    whole = re.match(r"\(\?([a-z]+)\)", pattern)
+    groups = [whole[1] if whole else ""]  # the flags in each open group
+    if set(groups[0]) - set("is"):
+        raise NotInJavaScriptError(pattern)
+    for token in _TOKEN.finditer(pattern, whole.end() if whole else 0):
         text, flags, rest = token[0], groups[-1], pattern[token.end() :]
         # A group with no translation, `{,3}`, a possessive `++`.
         if (text, rest[:1]) in (("(", "?"), ("{", ","), ("+", "+"), ("*", "+"), ("?", "+")):

@@ -1,7 +1,6 @@
 // What `abiscan explain` does with a message, where that needs no code and no installed torch: match_messages.py and
 // answer_messages.py, over the same rows.
 import { $, command, linked, load, make, searching } from "./site.js";
-import { byMangled } from "./symbols.js";
 
 const { rows, answers, finders, causes, gpus } = await load("messages.bin");
 const [BEFORE, AFTER, LINE, AROUND, MOST] = [1024, 2048, 6144, 8192, 200];
@@ -223,7 +222,9 @@ const card = async (result) => {
     if (fix.length && fix.length < first.fix.length) box.append(...whole("The command has further fixes for the installed torch."));
   } else if (row.subject === "symbol" && values.text) {
     box.prepend(make("h2", "", "A symbol is missing."));
-    box.append(...await byMangled(values.text), make("p", "", linked("../symbol-history/#" + new URLSearchParams({ q: values.text }), "Symbol history")), ...whole("The cause depends on the installed torch and on the file."));
+    // The index is loaded for a symbol only; without it the link remains.
+    const history = await import("./symbols.js").then((index) => index.byMangled(values.text)).catch(() => []);
+    box.append(...history, make("p", "", linked("../symbol-history/#" + new URLSearchParams({ q: values.text }), "Symbol history")), ...whole("The cause depends on the installed torch and on the file."));
   } else {
     const kinds = { symbol: "A symbol is missing.", library: "A library is missing.", version: "A symbol version is missing." };
     box.prepend(make("h2", "", kinds[row.subject] || "The cause depends on more than this message."));
