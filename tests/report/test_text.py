@@ -387,7 +387,7 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
 
 def test_a_dependent_failure_follows_its_reason() -> None:
     """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which has an undefined symbol."""
-    why = "all its imports resolve on 2.15.0+cu132; , but it does not load there: libneml2.so fails"
+    why = "all its imports resolve on torch 2.15.0+cu132, but it needs libneml2.so, which does not load"
     derived = samples.an_artifact(
         "a/_aoti.so", verdict=ArtifactVerdict.FAILS, notes=("of another kind", why), failure_reasons=(why,)
     )
