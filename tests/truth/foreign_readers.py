@@ -32,12 +32,16 @@ class MachoTables(Struct, frozen=True):
     Attributes:
         imports: (name, weak) of non-lazy imports.
         lazy: names of lazy imports.
+        libraries: (name, library) of both, the library as LLVM abbreviates it (`libc10`, `flat-namespace`).
+        coalesced: names of weak binds.
         undefined: undefined symbols of the symbol table.
         exports: (name, address; None for a re-export).
     """
 
     imports: frozenset[tuple[str, bool]]
     lazy: frozenset[str]
+    libraries: frozenset[tuple[str, str]]
+    coalesced: frozenset[str]
     undefined: frozenset[str]
     exports: frozenset[tuple[str, int | None]]
 
@@ -115,8 +119,9 @@ def pe_names_of_pefile(path: Path) -> tuple[set[str], set[str]]:
 def macho_of_llvm(path: Path, machine: str) -> MachoTables:
     """From llvm-objdump and llvm-nm."""
     tool = ("llvm-objdump-19", "--macho", f"--arch={machine}")
-    imports = set(_bound(_lines(*tool, "--bind", path))) | set(_chained(_lines(*tool, "--chained-fixups", path)))
-    lazy = {name for name, _ in _bound(_lines(*tool, "--lazy-bind", path))}
+    bound = [*_bound(_lines(*tool, "--bind", path)), *_chained(_lines(*tool, "--chained-fixups", path))]
+    late = list(_bound(_lines(*tool, "--lazy-bind", path)))
+    coalesced = {line.split()[-1] for line in _lines(*tool, "--weak-bind", path) if " 0x" in line}
     undefined = {
         line.split()[-1]
         for line in _lines("llvm-nm-19", "--undefined-only", "--just-symbol-name", f"--arch={machine}", path)
@@ -126,23 +131,32 @@ def macho_of_llvm(path: Path, machine: str) -> MachoTables:
     for line in _lines(*tool, "--exports-trie", path):
         if found := re.match(r"(0x[0-9A-Fa-f]+|\[re-export\])\s+(\S+)", line):
             exports.add((found[2], None if found[1][0] == "[" else int(found[1], 16)))
-    return MachoTables(frozenset(imports), frozenset(lazy), frozenset(undefined), frozenset(exports))
+    return MachoTables(
+        frozenset((name, weak) for name, weak, _ in bound),
+        frozenset(name for name, _, _ in late),
+        frozenset((name, library) for name, _, library in (*bound, *late)),
+        frozenset(coalesced),
+        frozenset(undefined),
+        frozenset(exports),
+    )
 
 
-def _bound(lines: list[str]) -> Iterator[tuple[str, bool]]:
+def _bound(lines: list[str]) -> Iterator[tuple[str, bool, str]]:
     for line in lines:
         words = line.split()
         # Segment, section, address; the last words are the library and the symbol.
         if len(words) >= 5 and words[2].startswith("0x"):
             weak = words[-1] == "(weak_import)"
-            yield words[-2] if weak else words[-1], weak
+            yield words[-2] if weak else words[-1], weak, words[-3] if weak else words[-2]
 
 
-def _chained(lines: list[str]) -> Iterator[tuple[str, bool]]:
-    weak = False
+def _chained(lines: list[str]) -> Iterator[tuple[str, bool, str]]:
+    weak, library = False, ""
     for line in lines:
         key, _, value = line.strip().partition(" = ")
         if key == "weak_import":
             weak = value == "1"
+        elif key == "lib_ordinal":
+            library = value.partition("(")[2].removesuffix(")")
         elif key == "name_offset":
-            yield value.partition("(")[2].removesuffix(")"), weak
+            yield value.partition("(")[2].removesuffix(")"), weak, library

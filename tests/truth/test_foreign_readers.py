@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from abiscan.macho.macho_file import read_macho
-from abiscan.model.macho_facts import MachoExport
+from abiscan.model.macho_facts import LookupScope, MachoExport, MachoImport
 from abiscan.model.pe_facts import PeExport
 from abiscan.pe.pe_file import read_pe
 from tests.corpus.fetch import corpus_dir, download
-from tests.corpus.foreign_wheels import MACOS, WINDOWS
+from tests.corpus.foreign_wheels import MACOS, MACOS_EXTENSIONS, WINDOWS
 from tests.corpus.wheels import Wheel
 from tests.truth.foreign_readers import macho_of_llvm, pe_names_of_pefile, pe_of_lief, pe_of_llvm
 
@@ -63,9 +63,25 @@ def _address(each: MachoExport, base: int) -> int | None:
     return None if each.reexport is not None else each.address + base
 
 
-@pytest.mark.parametrize("wheel", MACOS, ids=lambda wheel: wheel.requirement)
+# LLVM's words for lookups outside of one library.
+_SCOPES = {
+    "flat-namespace": LookupScope.FLAT,
+    "this-image": LookupScope.SELF,
+    "main-executable": LookupScope.MAIN_EXECUTABLE,
+    "weak": LookupScope.WEAK_DEFINITION,
+}
+
+
+def _differs(found: MachoImport, library: str) -> bool:
+    """Whether LLVM has another library for an import; it leaves out folders, versions and suffixes."""
+    if found.library is None:
+        return _SCOPES.get(library) is not found.lookup
+    return not found.library.rpartition("/")[2].startswith(library.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("wheel", [*MACOS, *MACOS_EXTENSIONS], ids=lambda wheel: wheel.requirement)
 def test_macos(wheel: Wheel, tmp_path: Path) -> None:
-    count = 0
+    count = imported = exported = 0
     for path in _members(wheel, _MACOS_SUFFIXES, tmp_path):
         data = path.read_bytes()
         for each in read_macho(data, path.name).slices:
@@ -81,9 +97,15 @@ def test_macos(wheel: Wheel, tmp_path: Path) -> None:
             assert (path.name, oracle.lazy - names) == (path.name, set())
             # Coalesced symbols are defined in the file.
             assert (path.name, names - oracle.undefined - set(file.exported_names)) == (path.name, set())
+            by_name = {found.name: found for found in file.imports}
+            wrong = {(name, library) for name, library in oracle.libraries if _differs(by_name[name], library)}
+            assert (path.name, wrong) == (path.name, set())
+            assert (path.name, oracle.coalesced - names - set(file.coalesced)) == (path.name, set())
             exports = {(found.name, _address(found, file.image.base_address)) for found in file.exports()}
             assert (path.name, exports ^ oracle.exports) == (path.name, set())
             count += 1
+            imported, exported = imported + len(imports), exported + len(exports)
+    print(f"\n{wheel.file}: {count} slices, {imported} imports and {exported} exports, equal")
     assert count
 
 
