@@ -106,6 +106,24 @@ def test_a_message_is_explained(fixtures_dir: Path) -> None:
     assert "torch 2.7.1 does not export 1 of its symbols" in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "demangled"),
+    [
+        ("_ZN3c106SymInt19promote_to_negativeEv", "c10::SymInt::promote_to_negative()"),
+        ("__ZN3c106SymInt19promote_to_negativeEv", "c10::SymInt::promote_to_negative()"),
+        ("??1SymInt@c10@@QEAA@XZ", "public: __cdecl c10::SymInt::~SymInt(void)"),
+    ],
+)
+@pytest.mark.usefixtures("python")
+def test_names_are_demangled_without_a_cxx_runtime(name: str, demangled: str) -> None:
+    """cxxfilt finds no libstdc++ on Windows; pycxxfilt contains LLVM's demanglers. Expected: llvm-cxxfilt-19 and
+    llvm-undname-19."""
+    done = abiscan("explain", name, "-f", "json")
+    (subject,) = json.loads(done.stdout)["subjects"]
+    assert (subject["demangled"], subject["demangled_by"]) == (demangled, "llvm"), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_torch_of_the_interpreter_is_found(python: Path, fixtures_dir: Path) -> None:
     """In `Lib\\\\site-packages`; a module and the environment are checked against it."""
     site = python / "Lib/site-packages"
