@@ -13,9 +13,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
 GOOD, BAD = "t.data_ptr<float>()", "t.never_released()"
-SOURCE = """
+HEADER = """
 namespace at { struct TensorBase { template <class T> T* data_ptr() const; float* never_released() const; }; }
-extern "C" float* f(at::TensorBase& t) { return %s; }
+"""
+SOURCE = '#include "torch.h"\nextern "C" float* f(at::TensorBase& t) {{ return {}; }}\n'
+# In place of torch's, to link with.
+LIBRARY = """
+#include "torch.h"
+template <> float* at::TensorBase::data_ptr<float>() const { return nullptr; }
+float* at::TensorBase::never_released() const { return nullptr; }
 """
 CMAKE = """
 cmake_minimum_required(VERSION 3.18)
@@ -23,16 +29,15 @@ project(pkg CXX)
 add_library(torch_cpu SHARED torch.cpp)
 add_library(_C MODULE ext.cpp)
 set_target_properties(_C PROPERTIES PREFIX "")
-target_link_options(_C PRIVATE LINKER:--no-as-needed)
 target_link_libraries(_C PRIVATE torch_cpu)
 install(TARGETS _C DESTINATION pkg)
 """
 MESON = """
-project('pkg', 'cpp', version: '1', default_options: ['b_asneeded=false', 'b_lundef=false'])
+project('pkg', 'cpp', version: '1')
 py = import('python').find_installation(pure: false)
 torch = shared_library('torch_cpu', 'torch.cpp')
-shared_module('_C', 'ext.cpp', name_prefix: '', link_with: torch,
-  install: true, install_dir: py.get_install_dir() / 'pkg')
+shared_module('_C', 'ext.cpp', name_prefix: '', link_with: torch, install: true,
+  install_dir: py.get_install_dir() / 'pkg')
 """
 BACKENDS = {
     "scikit-build-core": ("scikit_build_core.build", "CMakeLists.txt", CMAKE),
@@ -54,13 +59,14 @@ def test_a_wheel_that_does_not_load_is_not_built(tmp_path: Path, name: str, expr
     backend = example("backend", "python")
     assert backend.count("setuptools.build_meta") == 2
     (tmp_path / "_backend.py").write_text(backend.replace("setuptools.build_meta", module))
-    # The example links an empty library with torch's name, so the build needs no torch.
+    # The library has the name of torch's, so the build needs no torch.
     system = example(name, "toml").replace('"torch>=2.4,<2.9", "abiscan"', f'"abiscan @ {ROOT.as_uri()}"')
     project = '[project]\nname = "pkg"\nversion = "1"\ndependencies = ["torch>=2.4,<2.9"]\n'
     (tmp_path / "pyproject.toml").write_text(f"{system}{project}")
     (tmp_path / build_file).write_text(build)
-    (tmp_path / "torch.cpp").touch()
-    (tmp_path / "ext.cpp").write_text(SOURCE % expression)
+    (tmp_path / "torch.h").write_text(HEADER)
+    (tmp_path / "torch.cpp").write_text(LIBRARY)
+    (tmp_path / "ext.cpp").write_text(SOURCE.format(expression))
     frontend = shutil.which("pyproject-build")
     assert frontend is not None, "pip install build"
     done = subprocess.run(
