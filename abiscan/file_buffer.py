@@ -188,8 +188,15 @@ class FileBuffer:
         return self.buffer[offset:stop] if stop >= 0 else None
 
     def strings_with(self, part: bytes, places: Iterable[tuple[int, int]], gap: int | None = None) -> Iterator[bytes]:
-        """Yield the strings that contain `part`, without their zero bytes, in the order of the places; up to
-        MAX_STRING_DATA bytes in total. Strings longer than MAX_STRING are omitted.
+        """Yield the strings that contain `part`, without their zero bytes; see `places_with`."""
+        for start, end in self.places_with(part, places, gap):
+            yield self.buffer[start:end]
+
+    def places_with(
+        self, part: bytes, places: Iterable[tuple[int, int]], gap: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield (start, end) of the strings that contain `part`, without their zero bytes, in the order of the places;
+        of up to MAX_STRING_DATA bytes in total. Strings longer than MAX_STRING are omitted.
 
         Args:
             places: (offset, size) in the file.
@@ -209,5 +216,5 @@ class FileBuffer:
                 if last < 0:
                     break
                 if first > at - MAX_STRING:
-                    yield buffer[first:last]
+                    yield first, last
                 at = find(part, last, end if gap is None else min(end, last + gap))

@@ -10,9 +10,9 @@ from typing import Final
 from msgspec import Struct
 
 SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
-LOCATION, TYPE = 0x38, 0x49
+LOCATION, TYPE, LINE_PROGRAM = 0x38, 0x49, 0x10
 # Attributes whose values are read.
-READ: Final = frozenset({SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE, TYPE})
+READ: Final = frozenset({SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE, TYPE, LINE_PROGRAM})
 
 # DW_FORM_* (section 7.5.6) by size: a fixed number of bytes, the size of an offset, a LEB128 number ...
 _FIXED = {

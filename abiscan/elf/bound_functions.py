@@ -8,22 +8,25 @@ second argument of `module_::def`, in rsi (System V ABI for x86-64, 3.2.3), thre
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from abiscan.elf.call_sites import frame_starts
+from abiscan.elf.call_sites import displacements, frame_starts, text_of
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.segment import PT_LOAD, Segment
+from abiscan.elf.strings import read_only_data
 from abiscan.model.limits import MAX_CODE
 
-_SIGNATURE: Final = re.compile(rb"(?:\A|\0)(\([^\0]{0,2000}\) -> [^\0]{1,500})(?=\0)")
+_SIGNATURE: Final = re.compile(rb"\([^\0]{0,2000}\) -> [^\0]{1,500}")
 _TENSOR: Final = b"torch.Tensor"
-_LOAD: Final = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+_LOADS: Final = (rb"\x48\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]", rb"\x4c\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+_LOAD: Final = re.compile(b"|".join(_LOADS))
 _LOAD_RSI: Final = b"\x48\x8d\x35"
-_CALL: Final = re.compile(rb"\xe8")
+_CALL: Final = (rb"\xe8",)
 _NAME: Final = re.compile(rb"[A-Za-z]\w{0,127}")
 _DISPLACEMENT: Final = struct.Struct("<i").unpack_from
 # Maximum number of signatures, names, bytes of code between a name and the signature, and calls between them.
@@ -44,53 +47,50 @@ def bound_functions(elf: DynamicFile) -> tuple[str, ...]:
     code = [each for each in segments if each.flags & 1]
     if elf.machine != "x86_64" or sum(each.file_size for each in code) > MAX_CODE:
         return ()
-    texts = [(each, bytes(_bytes(elf, each))) for each in segments if not each.flags & 2]
-    signatures = {
-        segment.address + found.start(1)
-        for segment, text in texts
-        for found in _SIGNATURE.finditer(text)
-        if _TENSOR in found[1]
-    }
+    signatures = set(_signatures(elf, segments))
     if not signatures or len(signatures) > _MAX_SIGNATURES:
         return ()
     names: dict[str, None] = {}
     starts = frame_starts(elf)
+    string_at = functools.partial(_string_at, elf, segments)
     for segment in code:
-        text = bytes(_bytes(elf, segment))
-        loads = list(_targets(text, segment.address, _LOAD))
-        wanted = {place for place, target in loads if target in signatures}
+        text = text_of(elf, segment)
+        wanted = {place for place, _end, _target in displacements(text, segment.address, _LOADS, signatures)}
         for calls in range(_DEPTH + 1):
             binders: set[int] = set()
-            places = sorted(wanted)
+            places = [segment.address + place for place in sorted(wanted)]
             before: tuple[int, str | None] = (0, None)
             for place, following in zip(places, [*places[1:], 1 << 64], strict=False):
                 start = _start(starts, place)
                 around = range(max(start or 0, place - _APART), min(following, place + _BEHIND))
+                loads = list(_loads(text, segment.address, around))
                 if calls < _DEPTH:
-                    name = _name_before(loads, place, around, before, texts)
+                    name = _name_before(loads, place, around, before, string_at)
                 else:
                     since = range(max(around.start, before[0]), place)
-                    name = _second_argument(loads, since, text, segment.address, texts)
+                    name = _second_argument(loads, since, text, segment.address, string_at)
                 before = place, name
                 if name is not None:
                     names[name] = None
                 elif start is not None:
                     binders.add(start)
-            wanted = {place for place, target in _targets(text, segment.address, _CALL) if target in binders}
+            wanted = {place for place, _end, _target in displacements(text, segment.address, _CALL, binders)}
             if not wanted or len(names) > _MAX_NAMES:
                 break
     return tuple(names)
 
 
-def _bytes(elf: DynamicFile, segment: Segment) -> memoryview:
-    end = min(segment.offset + segment.file_size, elf.image.size)
-    elf.image.need(segment.offset, end)
-    return memoryview(elf.image.buffer)[segment.offset : end]
+def _signatures(elf: DynamicFile, segments: list[Segment]) -> Iterator[int]:
+    """The addresses of the signatures of functions on tensors."""
+    image = elf.image
+    for start, end in image.places_with(_TENSOR, read_only_data(image)):
+        if _SIGNATURE.fullmatch(image.buffer, start, end) is not None:
+            yield from (s.address + start - s.offset for s in segments if 0 <= start - s.offset < s.file_size)
 
 
-def _targets(text: bytes, base: int, instruction: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
-    """(address, target) of bytes that look like the instruction."""
-    for found in instruction.finditer(text):
+def _loads(text: memoryview, base: int, around: range) -> Iterator[tuple[int, int]]:
+    """(address, target) of bytes that look like a load of an address."""
+    for found in _LOAD.finditer(text, max(around.start - base, 0), min(around.stop - base + 2, len(text))):
         behind = found.end()
         if behind + 4 <= len(text):
             yield base + found.start(), base + behind + 4 + _DISPLACEMENT(text, behind)[0]
@@ -106,7 +106,7 @@ def _name_before(
     place: int,
     around: range,
     before: tuple[int, str | None],
-    texts: list[tuple[Segment, bytes]],
+    string_at: Callable[[int], bytes | None],
 ) -> str | None:
     """The identifier whose address is loaded before a place and again after it; else the last one. After another bound
     function, the first one other than its name: documentation of one word follows the name.
@@ -121,7 +121,7 @@ def _name_before(
     for address, target in reversed(loads[max(0, at - _NEAR) : at]):
         if address < max(around.start, before[0]):
             break
-        text = _string_at(target, texts)
+        text = string_at(target)
         if text is not None and _NAME.fullmatch(text) is not None and text.decode() != before[1]:
             if target in again:
                 return text.decode()
@@ -132,7 +132,7 @@ def _name_before(
 
 
 def _second_argument(
-    loads: list[tuple[int, int]], before: range, text: bytes, base: int, texts: list[tuple[Segment, bytes]]
+    loads: list[tuple[int, int]], before: range, text: memoryview, base: int, string_at: Callable[[int], bytes | None]
 ) -> str | None:
     """The identifier whose address a call has in rsi; the last one before the call if it is copied there.
 
@@ -145,18 +145,18 @@ def _second_argument(
     for address, target in reversed(loads[max(0, at - _NEAR) : at]):
         if address < before.start:
             break
-        found = _string_at(target, texts)
+        found = string_at(target)
         if found is not None and _NAME.fullmatch(found) is not None:
-            if text.startswith(_LOAD_RSI, address - base):
+            if text[address - base : address - base + len(_LOAD_RSI)] == _LOAD_RSI:
                 return found.decode()
             last = last or found.decode()
     return last
 
 
-def _string_at(address: int, texts: list[tuple[Segment, bytes]]) -> bytes | None:
-    for segment, text in texts:
+def _string_at(elf: DynamicFile, segments: list[Segment], address: int) -> bytes | None:
+    for segment in segments:
         at = address - segment.address
-        if 0 <= at < len(text):
-            end = text.find(b"\0", at, at + 256)
-            return text[at:end] if end > at else None
+        if 0 <= at < segment.file_size and not segment.flags & 2:
+            end = segment.offset + segment.file_size
+            return elf.image.string(segment.offset + at, min(end, segment.offset + at + 256)) or None
     return None

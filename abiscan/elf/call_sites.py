@@ -90,7 +90,8 @@ def _offset(code: list[Segment], address: int) -> int:
     return next(s.offset + address - s.address for s in code if s.address <= address < s.address + s.file_size)
 
 
-def _text(elf: DynamicFile, segment: Segment) -> memoryview:
+def text_of(elf: DynamicFile, segment: Segment) -> memoryview:
+    """The bytes of a segment, up to the end of the file."""
     end = min(segment.offset + segment.file_size, elf.image.size)
     elf.image.need(segment.offset, end)
     return memoryview(elf.image.buffer)[segment.offset : end]
@@ -116,7 +117,7 @@ _FEW: Final = 6
 _RELEASED: Final = 1 << 24
 
 
-def _displacements(
+def displacements(
     text: memoryview,
     base: int,
     opcodes: Sequence[bytes],
@@ -212,12 +213,12 @@ def _x86_64(
         direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
     for segment in code if stubs else ():
-        text, base, offset = _text(elf, segment), segment.address, segment.offset
+        text, base, offset = text_of(elf, segment), segment.address, segment.offset
 
         def release(start: int, end: int, offset: int = offset) -> None:
             elf.image.release(offset + start, offset + end)
 
-        for start, _end, stub in _displacements(text, base, _DIRECT, stubs, release=release):
+        for start, _end, stub in displacements(text, base, _DIRECT, stubs, release=release):
             called.add(stub)
             yield stubs[stub], base + start, True
     for name, address, is_call in direct:
@@ -230,20 +231,20 @@ def _slot_reads(
     elf: DynamicFile, code: list[Segment], slots: Collection[int], lazy: Collection[int], plt: list[tuple[int, int]]
 ) -> list[tuple[memoryview, int, int, int]]:
     """(text, its address, offset in it, slot) of each instruction that reads one of the slots."""
-    texts = [(_text(elf, segment), segment.address) for segment in code]
+    texts = [(text_of(elf, segment), segment.address) for segment in code]
     # Only the stub reads a lazily bound slot: linkers give code that loads the address a slot of its own.
     found = [
         (text, base, start, slot)
         for text, base in texts
         for first, last in plt
         if (part := range(max(first - base, 0), min(last - base, len(text))))
-        for start, _end, slot in _displacements(text, base, _BY_SLOT[:1], lazy, part)
+        for start, _end, slot in displacements(text, base, _BY_SLOT[:1], lazy, part)
     ]
     others = set(slots) - {slot for _text, _base, _start, slot in found}
     found += [
         (text, base, start, slot)
         for text, base in texts
-        for start, _end, slot in _displacements(text, base, _BY_SLOT, others)
+        for start, _end, slot in displacements(text, base, _BY_SLOT, others)
     ]
     return sorted(found, key=lambda each: each[1] + each[2])
 
@@ -283,7 +284,7 @@ def _aarch64(
     loads: list[tuple[str, int]] = []
     tops: list[tuple[Segment, memoryview, bytes]] = []
     for segment in code:
-        text = _text(elf, segment)
+        text = text_of(elf, segment)
         tops.append((segment, text, bytes(text[3::4])))
     for segment, text, top in tops:
         base = segment.address

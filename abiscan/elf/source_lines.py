@@ -1,17 +1,21 @@
 """Addresses to source lines, from DWARF. Release builds have none; then only the section names are read.
 
-pyelftools finds the units, by .debug_aranges if the file has it, and reads the first entry of each, at most
-`MAX_UNITS`, if that is fast enough. `line_program` runs their programs.
+.debug_aranges has the units around the addresses, if the file has it; the first entry of a unit has the offset of its
+line program, which `line_program` runs.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Collection, Iterable
+import struct
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final
+from typing import Final, Literal
 
+from abiscan.elf.abbreviations import LINE_PROGRAM, Abbreviations, DamagedEntries, read_abbreviations, uleb
+from abiscan.elf.debug_entries import SECTIONS, EntryWalk
+from abiscan.elf.debug_sections import debug_sections
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.line_program import DamagedLines, LineSections, find_lines, unit_size
 from abiscan.elf.sections import section
@@ -21,7 +25,9 @@ from abiscan.model.limits import MAX_DEBUG
 # Bytes of line programs that are run, about four a row; and number of units.
 MAX_PROGRAMS: Final = 16 << 20
 MAX_UNITS: Final = 2000
-_SECTIONS = (b".debug_info", b".debug_abbrev", b".debug_line", b".debug_str", b".debug_line_str", b".debug_aranges")
+# Ranges of .debug_aranges.
+_MAX_RANGES: Final = 1 << 20
+_LINES, _RANGES = b".debug_line", b".debug_aranges"
 
 
 def source_lines(elf: DynamicFile, addresses: Collection[int]) -> dict[int, tuple[str, int]]:
@@ -29,58 +35,101 @@ def source_lines(elf: DynamicFile, addresses: Collection[int]) -> dict[int, tupl
 
     Debug information that is damaged, too large or compressed beyond `MAX_DEBUG` yields what was read before.
     """
-    sizes = [found[1] for found in (section(elf.image, name) for name in _SECTIONS) if found is not None]
-    if not addresses or section(elf.image, b".debug_line") is None or sum(sizes) > MAX_DEBUG:
+    if not addresses or section(elf.image, _LINES) is None:
         return {}
+    contents = debug_sections(elf, (*SECTIONS, _LINES, _RANGES), MAX_DEBUG)
     found: dict[int, tuple[str, int]] = {}
-    # pyelftools raises unrelated exceptions on damaged DWARF: construct's errors, KeyError, AssertionError, ...
-    try:
-        _read(elf, sorted(addresses), found)
-    except Exception:
-        return found
+    if contents is not None:
+        with suppress(DamagedEntries, IndexError, struct.error):
+            _read(elf, contents, sorted(addresses), found)
     return found
 
 
-def _read(elf: DynamicFile, addresses: list[int], found: dict[int, tuple[str, int]]) -> None:
-    from elftools.elf.elffile import ELFFile
-
-    buffer = elf.buffer
-    stream: Any = io.BytesIO(buffer) if isinstance(buffer, bytes) else buffer
-    stream.seek(0)
-    dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)
+def _read(
+    elf: DynamicFile, contents: list[memoryview], addresses: list[int], found: dict[int, tuple[str, int]]
+) -> None:
+    *entries, lines, ranges = contents
+    order: Literal["little", "big"] = "little" if elf.image.little_endian else "big"
+    sections = LineSections(bytes(lines), bytes(entries[3]), bytes(entries[4]), order)
+    units = _Units(entries, order)
+    offsets = units.around(ranges, addresses) if section(elf.image, _RANGES) is not None else units.every()
     left = MAX_PROGRAMS
-    sections = LineSections(
-        _contents(dwarf.debug_line_sec),
-        _contents(dwarf.debug_str_sec),
-        _contents(dwarf.debug_line_str_sec),
-        "little" if elf.image.little_endian else "big",
-    )
-    for unit in islice(_units(dwarf, addresses), MAX_UNITS):
-        at = unit.get_top_DIE().attributes.get("DW_AT_stmt_list")
+    for offset in islice(offsets, MAX_UNITS):
+        at = units.line_program(offset)
         if at is None:
             continue
-        left -= unit_size(sections, at.value)
+        left -= unit_size(sections, at)
         if left < 0:
             return
         with suppress(DamagedLines):
-            find_lines(sections, at.value, addresses, found)
+            find_lines(sections, at, addresses, found)
         if len(found) == len(addresses):
             return
 
 
-def _contents(section: Any) -> bytes:
-    if section is None:
-        return b""
-    section.stream.seek(0)
-    data: bytes = section.stream.read()
-    return data
+class _Units(EntryWalk):
+    """The units of .debug_info, by their first entries (DWARF 5, section 3.1.1)."""
 
+    def every(self) -> Iterator[int]:
+        """The offset of each unit."""
+        at = 0
+        while at + 11 < len(self._info):
+            yield at
+            length = self._number(self._info, at, 4)
+            at += 12 + self._number(self._info, at + 4, 8) if length == 0xFFFFFFFF else 4 + length
 
-def _units(dwarf: Any, addresses: list[int]) -> Iterable[Any]:
-    """The compilation units around the addresses by .debug_aranges; all if it is absent."""
-    ranges = dwarf.get_aranges()
-    if ranges is None:
-        every: Iterable[Any] = dwarf.iter_CUs()
-        return every
-    offsets = {ranges.cu_offset_at_addr(address) for address in addresses}
-    return [dwarf.get_CU_at(offset) for offset in sorted(offset for offset in offsets if offset is not None)]
+    def around(self, ranges: memoryview, addresses: list[int]) -> list[int]:
+        """The offsets of the units that have one of the addresses, by .debug_aranges (section 6.1.2)."""
+        table = sorted(islice(self._ranges(ranges), _MAX_RANGES))
+        found = set()
+        for address in addresses:
+            at = bisect_right(table, (address, 1 << 64, 0)) - 1
+            if at >= 0 and address < table[at][0] + table[at][1]:
+                found.add(table[at][2])
+        return sorted(found)
+
+    def _ranges(self, data: memoryview) -> Iterator[tuple[int, int, int]]:
+        """(address, size, offset of the unit)."""
+        start = 0
+        while start + 12 < len(data):
+            length, at, word = self._number(data, start, 4), start + 4, 4
+            if length == 0xFFFFFFFF:
+                length, at, word = self._number(data, at, 8), at + 8, 8
+            end = at + length
+            unit, size = self._number(data, at + 2, word), data[at + 2 + word]
+            if end > len(data) or size not in (4, 8) or data[at + 3 + word]:
+                raise DamagedEntries(f"ranges with addresses of {size} bytes")
+            # Aligned to the size of a pair, from the start of the table.
+            at += 4 + word
+            at += (start - at) % (2 * size)
+            pairs = struct.Struct(("<" if self._order == "little" else ">") + ("II" if size == 4 else "QQ"))
+            for address, extent in pairs.iter_unpack(data[at : at + (end - at) // pairs.size * pairs.size]):
+                if extent:
+                    yield address, extent, unit
+            start = end
+
+    def line_program(self, offset: int) -> int | None:
+        """The offset of the line program of a unit."""
+        self._program: int | None = None
+        self._unit(offset, in_types=False)
+        return self._program
+
+    def _table(self, offset: int, word: int, address: int, reference: int) -> Abbreviations:
+        # The first entry needs one of some hundred abbreviations, nearly always the first.
+        self._declared_at = offset
+        return Abbreviations({}, (word, address, reference), {}, [0] * 256)
+
+    def _entries(self, start: int, at: int, end: int, table: Abbreviations, word: int) -> None:
+        code, at = uleb(self._info, at)
+        if not code:
+            return
+        for number, tag, children, forms in read_abbreviations(self._abbreviations, self._declared_at):
+            self._spend(len(forms) + 1)
+            if number == code:
+                table.declared[code] = tag, children, forms
+                break
+        entry = self._entry(table, code)
+        if entry is None:
+            raise DamagedEntries(f"no abbreviation {code}")
+        values, _end = self._values(self._info, at, entry, word)
+        self._program = values.get(LINE_PROGRAM, (0, None))[1]

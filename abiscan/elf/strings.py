@@ -16,7 +16,7 @@ def strings_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[
     Args:
         gap: linkers merge the strings of all objects (gABI, "SHF_MERGE"): related strings are adjacent.
     """
-    return image.strings_with(part, _read_only(image), gap)
+    return image.strings_with(part, read_only_data(image), gap)
 
 
 def symbol_names_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
@@ -25,8 +25,8 @@ def symbol_names_with(image: Image, part: bytes, gap: int | None = None) -> Iter
     return image.strings_with(part, [] if names is None else [names], gap)
 
 
-def _read_only(image: Image) -> list[tuple[int, int]]:
-    """(offset, size), clipped to the file."""
+def read_only_data(image: Image) -> list[tuple[int, int]]:
+    """(offset, size) of the read-only data of a file, clipped to it."""
     found = [
         (each.offset, each.size) for name, each in named_sections(image) if name.startswith((b".rodata", b".lrodata"))
     ]

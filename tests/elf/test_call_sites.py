@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.elf.call_sites import _displacements, find_call_sites
+from abiscan.elf.call_sites import displacements, find_call_sites
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILES = [
@@ -97,7 +97,7 @@ def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.
     code = bytes(64) + b"\xe8" + (0x2000 - (base + 64 + 5)).to_bytes(4, "little", signed=True) + bytes(64)
     targets = {0x2000, 1 << 62, (1 << 64) - 8}
     began = time.process_time()
-    assert list(_displacements(memoryview(code), base, [b"\xe8"], targets)) == [(64, 65, 0x2000)]
+    assert list(displacements(memoryview(code), base, [b"\xe8"], targets)) == [(64, 65, 0x2000)]
     assert time.process_time() - began < 5
 
 
