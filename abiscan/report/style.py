@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -124,6 +123,8 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
         return [first + (_shorten(text) if chop else text)]
     if chop:
         text = " ".join(map(_shorten, text.split(" ")))
+    import textwrap  # a report that is not printed to a terminal is not wrapped
+
     wrapper = textwrap.TextWrapper(
         width=max(style.width, 40),
         initial_indent=" " * bare,
@@ -162,6 +163,8 @@ def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]
         elif width is None:
             lines.append(indent + " ".join(block.split()))
         else:
+            import textwrap
+
             wrapper = textwrap.TextWrapper(
                 max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
             )
