@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import LoaderSettings
+from abiscan.model.limits import MAX_SITES
 from abiscan.model.target import TargetPart
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class ScanOptions(Struct, frozen=True):
         cache: directory for the symbols of a `--torch` wheel; None to read it in each run.
         gpus: GPUs on which the device code of every file must run; empty if none are given.
         driver: NVIDIA driver version for these GPUs; None if none is given.
+        sites: maximum number of call sites of each import.
         operators: whether to list operators of a single file; they are always read and compared for several files.
         progress: receives the progress of the run.
         timings: pass -> seconds, summed over files; None to measure nothing.
@@ -50,6 +52,7 @@ class ScanOptions(Struct, frozen=True):
     driver: TargetPart | None = None
     compared: bool = False
     operators: bool = True
+    sites: int = MAX_SITES
     progress: Progress | None = None
     display_names: Mapping[str, str] = {}
     timings: dict[str, float] | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from abiscan.model.limits import MAX_SITES
+
 if TYPE_CHECKING:
     import mmap
 
@@ -123,11 +125,14 @@ class Binary(Protocol):
         """
         ...
 
-    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    def call_sites(
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+    ) -> dict[str, tuple[CallSite, ...]]:
         """Where its code uses each of these imports, in address order; names without a site are left out.
 
         Args:
             lines: whether to look up source lines in debug information, too.
+            most: maximum number of sites of each import; with few, the search ends when it has them.
         """
         ...
 

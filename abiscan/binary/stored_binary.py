@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
     from abiscan.binary.stored_values import StoredFile
@@ -94,9 +95,11 @@ class StoredBinary:
         """Its classes with a base class in another library."""
         return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
 
-    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    def call_sites(
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+    ) -> dict[str, tuple[CallSite, ...]]:
         """The call sites of torch imports, without source lines."""
-        return {name: places for name, places in self._stored.sites.items() if name in names}
+        return {name: places[:most] for name, places in self._stored.sites.items() if name in names}
 
     def bound_functions(self) -> tuple[str, ...]:
         """Always empty: not kept."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import BuildMarks, FileFormat, Import, SharedObject, SymbolBinding, SymbolType, Visibility
+from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
     import mmap
@@ -137,7 +138,9 @@ class SymbolsOnly(ABC):
         """Always empty: not read."""
         return ()
 
-    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    def call_sites(
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+    ) -> dict[str, tuple[CallSite, ...]]:
         """Always empty: not read."""
         return {}
 

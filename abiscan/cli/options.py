@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from abiscan.cli.output import progress
 from abiscan.errors import UsageError
 from abiscan.filesystem import HERE, FileSystem, why_not_own
+from abiscan.model.limits import MAX_SITES
 
 # Directories of the interpreter in an image: the usual PATH, then those that images of conda and others put first.
 _USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/conda/bin", "/opt/venv/bin")
@@ -32,6 +33,7 @@ def scan_options(
     *,
     matrix: bool = False,
     operators: bool = True,
+    sites: int = MAX_SITES,
     display_names: Mapping[str, str] | None = None,
 ) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
@@ -58,6 +60,7 @@ def scan_options(
         progress=None if line.quiet else progress(),
         display_names=display_names or {},
         operators=operators,
+        sites=sites,
         timings={} if line.timings else None,
     )
 

@@ -23,6 +23,7 @@ from abiscan.cli.output import (
     write_outputs,
 )
 from abiscan.errors import UsageError
+from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
     from abiscan.analysis.merge import Finished
@@ -49,6 +50,7 @@ def run_scan(line: CommandLine) -> int:
     from abiscan.inputs import read_target_list
     from abiscan.inputs.expand import is_fetched
     from abiscan.report import FORMATS
+    from abiscan.report.problems_text import PLACES
 
     cwd = os.getcwd()
     targets = [*line.targets]
@@ -78,9 +80,11 @@ def run_scan(line: CommandLine) -> int:
         check_writable([target], [*targets, *line.inputs_from])
     # The first table of the HTML page needs every release. This adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
-    # The text for one file lists operators only with -v. To find them in a large file takes as long as everything else.
-    operators = len(targets) > 1 or line.verbose > 0 or any(name != "text" for name, _ in outputs)
-    options = scan_options(line, files, matrix=matrix, operators=operators, display_names=names)
+    # Without -v the text for one file lists no operators, and that of a finding two places. To find all of them in a
+    # large file takes as long as everything else.
+    brief = line.verbose == 0 and all(name == "text" for name, _ in outputs)
+    operators, sites = len(targets) > 1 or not brief, PLACES[0] if brief else MAX_SITES
+    options = scan_options(line, files, matrix=matrix, operators=operators, sites=sites, display_names=names)
     if ("text", None) not in outputs:
         for note in notes:
             print_stderr(f"abiscan: {safe(note)}")

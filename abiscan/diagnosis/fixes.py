@@ -18,11 +18,11 @@ from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 # `NAME-1.0-py3.7-linux-x86_64.egg`, a folder of setup.py install.
-_EGG = re.compile(r"-\d[^/]*-py\d[^/]*\.egg$")
+_EGG = r"-\d[^/]*-py\d[^/]*\.egg$"
 # The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
 _MAINTAINED = PythonVersion(3, 10)
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
-_DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
+_DISTRIBUTION = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 
 def safe(text: str, otherwise: str) -> str:
@@ -36,14 +36,14 @@ def package(missing: MissingName) -> str | None:
     `.../site-packages/torch_scatter/_version_cuda.so` belongs to torch-scatter. A module directly in site-packages, or
     a path elsewhere, does not show it."""
     found = _SITE.search((missing.file.path or missing.file.importer).replace("\\", "/"))
-    folder = None if found is None else _EGG.sub("", found[1].removesuffix(".libs"))
+    folder = None if found is None else re.sub(_EGG, "", found[1].removesuffix(".libs"))
     name = missing.file.distribution or folder
     return normalised(name)
 
 
 def normalised(name: str | None) -> str | None:
     """A normalised project name (PEP 503); None if it is invalid, or not an extension."""
-    if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
+    if name is None or not re.fullmatch(_DISTRIBUTION, name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -127,12 +127,12 @@ def other_release(missing: MissingName) -> str | None:
 
 
 # `2.1.2+pt24cu121`, `2.7.4+cu12torch2.5cxx11abifalse`: the torch release in the label of a project's version.
-_TORCH_LABEL = re.compile(r"\+.*?(?P<word>pt|torch)(?P<release>\d+(?:\.\d+)*)")
+_TORCH_LABEL = r"\+.*?(?P<word>pt|torch)(?P<release>\d+(?:\.\d+)*)"
 
 
 def _label(version: str, target: TorchBuild | None) -> str:
     """The label for the target in a project's versions, if they have such labels."""
-    found = _TORCH_LABEL.search(version)
+    found = re.search(_TORCH_LABEL, version)
     if found is None or target is None:
         return ""
     minor = versions.minor(target.version)

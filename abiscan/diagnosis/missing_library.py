@@ -30,9 +30,9 @@ _OLDER_FOR_CUDA_11 = (
 _SPLIT_SINCE = "1.5.0"
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages with one library per torch open the one for the installed
 # torch.
-_FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
+_FOR_TORCH = r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)"
 _BASE = "libc10.so"
-_PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
+_PYTHON = r"libpython(\d)\.(\d+)m?\.(?:so|dylib)"
 
 
 def causes(
@@ -66,9 +66,9 @@ def causes(
         )
         fix = "Use a system or container image with glibc (Debian instead of Alpine), or build the file on this system."
         yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (evidence,), fix)
-    elif (python := _PYTHON.match(name)) is not None:
+    elif (python := re.match(_PYTHON, name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
-    elif (torch := _FOR_TORCH.search(name)) is not None:
+    elif (torch := re.search(_FOR_TORCH, name)) is not None:
         yield from _named_for_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing, by_torch=by_torch)
@@ -108,12 +108,12 @@ _LIBPATH = (
     "Add torch\\lib to the link line: /LIBPATH: and the folder that this prints, or use torch.utils.cpp_extension:\n"
     "python -c \"import torch, os; print(os.path.join(os.path.dirname(torch.__file__), 'lib'))\""
 )
-_PYTHON_IMPORT = re.compile(r"python(\d)(\d{1,2})(?:_d)?\.lib")
+_PYTHON_IMPORT = r"python(\d)(\d{1,2})(?:_d)?\.lib"
 
 
 def _import_library(name: str, missing: MissingName) -> Candidates:
     """link.exe needs an import library: `torch_python.lib`, `python310.lib`."""
-    python = _PYTHON_IMPORT.fullmatch(name)
+    python = re.fullmatch(_PYTHON_IMPORT, name)
     as_library = f"lib{name.removesuffix('.lib')}.so"
     if python is not None:
         evidence = (

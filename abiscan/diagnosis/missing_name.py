@@ -9,7 +9,6 @@ from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related
 from abiscan.diagnosis.release_position import Position, position_of
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
-from abiscan.mangling.macos_integers import linux_names
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
 from abiscan.model.python_version import PythonVersion
@@ -85,7 +84,11 @@ class MissingName:
     @functools.cached_property
     def _linux_names(self) -> tuple[str, ...]:
         """Its names in the index: unchanged in macOS builds, with Linux integer types in Linux builds."""
-        return (self.name, *linux_names(self.name)) if self.macho else (self.name,)
+        if not self.macho:
+            return (self.name,)
+        from abiscan.mangling.macos_integers import linux_names
+
+        return (self.name, *linux_names(self.name))
 
     # --- the history ------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.diagnosis.causes import MODULES
+from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
 from abiscan.model.cause import Cause, CauseId, Confidence
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     """The causes of a missing symbol, best first."""
+    reference = missing.reference
+    is_versioned = reference.version is not None or reference.library is not None
+    skipped = NOT_OF_TORCH if missing.cxx is not None and missing.is_torch_name and not is_versioned else ()
     # A scan without a missing symbol imports none of them.
-    modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES]
+    modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES if name not in skipped]
     return ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]

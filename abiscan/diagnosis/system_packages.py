@@ -9,14 +9,14 @@ from functools import cache
 from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 
-_SONAME = re.compile(r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?")
-_DYLIB = re.compile(r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib")
+_SONAME = r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?"
+_DYLIB = r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib"
 _CONDA = "conda install -c conda-forge"
 
 
 def library_of_file(name: str) -> SystemLibrary | None:
     """The library of the catalogue that has a file of this name (`libaio.so.1`); None if there is none."""
-    found = _SONAME.fullmatch(name) or _DYLIB.fullmatch(name)
+    found = re.fullmatch(_SONAME, name) or re.fullmatch(_DYLIB, name)
     if found is None:
         return None
     exact, stem = f"{name}.", found["stem"]
@@ -57,7 +57,7 @@ def install_file(name: str) -> tuple[str, ...]:
         folder = f"$({brew.replace('install', '--prefix')})/lib"
         beside = f'where its path begins with @rpath: ln -s "{folder}/{name}" DIRECTORY  # of the file that needs it'
         return (brew, beside, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
-    found = _SONAME.fullmatch(name)
+    found = re.fullmatch(_SONAME, name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)
 

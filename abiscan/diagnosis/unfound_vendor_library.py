@@ -34,7 +34,7 @@ _CUDA_OF = {
     ("cusolver", "11"): ("11", "12"),
     ("cusolver", "12"): ("13",),
 }
-_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?")
+_SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 
 
 def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:
@@ -83,7 +83,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
             fix = f"pip install {vendor.distribution}"
         elif vendor.conda:
             fix = _of_conda(name, vendor)
-    elif (opencv := _OPENCV.search(name)) is not None:
+    elif (opencv := re.search(_OPENCV, name)) is not None:
         evidence.append(f"{name} is part of OpenCV {opencv[1]}.{int(opencv[2])}.")
         fix = f'conda install -c conda-forge "libopencv={opencv[1]}.{int(opencv[2])}"'
     elif missing.file.is_torch_itself and name.endswith(".dylib"):
@@ -118,7 +118,7 @@ def _of_rocm(name: str, stem: str, evidence: list[str], missing: MissingName) ->
 
 
 # Major and two digits of the minor release (cmake/OpenCVVersion.cmake).
-_OPENCV = re.compile(r"libopencv_\w+\.so\.(\d)(\d\d)$")
+_OPENCV = r"libopencv_\w+\.so\.(\d)(\d\d)$"
 # Major versions of the libraries of FFmpeg 4; one more in each later major release
 # (https://ffmpeg.org/download.html#releases, read 2026-11-25).
 _FFMPEG_4 = {"avutil": 56, "avcodec": 58, "avformat": 58, "avdevice": 58, "avfilter": 7, "swscale": 5, "swresample": 3}
@@ -128,7 +128,7 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     """Install the release of a library that has the file, from conda-forge."""
     if name.endswith(".dylib"):
         return f"brew install {vendor.conda}  # or: conda install -c conda-forge {vendor.conda}"
-    found = _SONAME.search(name)
+    found = re.search(_SONAME, name)
     first = None if found is None else _FFMPEG_4.get(found[1])
     release = "" if found is None or first is None or not found[2] else str(int(found[2]) - first + 4)
     if vendor.cuda and found is not None and found[2]:
@@ -210,7 +210,7 @@ def _not_found(name: str, missing: MissingName) -> str:
 def _cuda_library(
     name: str, vendor: Vendor, missing: MissingName, evidence: list[str], here: str | None
 ) -> Iterable[Candidate]:
-    found = _SONAME.search(name)
+    found = re.search(_SONAME, name)
     major = found[2] if found is not None else None
     others: list[str] = []
     environment = missing.environment
@@ -291,7 +291,7 @@ def _cuda_library(
 
 def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
     """A library that torch's own wheels contain or require."""
-    found = _SONAME.search(name)
+    found = re.search(_SONAME, name)
     text = f"torch needs {name}: its wheels or their dependencies provide it."
     fix = "pip install --force-reinstall torch  # with its dependencies (no --no-deps)"
     fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
@@ -300,7 +300,7 @@ def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: Mi
 
 def _is_other(soname: str, major: str | None) -> bool:
     """Whether a library's name has another major version than required."""
-    found = _SONAME.search(soname)
+    found = re.search(_SONAME, soname)
     return found is not None and found[2] not in (None, major)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.x86_instructions import LATER_MAP, SHIFTS, Instruction, instructions
+from abiscan.model.limits import MAX_SITES
 
 # The four low bytes of a value; None for an unknown byte.
 Word = tuple[int | None, ...]
@@ -37,7 +38,7 @@ def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> d
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    from abiscan.elf.call_sites import MAX_SITES, find_call_sites
+    from abiscan.elf.call_sites import find_call_sites
 
     walk = {"x86_64": _x86_64, "aarch64": _aarch64}.get(elf.machine)
     if walk is None:

@@ -17,6 +17,7 @@ import re
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from abiscan.elf.dynamic_file import DynamicFile
@@ -25,21 +26,22 @@ from abiscan.elf.sections import named_sections, static_symbols
 from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
-from abiscan.model.limits import MAX_CODE
+from abiscan.model.limits import MAX_CODE, MAX_SITES
 
-# Maximum number of sites of each import, the first in address order.
-MAX_SITES: Final = 100
 # Maximum number of .symtab entries read for function names; about 0.4 s.
 _MAX_SYMBOLS: Final = 1 << 20
 PT_GNU_EH_FRAME: Final = 0x6474E550
 
 
-def find_call_sites(elf: DynamicFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+def find_call_sites(
+    elf: DynamicFile, names: Collection[str], lines: bool = False, most: int = MAX_SITES
+) -> dict[str, tuple[CallSite, ...]]:
     """Find where the code uses each import, in address order; names without a site are left out.
 
     Args:
         names: mangled names of imports of the file.
         lines: whether to look up source lines in DWARF, if the file has it.
+        most: maximum number of sites of each import, the first ones.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -60,11 +62,12 @@ def find_call_sites(elf: DynamicFile, names: Collection[str], lines: bool = Fals
         return {}
     search = _x86_64 if elf.machine == "x86_64" else _aarch64
     hits: dict[str, dict[int, bool]] = {}
-    for name, address, called in search(elf, code, slots, lazy):
+    for name, address, called in search(elf, code, slots, lazy, most):
         places = hits.setdefault(name, {})
         if len(places) < MAX_SITES:
             places[address] = called or places.get(address, False)
-    addresses = sorted({address for places in hits.values() for address in places})
+    sites = {name: sorted(places)[:most] for name, places in sorted(hits.items())}
+    addresses = sorted({address for places in sites.values() for address in places})
     functions = _Functions(elf, addresses)
     at_line: dict[int, tuple[str, int]] = {}
     if lines:
@@ -77,12 +80,12 @@ def find_call_sites(elf: DynamicFile, names: Collection[str], lines: bool = Fals
                 address,
                 _offset(code, address),
                 *functions.around(address),
-                places[address],
+                hits[name][address],
                 *at_line.get(address, (None, None)),
             )
-            for address in sorted(places)
+            for address in places
         )
-        for name, places in sorted(hits.items())
+        for name, places in sites.items()
     }
 
 
@@ -137,7 +140,7 @@ def displacements(
     """
     if not targets or not text:
         return
-    disp = struct.Struct("<i").unpack_from
+    disp, after = struct.Struct("<i").unpack_from, base + 4
     pieces = _group_by_second_byte if len({target >> 8 for target in targets}) <= _FEW else _group_by_upper_half
     patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
     released = 0
@@ -146,13 +149,12 @@ def displacements(
     ):
         if following not in patterns:
             patterns[following] = [re.compile(op + rb"(?=" + following + rb")", re.DOTALL) for op in opcodes]
-        found = []
-        for pattern in patterns[following]:
-            for match in pattern.finditer(text, start, min(end + 16, len(text))):
-                behind = match.end()
-                target = base + behind + 4 + disp(text, behind)[0]
-                if target in targets and match.start() < end:
-                    found.append((match.start(), behind, target))
+        found = [
+            (match.start(), behind, target)
+            for pattern in patterns[following]
+            for match in pattern.finditer(text, start, min(end + 16, len(text)))
+            if (target := after + (behind := match.end()) + disp(text, behind)[0]) in targets and match.start() < end
+        ]
         yield from sorted(found)
         if release is not None and start - released >= _RELEASED:
             release(released, start)
@@ -199,11 +201,15 @@ def _upper_halves(first: int, last: int) -> bytes:
 
 
 def _x86_64(
-    elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int]
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int], most: int
 ) -> Iterator[tuple[str, int, bool]]:
     stubs: dict[int, str] = {}
     direct: list[tuple[str, int, bool]] = []
     plt = _plt_ranges(elf)
+
+    def is_in_table(address: int) -> bool:
+        return any(start <= address < end for start, end in plt)
+
     for text, base, start, slot in _slot_reads(elf, code, slots, lazy, plt):
         name = slots[slot]
         if text[start] == 0xFF and text[start + 1] == 0x25:
@@ -212,6 +218,8 @@ def _x86_64(
             stubs[base + start] = name
         direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
+    # Whether a jump outside of the tables is a stub is known when all code was searched for calls of it.
+    left = dict.fromkeys(stubs.values(), most) if all(is_in_table(stub) for stub in stubs) else {"": 1}
     for segment in code if stubs else ():
         text, base, offset = text_of(elf, segment), segment.address, segment.offset
 
@@ -220,9 +228,16 @@ def _x86_64(
 
         for start, _end, stub in displacements(text, base, _DIRECT, stubs, release=release):
             called.add(stub)
-            yield stubs[stub], base + start, True
+            name = stubs[stub]
+            yield name, base + start, True
+            if left.get(name, 0) > 1:
+                left[name] -= 1
+            elif left.pop(name, None) and not left:
+                break
+        if not left:
+            break
     for name, address, is_call in direct:
-        if address in stubs and (any(start <= address < end for start, end in plt) or _leads(called, address)):
+        if address in stubs and (is_in_table(address) or _leads(called, address)):
             continue
         yield name, address, is_call
 
@@ -276,7 +291,7 @@ _PAIR_DISTANCE = 8
 
 
 def _aarch64(
-    elf: DynamicFile, code: list[Segment], slots: dict[int, str], _lazy: Collection[int]
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], _lazy: Collection[int], _most: int
 ) -> Iterator[tuple[str, int, bool]]:
     word = struct.Struct("<I").unpack_from
     pages = {slot & ~0xFFF for slot in slots}
@@ -328,12 +343,16 @@ class _Functions:
     """Names and starts of the functions around some addresses."""
 
     def __init__(self, elf: DynamicFile, addresses: list[int]) -> None:
+        self._elf = elf
         self._named: dict[int, tuple[str, int]] = {}
         if addresses:
             self._read_symtab(elf, addresses)
             if not self._named:
                 self._read_dynsym(elf, addresses)
-        self._frames = frame_starts(elf) if addresses else []
+
+    @cached_property
+    def _frames(self) -> list[int]:
+        return frame_starts(self._elf)
 
     def _read_symtab(self, elf: DynamicFile, addresses: list[int]) -> None:
         for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
@@ -343,8 +362,8 @@ class _Functions:
                     self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
 
     def _read_dynsym(self, elf: DynamicFile, addresses: list[int]) -> None:
-        for symbol in elf.symbols.table():
-            if symbol.section and symbol.size and symbol.type in (STT_FUNC, STT_GNU_IFUNC):
+        for symbol in elf.symbols.around(addresses):
+            if symbol.section and symbol.type in (STT_FUNC, STT_GNU_IFUNC):
                 for address in _addresses_within(addresses, symbol.value, symbol.size):
                     raw = elf.symbols.name_of(symbol)
                     self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
     from abiscan.model.device_code import DeviceImages
@@ -30,11 +31,13 @@ class ElfFile(DynamicFile):
 
         return derived_classes(self, bases)
 
-    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    def call_sites(
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+    ) -> dict[str, tuple[CallSite, ...]]:
         """See `call_sites.find_call_sites`."""
         from abiscan.elf.call_sites import find_call_sites
 
-        return find_call_sites(self, names, lines)
+        return find_call_sites(self, names, lines, most)
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """See `call_constants.call_constants`."""

@@ -63,7 +63,7 @@ def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
     return None if found is None else (found.offset, min(found.size, image.size - found.offset))
 
 
-def _around(values: list[int], sizes: list[int], addresses: Sequence[int]) -> list[int]:
+def ranges_around(values: Sequence[int], sizes: Sequence[int], addresses: Sequence[int]) -> list[int]:
     """Indices of the ranges that contain one of the sorted addresses."""
     following = [*addresses, 1 << 65]
     return [
@@ -99,7 +99,7 @@ def static_symbols(
             if around is not None:
                 words = image.words(first, len(data) // (8 if image.is64 else 4), "Q" if image.is64 else "I", ".symtab")
                 at, step = (1, 3) if image.is64 else (1, 4)
-                kept = _around(words[at::step].tolist(), words[at + 1 :: step].tolist(), around)
+                kept = ranges_around(words[at::step].tolist(), words[at + 1 :: step].tolist(), around)
                 rows = (layout.unpack_from(data, number * layout.size) for number in kept)
             for fields in rows:
                 if image.is64:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.hash_table import read_hash_table
 from abiscan.elf.image import Image
-from abiscan.elf.sections import SHT_DYNSYM, read_sections
+from abiscan.elf.sections import SHT_DYNSYM, ranges_around, read_sections
 from abiscan.elf.version_records import VersionRecords
 from abiscan.errors import UnreadableFile
 
@@ -252,6 +253,15 @@ class SymbolTable:
                 else:
                     name, value, length, info, other, section = fields
                 yield RawSymbol(index, name, info, other, section, value, length)
+
+    def around(self, addresses: Sequence[int]) -> list[RawSymbol]:
+        """The entries whose range contains one of the sorted addresses, in order; without making the others."""
+        count = self.count()
+        code: Literal["I", "Q"] = "Q" if self._image.is64 else "I"
+        step = self._layout.size // (8 if self._image.is64 else 4)
+        words = self._image.words(self._offset, count * step, code, "the dynamic symbol table")
+        kept = ranges_around(words[1::step].tolist(), words[2::step].tolist(), addresses)
+        return [self.raw(index) for index in kept if index]
 
     # --- versions ---------------------------------------------------------------------------------------------
 

@@ -46,6 +46,8 @@ MAX_COPIED = 64 * MIB
 
 # Bytes of code that are searched for calls of imports, at some 200 MiB a second; bytes of debug information.
 MAX_CODE = 256 * MIB
+# Sites of each import, the first in address order.
+MAX_SITES = 100
 MAX_DEBUG = 96 * MIB
 # Bytes of read-only data that are searched for assertion texts; libtorch_cpu.so has 7 MiB.
 MAX_STRING_DATA = 16 * MIB

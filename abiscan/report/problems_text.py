@@ -15,7 +15,7 @@ from abiscan.report.wording import counted, place_words, readable_names
 # Limits without -v, and with one: causes; symbols and evidence of the first cause, and of others; rules; findings of a
 # rule; places of a finding.
 _CAUSES, _SYMBOLS, _EVIDENCE = (3, 8), ((4, 20), (2, 8)), ((2, 8), (1, 3))
-_RULES, _FINDINGS, _PLACES = (3, 20), (1, 5), (2, 5)
+_RULES, _FINDINGS, PLACES = (3, 20), (1, 5), (2, 5)
 # Notes about what fails when a loaded file is used: the verdict does not tell.
 _AFTER_LOAD = frozenset({"op-not-registered"})
 SEVERITY_COLOR = {Severity.ERROR: "red bold", Severity.WARNING: "amber bold", Severity.NOTE: "cyan"}
@@ -132,7 +132,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     shown = findings[: style.limit(*_FINDINGS)]
     for finding in shown:
         lines += wrap(finding.message, style, label, "    ")
-        for location in finding.locations[: style.limit(*_PLACES)]:
+        for location in finding.locations[: style.limit(*PLACES)]:
             where = place_words(location)
             if where:
                 lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)

@@ -17,11 +17,15 @@ import pytest
 
 import abiscan.diagnosis.causes
 from abiscan.diagnosis.cause_catalogue import cause_pages, load_causes, title
-from abiscan.diagnosis.causes import MODULES
+from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
+from abiscan.diagnosis.reference import Reference
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage, Situation
 from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA
 from tools import cause_docs
 from tools.cause_data import CATALOGUE, InvalidCause, causes, read_cause_file
@@ -154,6 +158,18 @@ def test_every_module_of_causes_is_run() -> None:
     folder = Path(abiscan.diagnosis.causes.__file__).parent
     assert set(MODULES) == {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
     assert all(callable(importlib.import_module(f"abiscan.diagnosis.causes.{name}").causes) for name in MODULES)
+
+
+def test_modules_that_are_not_run_for_symbols_of_torch_have_no_causes_for_them(index: ReleaseIndex) -> None:
+    symbols = [
+        each.name for prefix in ("_ZN2at", "_ZNK3c10", "_ZN5torch", "_ZTV") for each in index.prefix(prefix)[::9]
+    ]
+    missing = [MissingName(Reference(name), Knowledge(releases=index)) for name in symbols]
+    of_torch = [each for each in missing if each.cxx is not None and each.is_torch_name]
+    assert len(of_torch) > 200
+    for name in sorted(NOT_OF_TORCH):
+        module = importlib.import_module(f"abiscan.diagnosis.causes.{name}")
+        assert [each.name for each in of_torch if list(module.causes(each))] == [], name
 
 
 def test_the_table_of_the_documentation_is_made_of_the_pages() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.elf import open_elf
 from abiscan.elf.call_constants import call_constants
-from abiscan.elf.call_sites import MAX_SITES
+from abiscan.model.limits import MAX_SITES
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 # Key is passed like std::optional<c10::DispatchKey>: its number, and whether there is one.

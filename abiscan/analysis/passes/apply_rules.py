@@ -28,7 +28,8 @@ def apply_rules(record: FileRecord) -> None:
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
         # Reading source lines takes longer than everything else, so members of packages are checked without it.
-        sites = record.binary.call_sites(wanted, lines=record.artifact.disk_path is not None)
+        lines = record.artifact.disk_path is not None
+        sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites)
         findings = attach_locations(findings, locations_of(sites, context))
     findings += (*_vtable_drift(record), *_layout_drift(record))
     if context.sources:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -10,8 +9,6 @@ import msgspec
 
 from abiscan.data import data_file
 from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Wheels
-
-_PARTS = re.compile(r"[/\\]")
 
 
 @cache
@@ -42,7 +39,7 @@ def package_of_file(path: str) -> Package | None:
     """The package of a shared object, detected from its folders and name; None if unknown. torch-scatter for
     `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so`, flash-attn for
     `.../flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so`."""
-    *folders, base = _PARTS.split(path)
+    *folders, base = path.replace("\\", "/").split("/")
     by_module = _packages_by_module()
     stem = base.partition(".")[0]
     for part in (*reversed(folders), stem):

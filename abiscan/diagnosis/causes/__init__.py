@@ -23,3 +23,8 @@ MODULES: Final = (
     "inlined_calls",
 )
 """The modules that are run for a missing name, in order; each has a function `causes`."""
+
+NOT_OF_TORCH: Final = frozenset(
+    {"system_libraries", "python_abi", "stable_shims", "library_versions", "extension_source"}
+)
+"""The modules that have no cause for a C++ symbol of torch without a symbol version. They are not imported for it."""

@@ -17,7 +17,7 @@ from abiscan.model.module_name import module_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of
 
-_WORD = re.compile(r"[a-z]+|\d+")
+_WORD = r"[a-z]+|\d+"
 # Words in file names that do not identify a project.
 _COMMON = frozenset(
     {
@@ -41,15 +41,15 @@ _COMMON = frozenset(
         "python",
     }
 )
-_CPU_FILE = re.compile(r"(?:^|[_.-])cpu(?:[_.-]|$)")
-_LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary_")
+_CPU_FILE = r"(?:^|[_.-])cpu(?:[_.-]|$)"
+_LINKED_BINARY = "__cudaRegisterLinkedBinary_"
 
 
 def causes(missing: MissingName) -> Candidates:
     """For names without another owner."""
     if missing.reference.library is not None or missing.reference.version is not None:
         return
-    if _LINKED_BINARY.match(missing.name):
+    if missing.name.startswith(_LINKED_BINARY):
         yield _device_link(missing)
         return
     if (
@@ -151,7 +151,7 @@ def _c_name(missing: MissingName) -> Candidates:
             "Nothing shows that it is a symbol: a function or Triton kernel of Python has none.",
         ]
     score = 0.6
-    if _CPU_FILE.search(missing.file.base_name):
+    if re.search(_CPU_FILE, missing.file.base_name):
         text = (
             f"The file's name ({missing.file.base_name}) marks it as the CPU variant of its library; the GPU variant "
             f"may define the symbol."
@@ -220,4 +220,4 @@ def _fix(missing: MissingName, base: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text) if len(word) > 2 and word not in _COMMON}
+    return {word for word in re.findall(_WORD, text) if len(word) > 2 and word not in _COMMON}

@@ -12,7 +12,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
-_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$")
+_VERSION = r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$"
 
 # Last number of GLIBCXX_3.4.N -> first GCC with it.
 _GLIBCXX = {
@@ -35,13 +35,13 @@ _GLIBC_OF = (
 
 
 # An environment of conda, which has a libstdc++ of its own.
-_IN_CONDA = re.compile(r"/(?:envs|\w{0,16}conda\d?|miniforge\d?|mambaforge)/")
+_IN_CONDA = r"/(?:envs|\w{0,16}conda\d?|miniforge\d?|mambaforge)/"
 _PRIVATE = "GLIBC_PRIVATE"
 
 
 def is_symbol_version(text: str) -> bool:
     """Whether a text is a symbol version of a system library (`GLIBCXX_3.4.32`, `GLIBC_2.34`)."""
-    return text == _PRIVATE or _VERSION.match(text) is not None
+    return text == _PRIVATE or re.match(_VERSION, text) is not None
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -50,7 +50,7 @@ def causes(missing: MissingName) -> Candidates:
     if wanted == _PRIVATE:
         yield _two_glibcs(missing)
         return
-    found = _VERSION.match(wanted)
+    found = re.match(_VERSION, wanted)
     if found is None:
         return
     family = found[1]
@@ -114,7 +114,7 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     conda = f"conda install -c conda-forge {wanted}  # in a conda environment"
     if _is_of_system(missing.reference.library):
         first = "\nor: import the package with this file before torch  # its own libstdc++ is then loaded first"
-        in_conda = _IN_CONDA.search(missing.file.path.replace("\\", "/")) is not None
+        in_conda = re.search(_IN_CONDA, missing.file.path.replace("\\", "/")) is not None
         return (
             f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if the system copy is still loaded"
             f"{first if in_conda else ''}"

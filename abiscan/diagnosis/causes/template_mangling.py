@@ -31,7 +31,7 @@ _BUILTIN = {
 }
 _WRITE_IT = f"abiscan fix --apply --select const-data-ptr DIRECTORY  # rewrites the sources; {fixes.NEEDS_CHECKOUT}"
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
-_ELEMENT = re.compile(r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)")
+_ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -96,12 +96,12 @@ def _other_compiler(missing: MissingName) -> Candidates:
 
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
-_DECLARED = re.compile(r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))")
+_DECLARED = r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))"
 
 
 def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     """A name without its end that the index cannot complete: its beginning may identify the compiler."""
-    declared = _DECLARED.search(beginning)
+    declared = re.search(_DECLARED, beginning)
     if declared is None:
         return
     # The manglings of both compilers are equal before the declaration.
@@ -151,7 +151,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
 def _data_ptr(missing: MissingName, name: str, argument: str) -> Iterator[str]:
     """The accessor with one mangling and the releases that export it; nothing if none does."""
     assert missing.cxx is not None
-    element, releases = _ELEMENT.search(name), missing.knowledge.releases
+    element, releases = re.search(_ELEMENT, name), missing.knowledge.releases
     exported = ""
     if element is not None and releases is not None and missing.known_versions:
         history = releases.history(f"_ZNK2at10TensorBase8data_ptrI{element[1]}EEPT_v", missing.knowledge.machine)

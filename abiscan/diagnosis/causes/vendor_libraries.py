@@ -32,9 +32,9 @@ _CXX_ABI = frozenset(
     )
 )
 # Functions that nvcc generates calls to: registration of device code, launches.
-_LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
+_LINKED_BINARY = "__cudaRegisterLinkedBinary"
 # `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
-_RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
+_RELEASE_IN_NAME = r"_(\d{2})_(\d{1,2})$"
 _STEM = "nvidia-"
 # Libraries of CUDA whose packages in NVIDIA's channel of conda have the number of the soname (pytorch/pytorch issue
 # 90673: libcusparse.so.11 is in libcusparse 11.7.3.50).
@@ -42,7 +42,7 @@ _OF_CONDA = {
     **dict.fromkeys(("cublas", "cublasLt"), "libcublas"),
     **{name: f"lib{name}" for name in ("cufft", "curand", "cusolver", "cusparse")},
 }
-_RELEASE_OF_SONAME = re.compile(r"\.so\.(\d{1,2})(?:\.|$)")
+_RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
 # Accelerators with plug-ins for torch.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
@@ -64,7 +64,7 @@ def causes(missing: MissingName) -> Candidates:
         return
     vendor = vendor_of_library(missing.reference.library) if missing.reference.library is not None else None
     vendor = vendor or vendor_of(missing.name) or _vendor_despite_lost_underscore(missing)
-    if vendor is None or _LINKED_BINARY.match(missing.name):
+    if vendor is None or missing.name.startswith(_LINKED_BINARY):
         return
     if vendor.cuda:
         yield from _cuda(missing, vendor)
@@ -124,7 +124,7 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
     """The vendor of a name with a CUDA release that lost an underscore to Markdown or typing."""
-    if missing.file.facts is not None or _RELEASE_IN_NAME.search(missing.name) is None:
+    if missing.file.facts is not None or re.search(_RELEASE_IN_NAME, missing.name) is None:
         return None
     return vendor_of(f"__{missing.name.lstrip('_')}")
 
@@ -145,7 +145,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             f"another release of {vendor.product}."
         )
     needed = _needs_vendor(missing, vendor)
-    release = _RELEASE_IN_NAME.search(missing.name)
+    release = re.search(_RELEASE_IN_NAME, missing.name)
     if release is not None and looked and needed != "":
         score = max(score, 0.9)
         evidence.append(f"The symbol is from CUDA {release[1]}.{release[2]}: the loaded library is older.")
@@ -240,7 +240,7 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
-    release = _RELEASE_OF_SONAME.search(missing.reference.library or "")
+    release = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
     if release is not None and vendor.library in _OF_CONDA:
         line += (
             f'\nor, in a conda environment: conda install -c nvidia "{_OF_CONDA[vendor.library]}={release[1]}.*"  # if '
