@@ -147,7 +147,7 @@ def _second_argument(
             break
         found = string_at(target)
         if found is not None and _NAME.fullmatch(found) is not None:
-            if text[address - base : address - base + len(_LOAD_RSI)] == _LOAD_RSI:
+            if bytes(text[address - base :][: len(_LOAD_RSI)]) == _LOAD_RSI:
                 return found.decode()
             last = last or found.decode()
     return last
