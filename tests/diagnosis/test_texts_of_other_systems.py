@@ -55,6 +55,19 @@ def words_of(subject: Subject) -> str:
             "library-version-mismatch",
             id="TomHeaven/pytorch-osx-build#19",
         ),
+        pytest.param(
+            "ImportError: dlopen(/e/torch/_C.cpython-39-darwin.so, 2): Library not loaded: @loader_path/libomp.dylib\n"
+            "  Referenced from: /e/torch/lib/libtorch_cpu.dylib\n  Reason: no suitable image found.  Did find:\n"
+            "\t/e/torch/.dylibs/libomp.dylib: cannot load 'libomp.dylib' (load command 0x80000034 is unknown)",
+            "unusable-file",
+            id="pytorch/pytorch#78938",
+        ),
+        pytest.param(
+            '1b4c:2a58 @ 00123456 - LdrpReportError - ERROR: Locating export "?toScalarType@TypeMeta@caffe2@@QEBA?AW4'
+            'ScalarType@c10@@XZ" for DLL "C:\\e\\_C.pyd" failed with status: 0xc0000139.',
+            "built-for-newer-torch",
+            id="trace of the loader (gflags +sls)",
+        ),
     ],
 )
 def test_the_first_cause(text: str, cause: str) -> None:
@@ -85,6 +98,22 @@ def test_dlls_of_cuda_builds_are_not_in_the_index() -> None:
         only("The code execution cannot proceed because c10_cuda.dll was not found. Reinstalling the program may help.")
     )
     assert "No known torch build" not in words
+
+
+def test_a_step_of_a_trace_is_no_failure() -> None:
+    """From pytorch/pytorch#104128; the loader finds the DLL in the next step."""
+    text = "7914:75f0 @ 1888762578 - LdrpFindKnownDll - RETURN: Status: 0xc0000135\n"
+    assert explain(text, ScanOptions(None, None, LoaderSettings("/"))) == ()
+
+
+def test_files_from_a_browser_are_in_quarantine() -> None:
+    text = (
+        "dlopen(/e/_C.so, 9): Library not loaded: @rpath/libmkl_core.dylib\n  Referenced from: /e/libshm.dylib\n"
+        "  Reason: no suitable image found.  Did find:\n\t/e/libmkl_core.dylib: code signature in "
+        "(/e/libmkl_core.dylib) not valid for use in process using Library Validation: Library load disallowed by "
+        "System Policy"
+    )
+    assert "xattr -d com.apple.quarantine /e/libmkl_core.dylib" in words_of(only(text))
 
 
 def test_dyld_reports_a_library_in_its_own_words() -> None:
