@@ -21,7 +21,7 @@ _OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
 _CONSTANT = re.compile(r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER|CUFFT|CURAND)_[A-Z]")
 # Types and functions of cuda_fp16.h and cuda_bf16.h.
 _OF_HALF = re.compile(
-    r"__half2?|half2?|__nv_bfloat162?|__h(?:add|sub|mul|div|fma|max|min|neg|abs|eq|lt|gt)2?|__(?:half|float|int|low|high)"
+    r"__half2?|half2?|__half_as_u?short|__u?short_as_half|__nv_bfloat162?|__h(?:add|sub|mul|div|fma|max|min|neg|abs|eq|lt|gt)2?|__(?:half|float|int|low|high)"
     r"2?(?:half|float|bfloat16)\w{0,16}|__floats2(?:half2|bfloat162)_rn"
 )
 # Classes that releases of torch added to its headers, and newer macros.
