@@ -124,15 +124,19 @@ def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tu
             continue  # it is an artifact of its own, and reported as such
         yield load_path(sibling, options), opened
     if artifact.disk_path is not None and len(artifact.group) == 1:
-        yield from _beside(artifact.disk_path, name, options.settings.files)
+        yield from _beside(artifact.disk_path, soname, options.settings.files)
 
 
-def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Binary]]:
-    """A library in the usual directories of packages: beside the module, in `lib`, in `<package>.libs`."""
+def _beside(path: str, soname: str, files: FileSystem) -> Iterator[tuple[str, Binary]]:
+    """A library that its name locates (`@loader_path/../.dylibs/libx.dylib`), or in the usual directories of packages:
+    beside the module, in `lib`, in `<package>.libs`."""
+    name = soname.rpartition("/")[2]
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
     package = os.path.basename(directory)
-    names = (directory, f"{directory}/lib", f"{directory}/.dylibs", parent, f"{parent}/{package}.libs")
+    located = soname.startswith("@loader_path/")
+    first = os.path.dirname(soname.replace("@loader_path", directory, 1)) if located else directory
+    names = (first, directory, f"{directory}/lib", f"{directory}/.dylibs", parent, f"{parent}/{package}.libs")
     for place in map(os.path.normpath, names):
         candidate = os.path.join(place, name)
         if name[-4:].lower() == ".dll" and files.is_directory(place):

@@ -86,6 +86,7 @@ def environment_report(inspected: InspectedEnvironment) -> EnvironmentReport:
         inspected.pure,
         inspected.errors,
         inspected.root,
+        machine=inspected.machine,
     )
 
 

@@ -156,6 +156,7 @@ class EnvironmentReport(Struct, frozen=True):
         errors: read errors, as sentences.
         root: the directory of `--root`, as given on the command line.
         fix: only with `--fix`.
+        machine: platform of the interpreter.
     """
 
     version: str
@@ -168,6 +169,7 @@ class EnvironmentReport(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     root: str | None = None
     fix: EnvironmentFix | None = None
+    machine: str = "x86_64"
 
     @property
     def torch_failure(self) -> Problem | None:

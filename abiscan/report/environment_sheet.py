@@ -12,6 +12,7 @@ from abiscan.model.environment_report import (
     Problem,
     on_releases,
 )
+from abiscan.model.platforms import LoadingWords, loading_words
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted
 
@@ -29,7 +30,8 @@ def sheet(found: EnvironmentReport) -> Sheet:
     """The environment as a sheet."""
     upgrade = found.after is not None
     commands: set[str] = set()
-    rows = tuple(_row(package, commands) for package in found.packages)
+    words = loading_words([found.machine])
+    rows = tuple(_row(package, commands, words) for package in found.packages)
     columns = ("package", "now", *(["after"] if upgrade else []), "action", "reason")
     due = [package for package in found.packages if package.action is not Action.KEEP]
     torch = f"torch {found.torch}" if found.torch else "no torch is installed here" if not upgrade else "no torch"
@@ -49,8 +51,8 @@ def sheet(found: EnvironmentReport) -> Sheet:
         headline = lead + f"{len(broken)} of {packages} {verb}"
         if found.lacks_torch and not broken:
             headline = lead + f"{packages} not checked against torch"
-        headline += f", {counted(partly, 'loads', 'load')} in part" if partly else ""
-        word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
+        headline += f", {counted(partly, words.one, words.many)} in part" if partly else ""
+        word, tone = ("FAILS", Tone.BAD) if found.fails else (words.one.upper(), Tone.GOOD)
         if partly and not found.fails:
             word, tone = "PARTLY", Tone.DOUBT
     if tone is not Tone.BAD and found.undecided:
@@ -69,7 +71,10 @@ def _nothing_due(found: EnvironmentReport) -> str:
     users = sum(outcome.state is not PackageState.NOT_TORCH for outcome in found.outcomes)
     if not users:
         return f"none of {packages} uses torch"
-    return f"all {users} packages that use torch load" if users > 1 else "the package that uses torch loads"
+    words = loading_words([found.machine])
+    if users == 1:
+        return f"the package that uses torch {words.one}"
+    return f"all {users} packages that use torch {words.many}"
 
 
 def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:
@@ -104,7 +109,7 @@ def _run(command: str) -> str:
     return f"run `{command}`"
 
 
-def _row(package: PackageReport, commands: set[str]) -> Row:
+def _row(package: PackageReport, commands: set[str], words: LoadingWords) -> Row:
     """The row of a package.
 
     Args:
@@ -112,12 +117,12 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
     """
     outcome = package.now if package.after is None else package.after
     name = f"{package.name} {package.version}"
-    cells = [name, _state(package.now)]
+    cells = [name, _state(package.now, words)]
     if package.after is not None:
-        cells.append(_state(package.after))
+        cells.append(_state(package.after, words))
     step = f"{package.step}. " if package.step is not None else ""
     cells.append(step + " ".join((package.action.value, *([", ".join(package.products)] if package.products else []))))
-    why = _why(package, outcome)
+    why = _why(package, outcome, words)
     if package.command and package.command not in commands:
         commands.add(package.command)
         why += f"; {_run(package.command)}"
@@ -126,12 +131,13 @@ def _row(package: PackageReport, commands: set[str]) -> Row:
     return Row((*cells, why), tone, minor=minor)
 
 
-def _state(outcome: PackageOutcome) -> str:
-    word = _WORDS.get(outcome.state, outcome.state.value)
+def _state(outcome: PackageOutcome, words: LoadingWords) -> str:
+    loads = outcome.state is PackageState.LOADS
+    word = words.one if loads else _WORDS.get(outcome.state, outcome.state.value)
     return word if outcome.allowed else f"{word}, excluded"
 
 
-def _why(package: PackageReport, outcome: PackageOutcome) -> str:
+def _why(package: PackageReport, outcome: PackageOutcome, words: LoadingWords) -> str:
     parts = []
     if not outcome.allowed:
         parts.append(f"requires {package.requires_torch}")
@@ -145,5 +151,5 @@ def _why(package: PackageReport, outcome: PackageOutcome) -> str:
     if outcome.without_driver:
         parts.append(f"{counted(outcome.without_driver, 'file')} not checked: this machine has no GPU driver")
     if package.loads_on and not outcome.absent and (outcome.failing or not outcome.allowed):
-        parts.append(f"loads on {on_releases(package.loads_on)}")
+        parts.append(f"{words.clause} on {on_releases(package.loads_on)}")
     return "; ".join(parts)

@@ -179,3 +179,17 @@ def test_cpythons_symbols_are_checked_beside_an_installed_torch_for_macos(fixtur
     assert found.torch_build.version == "2.8.0"
     of_python = {each.name: each.status for each in found.imports if each.name in ("PyList_New", "_Py_NoSuchName")}
     assert of_python == {"PyList_New": Status.RESOLVED, "_Py_NoSuchName": Status.MISSING}
+
+
+def test_a_library_is_found_where_its_name_locates_it(fixtures_dir: Path, tmp_path: Path) -> None:
+    """`@loader_path` is the folder of the file (dyld(1)); this folder of its package has no usual name."""
+    contents = (fixtures_dir / "macos/_C.cpython-311-darwin.so").read_bytes()
+    assert contents.count(b"@loader_path/.dylibs/") == 1
+    for folder in ("demo/lib", "demo/libs"):
+        (tmp_path / folder).mkdir(parents=True)
+    file = tmp_path / "demo/lib/_C.so"
+    file.write_bytes(contents.replace(b"@loader_path/.dylibs/", b"@loader_path/../libs/"))
+    shutil.copy(fixtures_dir / "macos/universal.dylib", tmp_path / "demo/libs/libhelp.dylib")
+    (found,) = scan([str(file)], options("2.8.0")).artifacts
+    needed = {each.soname: each.found for each in found.needed}
+    assert needed["@loader_path/../libs/libhelp.dylib"] == "libhelp.dylib"

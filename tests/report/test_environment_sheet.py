@@ -39,3 +39,10 @@ def test_a_bar_in_text_is_a_number_in_other_formats() -> None:
     nothing = sheet.Sheet("NO TORCH", "x", sheet.Tone.PLAIN, ())
     assert "%" not in sheet.text(nothing, Style()) + sheet.markdown(nothing)
     assert "<progress" not in page(nothing)
+
+
+def test_packages_for_macos_resolve() -> None:
+    """dyld is not predicted (docs/explanation/platforms.md)."""
+    found = replace(EMPTY, torch="2.8.0", machine="macosx_arm64")
+    assert page_of(found).word == "RESOLVES"
+    assert page_of(replace(found, machine="x86_64")).word == "LOADS"
