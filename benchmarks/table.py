@@ -41,6 +41,8 @@ from benchmarks.speed import PER_FILE
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 RESULTS = Path(__file__).with_name("RESULTS.md")
+# The first line after the table.
+OTHER_SECTIONS = "## Failing files"
 CORPUS = Path("~/.cache/abiscan/corpus").expanduser()
 # Files of one run that are timed one by one.
 MANY = 212
@@ -290,6 +292,11 @@ def imports(path: Path) -> int:
         return 0
 
 
+def torch_libraries() -> str:
+    """The folder of the libraries of the installed torch, for `ldd -r`; others find them themselves."""
+    return str(next((Path(p) / "torch" / "lib" for p in sys.path if (Path(p) / "torch" / "lib").is_dir()), ""))
+
+
 def machine() -> str:
     """The kind of machine, without its name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
@@ -309,9 +316,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(ROOT)
-    # Only ldd -r uses this path; others find the libraries themselves.
-    torch = next((Path(p) / "torch" / "lib" for p in sys.path if (Path(p) / "torch" / "lib").is_dir()), None)
-    environment["TORCH_LIB"] = str(torch or "")
+    environment["TORCH_LIB"] = torch_libraries()
     kind = machine()
     told = [
         "# What abiscan costs",
@@ -338,7 +343,9 @@ def main() -> None:
         told += ["", f"Not here: {', '.join(absent)}."]
         print("\n".join(told[-2:]))
     if options.write:
-        RESULTS.write_text("\n".join(told) + "\n", encoding="utf-8")
+        # The sections below are of `benchmarks.files`, and notes.
+        kept = RESULTS.read_text(encoding="utf-8").partition(OTHER_SECTIONS)
+        RESULTS.write_text("\n".join(told) + "\n\n" + "".join(kept[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -38,3 +38,19 @@ def test_the_small_table_is_whole() -> None:
     }
     assert by_name["made"] == ["zlib", "abiscan", "abiscan -j 1"]
     assert "import torch, dlopen" in by_name["a bad file"]
+
+
+@pytest.mark.slow
+def test_the_table_by_file_is_whole() -> None:
+    fixture = ROOT / "tests" / "fixtures" / "gcc-const-data-ptr.so"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.files", "--runs", "1", fixture],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    assert [row[1] for row in rows][:2] == ["floor", "abiscan"]
+    assert all(len(row) == 6 and row[0] == "fixtures/gcc-const-data-ptr.so" and int(row[2]) > 0 for row in rows)
+    assert rows[0][3] == "1.00"

@@ -16,11 +16,20 @@ import pytest
 
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
-# Executed bytecode instructions, as a multiple of those of `FLOOR` in the same interpreter, since releases of CPython
-# differ. The number of modules does not count, so a module may be split.
-INSTRUCTIONS = 2.42  # measured: 2.41 with CPython 3.12 without torch (2.24 and 0.93 million), 2.28 with 3.11 and torch
+# Executed bytecode instructions of a scan, as a multiple of those of `FLOOR` in the same interpreter, since releases of
+# CPython differ. The number of modules does not count, so a module may be split. Measured with CPython 3.12 without
+# torch (`FLOOR` 0.95 million); with 3.11 and torch they are 2.11, 2.86, 2.61, 1.56 and 1.34.
+INSTRUCTIONS = {
+    "good-extension.so": 2.27,
+    "gcc-const-data-ptr.so": 3.04,  # fails: other std::string, removed functions, call sites
+    "old-string-extension.so": 2.81,  # fails
+    "materialize-cow-storage.so": 1.65,  # a warning
+    "python-abi-mismatch.so": 1.42,  # fails, without torch
+}
+# A regression of 5 % fails.
+TOLERATED = 1.05
 # Bytes of the compiled code of all loaded modules, as a multiple of those of `FLOOR`.
-CODE = 1.02  # measured: 1.015 with CPython 3.12 without torch (3.0 and 2.9 MB), 1.00 with 3.11 and torch
+CODE = 1.0  # measured: 0.984 with CPython 3.12 without torch, 0.973 with 3.11 and torch
 PATTERNS_AT_IMPORT = 0
 PATTERNS = 14  # measured: 13
 ALLOCATED = 18 << 20  # bytes; measured: 14.7 MiB, of which 6 are code
@@ -91,7 +100,7 @@ from abiscan.cli import run
 try:
     run()
 except SystemExit as left:
-    assert not left.code, left.code
+    assert left.code in (0, 1), left.code
 stop()
 print(counts(), file=sys.stderr)
 """
@@ -178,9 +187,19 @@ def counted(program: str, *arguments: str) -> dict[str, int]:
     return found
 
 
-def test_a_plain_scan_runs_few_instructions() -> None:
-    scan, floor = counted(SCAN, str(GOOD)), counted(FLOOR)
-    assert scan["instructions"] <= INSTRUCTIONS * floor["instructions"], (scan, floor)
+@pytest.fixture(scope="module")
+def floor() -> dict[str, int]:
+    return counted(FLOOR)
+
+
+@pytest.mark.parametrize(("name", "measured"), INSTRUCTIONS.items(), ids=INSTRUCTIONS)
+def test_a_plain_scan_runs_few_instructions(name: str, measured: float, floor: dict[str, int]) -> None:
+    scan = counted(SCAN, str(GOOD.with_name(name)))
+    assert scan["instructions"] <= measured * TOLERATED * floor["instructions"], (scan, floor)
+
+
+def test_a_plain_scan_loads_little_code(floor: dict[str, int]) -> None:
+    scan = counted(SCAN, str(GOOD))
     assert scan["code"] <= CODE * floor["code"], (scan, floor)
 
 
@@ -188,6 +207,7 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     """Each of these takes a millisecond or more, or starts a process."""
     heavy = {"subprocess", "tempfile", "pathlib", "tomllib", "json", "multiprocessing", "importlib.metadata", "cxxfilt"}
     heavy |= {"ctypes.util", "hashlib", "logging", "email", "packaging", "jinja2", "numpy", "elftools", "torch"}
+    heavy |= {"uuid", "platform", "decimal", "textwrap"}
     assert not heavy & set(plain["all"])
 
 
