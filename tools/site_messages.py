@@ -108,6 +108,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         for cause in answer.cause
     ]
     return {
+        "kind": answer.kind,
+        "text": answer.text,
         "causes": causes,
         "find": answer.find,
         "computed": bool(answer.computed),

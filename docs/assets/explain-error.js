@@ -189,9 +189,18 @@ export const explain = (text) => {
     if (found.size >= MOST) break;
   }
   let results = [...found.values()].sort((a, b) => a.at - b.at);
-  if (results.some((each) => !(each.answer && each.answer.onlyAlone))) results = results.filter((each) => !(each.answer && each.answer.onlyAlone));
+  // Of several answers about one thing at one place the first counts.
+  const subjects = new Set();
+  results = results.filter(({ answer, values, at, sure }) => {
+    if (!answer || !sure) return true;
+    const subject = JSON.stringify([answer.kind, fill(answer.text, values, false) || values.quote, at]);
+    return !subjects.has(subject) && subjects.add(subject);
+  });
+  // A row that applies only perhaps is no other message.
+  const alone = (each) => Boolean(each.answer && each.answer.onlyAlone);
+  if (results.some((each) => !alone(each) && (each.sure || each.row.subject))) results = results.filter((each) => !alone(each));
   if (results.some((each) => each.row.subject === "symbol")) results = results.filter((each) => !(each.answer && each.answer.repeatsSymbol));
-  return results;
+  return results.sort((a, b) => b.sure - a.sure);
 };
 
 const page = (cause) => linked("../causes/" + cause + "/", cause);

@@ -55,7 +55,8 @@ page.start((data) => {
     if (!total) return [];
     const torch = data.owners.indexOf("torch");
     const rank = ([status, , binding]) => status * 2 + (data.bindings[binding][2] === torch ? 0 : 1);
-    const list = make("ul", "symbols");
+    const box = make("div", "symbols");
+    const list = make("ul");
     [...found.values()].sort((a, b) => rank(a) - rank(b)).slice(0, CHOICE).forEach(([status, file, binding]) => {
       const item = make("li");
       const link = make("a", "file", nameOf(binding));
@@ -69,7 +70,8 @@ page.start((data) => {
     const item = make("li");
     item.append(all);
     list.append(item);
-    return [make("p", "label", "Symbols, unresolved first"), list];
+    box.append(make("p", "label", "Symbols, unresolved first"), list);
+    return [box];
   };
   const listed = ([title, note, entries]) => {
     const box = make("details", "others");
