@@ -30,7 +30,7 @@ from typing import NamedTuple
 import duckdb
 from pyarrow import parquet
 
-from abiscan.registry.journal import Head, records
+from abiscan.registry.journal import Head, read_records
 
 ABISCAN = (sys.executable, "-m", "abiscan")
 # Columns that differ from run to run, or depend on names or places.
@@ -101,7 +101,7 @@ def tree_of(root: int) -> Tree:
 def through(tables: Path) -> int:
     """Number of finished wheels of the runs in a folder."""
     parts = [parquet.read_metadata(each).num_rows for each in tables.glob("run=*/part=*/wheels.parquet")]
-    return sum(parts) + sum(1 for each in tables.glob("run=*/journal") for _ in records(str(each), Head))
+    return sum(parts) + sum(1 for each in tables.glob("run=*/journal-*") for _ in read_records(str(each), Head))
 
 
 def run(tables: Path, *arguments: str, kill: str = "", after: int = 0) -> dict[str, float]:

@@ -66,7 +66,7 @@ def _files(answer: object, url: str, latest: int | None) -> Iterator[RemoteFile 
     except Exception as error:
         raise UnreadableFile(shown(url), f"not a page of a package index: {words(error)}") from error
     wheels = [each for each in found.packages if is_checked_wheel(each.filename) and not each.is_yanked]
-    newest = None if latest is None else _newest({each.version or "" for each in wheels}, latest)
+    newest = None if latest is None else newest_versions({each.version or "" for each in wheels}, latest)
     for each in wheels:
         if newest is None or each.version in newest:
             place = each.url.partition("#")[0]
@@ -78,7 +78,7 @@ def _files(answer: object, url: str, latest: int | None) -> Iterator[RemoteFile 
             yield RemoteFile(place, shown(place), sha256=(each.digests or {}).get("sha256"), size=each.size)
 
 
-def _newest(versions: set[str], number: int) -> set[str]:
+def newest_versions(versions: set[str], number: int) -> set[str]:
     """The newest versions; pre-releases count only if there is no other."""
     known = {version: order(version) for version in versions}
     final = {version for version in versions if known[version] is not None and not _PRE_RELEASE.search(version)}

@@ -75,8 +75,34 @@ SELECT
     lower(regexp_replace(coalesce(name, split_part(parse_filename(path), '-', 1)), '[-_.]+', '-', 'g')) AS package,
     version,
     verdict,
-    gate
+    gate,
+    -- Final releases come before pre-releases (PEP 440). Builds of one release for several platforms are all newest.
+    rank() OVER (
+        PARTITION BY run, package
+        ORDER BY
+            regexp_matches(coalesce(version, ''), '[0-9][-_.]?(a|b|c|rc|alpha|beta|pre|preview|dev)'),
+            [
+                coalesce(try_cast(part AS BIGINT), -1)
+                FOR part IN string_split(regexp_extract(coalesce(version, ''), '^v?(?:[0-9]+!)?([0-9.]+)', 1), '.')
+            ] DESC
+    ) = 1 AS newest
 FROM wheels;
+
+-- Whether the newest release of each package that uses torch loads on the torch that it declares: all of its wheels.
+CREATE OR REPLACE VIEW newest_releases AS
+SELECT
+    package,
+    any_value(version) AS version,
+    count(*) AS wheels,
+    CASE
+        WHEN bool_or(verdict = 'fails') THEN 'fails'
+        WHEN bool_and(verdict = 'loads') THEN 'loads'
+        ELSE 'undecided'
+    END AS verdict
+FROM packages SEMI JOIN shown USING (run)
+WHERE newest AND verdict <> 'not-torch'
+GROUP BY package
+ORDER BY verdict, package;
 
 CREATE OR REPLACE VIEW trend AS
 SELECT
@@ -95,7 +121,7 @@ LEFT JOIN wheels USING (run)
 GROUP BY ALL
 ORDER BY "number", began, run;
 
--- A release works for a wheel where one of its builds does; of a package the share of its wheels.
+-- A release works for a wheel where one of its builds does; of a package the share of the wheels of its newest release.
 CREATE OR REPLACE VIEW heat AS
 SELECT package, torch, avg(works)::FLOAT AS works, count(*) AS wheels, mode(reason) FILTER (reason <> '') AS reason
 FROM (
@@ -103,7 +129,7 @@ FROM (
     FROM readiness SEMI JOIN shown USING (run)
     GROUP BY path, torch
 )
-JOIN (SELECT path, package FROM packages SEMI JOIN shown USING (run)) USING (path)
+JOIN (SELECT path, package FROM packages SEMI JOIN shown USING (run) WHERE newest) USING (path)
 GROUP BY package, torch;
 
 CREATE OR REPLACE VIEW causes_by_count AS

@@ -98,6 +98,10 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
         "SELECT torch, sum(works * wheels) / sum(wheels) AS works, sum(wheels) AS wheels, "
         "mode(reason) AS reason FROM heat GROUP BY torch"
     )
+    newest = {
+        row["verdict"]: row["number"]
+        for row in ask("SELECT verdict, count(*) AS number FROM newest_releases GROUP BY verdict")
+    }
     lists = {name: ask(f"FROM {view} LIMIT {_LISTED + 1}") for name, view in _LISTS.items()}
     for row in lists["worst"]:
         row["wheel"] = row["path"].rsplit("/", 1)[-1]
@@ -107,6 +111,7 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
         "run": about,
         "notes": _notes(about, trend),
         "trend": trend[-_RUNS:],
+        "newest": newest,
         "releases": releases,
         "packages": [{"name": name, "cells": cells[name]} for name in packages],
         "counts": {row["package"]: row for row in counts},

@@ -180,6 +180,9 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
     import ray
 
     here = not ray.is_initialized()
+    if here and address and address.rpartition(":")[2].isdigit() and not _answers(address):
+        # Ray would try for an hour.
+        raise UsageError(f"--engine ray:{address}: no cluster listens there")
     if here:
         found: dict[str, Any] = (
             {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}

@@ -1,5 +1,5 @@
 """The journal of a registry run: finished units that are in no part yet. A record has its length, its CRC-32 and the
-outcome in MessagePack; a truncated record is detected."""
+outcome in MessagePack, with compressed tables; a truncated record is detected."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Head(Struct, frozen=True, array_like=True):
     identity: str | None
 
 
-class Columns(Struct, frozen=True, array_like=True):
-    """A stored outcome. Begins with the fields of `Head`.
+class Columns(Struct, frozen=True):
+    """A stored outcome.
 
     Attributes:
         tables: table -> columns, in the order of `COLUMNS`; without empty tables.
@@ -36,12 +36,29 @@ class Columns(Struct, frozen=True, array_like=True):
     tables: dict[str, list[list[Any]]]
 
 
+class _Stored(Struct, frozen=True, array_like=True):
+    """The form of an outcome in a journal. Begins with the fields of `Head`.
+
+    Attributes:
+        tables: `Columns.tables` in MessagePack, compressed by zlib.
+    """
+
+    path: str
+    identity: str | None
+    tables: bytes
+
+    @property
+    def columns(self) -> Columns:
+        tables = msgspec.msgpack.decode(zlib.decompress(self.tables), type=dict[str, list[list[Any]]])
+        return Columns(self.path, self.identity, tables)
+
+
 class Record(Struct, frozen=True):
     """A serialized outcome. The worker serializes it, so that the collecting process need not parse it.
 
     Attributes:
         wheel: its row of `wheels`.
-        raw: `Columns` in MessagePack.
+        raw: `_Stored` in MessagePack.
     """
 
     path: str
@@ -52,7 +69,7 @@ class Record(Struct, frozen=True):
     @property
     def columns(self) -> Columns:
         """All rows."""
-        return msgspec.msgpack.decode(self.raw, type=Columns)
+        return msgspec.msgpack.decode(self.raw, type=_Stored).columns
 
 
 def serialize_outcome(outcome: Outcome) -> Record:
@@ -62,7 +79,8 @@ def serialize_outcome(outcome: Outcome) -> Record:
         for table, rows in outcome.rows.items()
         if rows
     }
-    raw = msgspec.msgpack.encode(Columns(outcome.path, outcome.identity, tables))
+    packed = zlib.compress(msgspec.msgpack.encode(tables), 1)
+    raw = msgspec.msgpack.encode(_Stored(outcome.path, outcome.identity, packed))
     return Record(outcome.path, outcome.identity, outcome.rows["wheels"][0], raw)
 
 
@@ -75,9 +93,9 @@ def frame_record(record: Record) -> bytes:
 def read_newest(path: str) -> Iterator[Columns]:
     """The outcomes of a journal. If a unit was scanned twice, the last one."""
     last = {head.path: end for head, end in read_records(path, Head)}
-    for outcome, end in read_records(path, Columns):
+    for outcome, end in read_records(path, _Stored):
         if last[outcome.path] == end:
-            yield outcome
+            yield outcome.columns
 
 
 _Form = TypeVar("_Form")

@@ -80,15 +80,14 @@ def remove_runs(directory: str, keep: int) -> list[RunInfo]:
 def compare_runs(directory: str, old: str, new: str) -> RunChanges:
     """Compare two runs of a directory by the paths of wheels.
 
+    Args:
+        old, new: ids, or beginnings of one id each.
+
     Raises:
-        UsageError: there is no such run.
+        UsageError: there is no such run, or several begin so.
     """
-    known = {info.id: info for info in runs_of(directory)}
-    for each in (old, new):
-        if each not in known:
-            raise UsageError(f"{directory}: no run {each}; known: {', '.join(list(known)[-8:])}")
     before, now = (
-        {path: str(row["verdict"]) for path, row in wheels_of(_place(directory, known[each])).items()}
+        {path: str(row["verdict"]) for path, row in wheels_of(_place(directory, _named(directory, each))).items()}
         for each in (old, new)
     )
     both = sorted(before.keys() & now.keys())
@@ -102,6 +101,17 @@ def compare_runs(directory: str, old: str, new: str) -> RunChanges:
         only_new=tuple(sorted(now.keys() - before.keys())),
         unread=unread,
     )
+
+
+def _named(directory: str, name: str) -> RunInfo:
+    known = runs_of(directory)
+    found = [info for info in known if info.id == name] or [info for info in known if info.id.startswith(name)]
+    if len(found) != 1:
+        ids = ", ".join(info.id for info in (found or known)[-8:])
+        raise UsageError(
+            f"{directory}: {f'several runs begin with {name}' if found else f'no run {name}'}; known: {ids}"
+        )
+    return found[0]
 
 
 def _place(directory: str, info: RunInfo) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from abiscan.inputs.remote_file import RemoteFile
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.report import InputError
 from abiscan.report.json_report import text
+from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import systems_of_wheel
 
 
@@ -60,7 +62,7 @@ def units_of(
 
     Args:
         listed: targets from lists (`-r`); if one does not exist, the result has an error.
-        latest: see `remote_files`.
+        latest: releases of each project in a directory or index, the newest; None for all.
         systems: wheels whose file names are for other systems are left out.
 
     Raises:
@@ -98,7 +100,8 @@ def _here(target: str, cwd: str) -> Archives:
 def _behind(target: str | Archives, cwd: str, latest: int | None) -> Iterator[Unit | InputError]:
     if isinstance(target, Archives):
         yield from (InputError(text(error.path), error.message) for error in target.errors)
-        yield from (local_unit(display, cwd) for display in target.archives)
+        kept = target.archives if latest is None else _latest(target.archives, latest)
+        yield from (local_unit(display, cwd) for display in kept)
         return
     try:
         for found in remote_files(target, latest):
@@ -109,6 +112,27 @@ def _behind(target: str | Archives, cwd: str, latest: int | None) -> Iterator[Un
                 yield Unit(text(file.display), file.identity, remote=file)
     except UnreadableFile as error:
         yield InputError(text(error.path), error.reason)
+
+
+def _latest(archives: Sequence[str], number: int) -> Iterator[str]:
+    """The wheels of the newest releases of each project, by their file names; other archives stay."""
+    from abiscan.inputs.package_index import newest_versions
+
+    releases: dict[str, set[str]] = {}
+    for display in archives:
+        project, version = _release(display)
+        releases.setdefault(project, set()).add(version)
+    newest = {project: newest_versions(versions, number) for project, versions in releases.items()}
+    for display in archives:
+        project, version = _release(display)
+        if version in newest[project]:
+            yield display
+
+
+def _release(display: str) -> tuple[str, str]:
+    """The project and version in the name of a wheel; another file is a project without a version."""
+    named = split_wheel_name(display.rpartition("/")[2])
+    return (re.sub(r"[-_.]+", "-", named[0]).lower(), named[1]) if named is not None else (display, "")
 
 
 def _identified(file: RemoteFile) -> RemoteFile:

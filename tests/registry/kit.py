@@ -26,17 +26,21 @@ TAG = "cp311-cp311-manylinux_2_28_x86_64"
 COST = {"bytes_read", "seconds", "cpu_seconds", "peak_memory", "hash_checked", "source"}
 
 
-def wheel(folder: Path, name: str, *fixtures: str, padding: int = 0, requires: str = "torch") -> Path:
+def wheel(
+    folder: Path, name: str, *fixtures: str, padding: int = 0, requires: str = "torch", version: str = "1.0"
+) -> Path:
     """A wheel of fixtures, followed by `padding` bytes of incompressible text."""
-    path = folder / f"{name}-1.0-{TAG}.whl"
+    path = folder / f"{name}-{version}-{TAG}.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for fixture in fixtures:
             archive.write(FIXTURES / fixture, f"{name}/{Path(fixture).name}")
         if padding:
             archive.writestr(f"{name}/data.json", _noise(padding), zipfile.ZIP_STORED)
-        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: {requires}\n"
-        archive.writestr(f"{name}-1.0.dist-info/METADATA", about)
-        archive.writestr(f"{name}-1.0.dist-info/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAG}\n")
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: {requires}\n"
+        archive.writestr(f"{name}-{version}.dist-info/METADATA", about)
+        archive.writestr(
+            f"{name}-{version}.dist-info/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAG}\n"
+        )
     return path
 
 

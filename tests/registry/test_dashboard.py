@@ -69,6 +69,30 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     assert any(data["texts"][prose] for prose, _commands, _remark in fix)
 
 
+def test_the_newest_release_of_each_package_is_charted(tmp_path: Path) -> None:
+    """Older releases and pre-releases (PEP 440) do not count."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    run = open_run(str(tmp_path / "out"), ASKED, "2026-01-01T00:00:00Z")
+    worker = Worker(work())
+    for version, fixture in (
+        ("1.9", "old-string-extension.so"),
+        ("1.10", "good-extension.so"),
+        ("2.0rc1", "old-string-extension.so"),
+    ):
+        path = wheel(folder, "alpha", fixture, version=version)
+        run.add(serialize_outcome(worker.scan(local_unit(path.name, str(folder)))))
+    run.add(
+        serialize_outcome(worker.scan(local_unit(wheel(folder, "beta", "old-string-extension.so").name, str(folder))))
+    )
+    run.finish("2026-01-01T00:00:01Z")
+    run.close()
+    view = dashboard_view(str(tmp_path / "out"))
+    assert view["newest"] == {"loads": 1, "fails": 1}
+    assert {each["name"]: each["cells"]["2.13.0"]["works"] for each in view["packages"]} == {"alpha": 1, "beta": 0}
+    assert "Newest release of each package: 1 of 2 load." in render(view)
+
+
 def data_of(page: str) -> dict[str, Any]:
     return Elements(page).data
 

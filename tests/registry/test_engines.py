@@ -160,3 +160,12 @@ def test_no_more_than_a_few_tasks_are_under_way(engine: Engine, wheels: list[Uni
     next(outcomes)
     assert taken <= 16
     assert sum(1 for _ in outcomes) == 39
+
+
+def test_a_cluster_that_is_not_there_is_refused_at_once() -> None:
+    """Ray itself tries for an hour. Port 1 (tcpmux) is closed."""
+    import ray
+
+    ray.shutdown()
+    with pytest.raises(UsageError, match="no cluster listens there"):
+        next(engine_of("ray:127.0.0.1:1", 1)([], work()))

@@ -412,3 +412,13 @@ def test_a_refused_connection_is_reported_in_plain_words() -> None:
         (found,) = units_of([f"http://127.0.0.1:{nobody.getsockname()[1]}/simple/"], "/")
     assert isinstance(found, InputError)
     assert found.message == "cannot be read after 3 attempts: the connection was refused: no server listens there"
+
+
+def test_the_newest_releases_in_a_directory(tmp_path: Path) -> None:
+    """By the file names, with the rules of an index: no pre-release where there is a final one (PEP 440)."""
+    for name in ("a_b-1.9-", "a_b-1.10-", "A.B-1.10-1-", "a_b-2.0rc1-", "c-3.0rc1-"):
+        (tmp_path / f"{name}py3-none-any.whl").write_bytes(b"PK\x03\x04")
+    (tmp_path / "other.zip").write_bytes(b"PK\x03\x04")
+    found = [each for each in units_of([str(tmp_path)], str(tmp_path), latest=1) if isinstance(each, Unit)]
+    names = {Path(each.display).name.removesuffix("py3-none-any.whl") for each in found}
+    assert names == {"a_b-1.10-", "A.B-1.10-1-", "c-3.0rc1-", "other.zip"}

@@ -71,7 +71,7 @@ def render(view: Mapping[str, Any]) -> str:
         version=run["abiscan"],
         run=run,
         notes=[_text(note) for note in view["notes"]],
-        headline=_headline(view["run"]),
+        headline=_headline(view["run"], view["newest"]),
         verdict="fail" if run["fails"] else "incomplete" if run["unreadable"] else "pass",
         read=f"{_size(view['run']['bytes_read'])} of {_size(view['run']['size'])}",
         releases=[(_text(each), at == 0 or minor(releases[at - 1]) != minor(each)) for at, each in enumerate(releases)],
@@ -83,10 +83,16 @@ def render(view: Mapping[str, Any]) -> str:
     )
 
 
-def _headline(run: Mapping[str, Any]) -> str:
+def _headline(run: Mapping[str, Any], newest: Mapping[str, int]) -> str:
     torch = "the torch that each of them declares" if run["torch"] == "declared" else f"torch {run['torch']}"
     with_torch = run["wheels"] - run["not_torch"]
-    return f"{run['loads']} of the {with_torch} wheels that use torch load on {torch}."
+    whole = f"{run['loads']} of the {with_torch} wheels that use torch load on {torch}."
+    packages = sum(newest.values())
+    if not packages:
+        return whole
+    loads, undecided = newest.get("loads", 0), newest.get("undecided", 0)
+    tail = f"; {undecided} {'is' if undecided == 1 else 'are'} undecided or unreadable" if undecided else ""
+    return f"Newest release of each package: {loads} of {packages} load{tail}. {whole}"
 
 
 def _package(

@@ -17,7 +17,7 @@ page.start((data) => {
       const column = cell.cellIndex - 1;
       const kind = cell.className.match(/c-([\w-]+)/)[1];
       const said = words[kind] || cell.dataset.percent + " % of its wheels load";
-      const found = [make("b", "", "torch " + data.releases[column] + ": " + said), make("span", "", row.dataset.name || "all wheels")];
+      const found = [make("b", "", "torch " + data.releases[column] + ": " + said), make("span", "", row.dataset.name || "all packages")];
       const reason = data.cells[row.dataset.r + "," + column];
       if (reason !== undefined) found.push(make("div", "", "Most often: " + text(reason)));
       return found;
