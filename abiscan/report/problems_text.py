@@ -29,7 +29,7 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
     for number, group in enumerate(groups):
         other = number > 0
         title = f"cause {number + 1}" if other else style.strong("cause")
-        title = style.link(title, f"causes/{group.cause}.md")
+        title = style.hyperlink(title, f"causes/{group.cause}.md")
         why = wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
         head = LineGroup(other * 3, [*why, *_fix(group, style, printed)])
         yield head
@@ -122,7 +122,7 @@ def finding_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
 def rule_link(rule: str, style: Style) -> str:
     """The id of a rule, with a link to its page if it has one; those of requirements have none."""
     has_page = rule != DOES_NOT_LOAD and not rule.startswith("require-")
-    return style.link(rule, f"rules/{rule}.md") if has_page else rule
+    return style.hyperlink(rule, f"rules/{rule}.md") if has_page else rule
 
 
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:

@@ -64,7 +64,7 @@ class Style(Struct, frozen=True):
             return text
         return f"\x1b[{';'.join(_CODES[each] for each in colors.split())}m{text}\x1b[0m"
 
-    def link(self, text: str, page: str) -> str:
+    def hyperlink(self, text: str, page: str) -> str:
         """`text` as a hyperlink to a page of the documentation (`rules/tensor-data.md`), for terminals that have them
         (OSC 8); only the text without colours, or if the address of the project is unknown."""
         address = documentation_address()

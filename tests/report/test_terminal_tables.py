@@ -31,13 +31,13 @@ def test_colours_are_readable_on_black_and_on_white(name: str) -> None:
 
 def test_ids_link_to_their_pages_if_the_project_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     color = Style(color=True)
-    assert color.link("tensor-data", "rules/tensor-data.md") == "tensor-data"
+    assert color.hyperlink("tensor-data", "rules/tensor-data.md") == "tensor-data"
     monkeypatch.setattr(address, "HOME", "https://project.example/abiscan")
-    linked = color.link("tensor-data", "rules/tensor-data.md")
+    linked = color.hyperlink("tensor-data", "rules/tensor-data.md")
     url = "https://project.example/abiscan/blob/main/docs/rules/tensor-data.md"
     assert linked == f"\x1b]8;;{url}\x1b\\tensor-data\x1b]8;;\x1b\\"
     assert _visible_length(color.paint(linked, "red bold")) == len("tensor-data")
-    assert Style(color=False).link("tensor-data", "rules/tensor-data.md") == "tensor-data"
+    assert Style(color=False).hyperlink("tensor-data", "rules/tensor-data.md") == "tensor-data"
 
 
 TABLE = Table(
