@@ -12,7 +12,8 @@ from abiscan.model.compat_report import CompatReport
 from abiscan.model.compatibility import Aspect, Compared, Compatibility, compatible_releases
 from abiscan.model.release import ReleaseState
 from abiscan.model.versions import minor, order
-from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import Row, Table, Tone
 from abiscan.report.wording import python_words, system_words
 
 _NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}

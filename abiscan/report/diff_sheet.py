@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abiscan.model.diff_report import Change, DiffReport, Effect
-from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import Row, Table, Tone
 from abiscan.report.wording import counted
 
 _MARKS = {Effect.LOST: "-", Effect.GAINED: "+", Effect.CHANGED: "~"}

@@ -13,7 +13,8 @@ from abiscan.model.environment_report import (
     on_releases,
 )
 from abiscan.model.platforms import LoadingWords, loading_words
-from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import Row, Table, Tone
 from abiscan.report.wording import counted
 
 _TONES = {
@@ -62,8 +63,13 @@ def sheet(found: EnvironmentReport) -> Sheet:
         notes += ("pass --python PATH to name the Python that has torch, or --torch VERSION",)
     if found.pure_python:
         notes += (f"{counted(found.pure_python, 'pure-Python package')} not checked",)
-    tables = (Table(columns, rows), *(() if found.fix is None else _conflicts(found.fix)))
-    return Sheet(word, headline, tone, tables, notes, () if found.fix is None else (_command(found.fix),))
+    tables = (
+        Table(columns, rows, total=_total(found) if len(rows) > 1 else None),
+        *(() if found.fix is None else _conflicts(found.fix)),
+    )
+    return Sheet(
+        word, headline, tone, tables, notes, () if found.fix is None else (_command(found.fix, found.machine),)
+    )
 
 
 def _nothing_due(found: EnvironmentReport) -> str:
@@ -77,6 +83,17 @@ def _nothing_due(found: EnvironmentReport) -> str:
     return f"all {users} packages that use torch {words.many}"
 
 
+def _total(found: EnvironmentReport) -> Row:
+    outcomes = [[package.now for package in found.packages]]
+    if found.after is not None:
+        outcomes.append([package.after or package.now for package in found.packages])
+    good = (PackageState.LOADS, PackageState.NOT_TORCH)
+    words = loading_words([found.machine])
+    counts = (sum(each.allowed and each.state in good for each in column) for column in outcomes)
+    cells = (counted(count, words.one, words.many) for count in counts)
+    return Row((counted(len(found.packages), "package"), *cells, "", ""))
+
+
 def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:
     if not fix.conflicts:
         return ()
@@ -88,11 +105,12 @@ def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:
     return (Table(("package", "reason"), tuple(rows), title),)
 
 
-def _command(fix: EnvironmentFix) -> tuple[str, str]:
+def _command(fix: EnvironmentFix, machine: str | None) -> tuple[str, str]:
     """A sentence, and the command."""
     if fix.torch is None:
         return "Fix: no torch release suits all packages; replace or rebuild one of those above", ""
-    stay = f"{counted(fix.kept, 'package stays and loads', 'packages stay and load')}"
+    words = loading_words([machine])
+    stay = counted(fix.kept, f"package stays and {words.one}", f"packages stay and {words.many}")
     if not fix.command:
         return f"Fix: nothing to install for torch {fix.torch}; {stay}", ""
     wheels = [name for name in fix.replaced if name != "torch"]

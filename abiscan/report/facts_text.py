@@ -14,6 +14,7 @@ from abiscan.report.escape import printable
 from abiscan.report.provenance_text import provenance_sections
 from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.summary import status_counts
+from abiscan.report.text_table import Row, Table, Tone, text_table
 from abiscan.report.wording import counted, ranges_words
 
 # Notes, and lines of a list, without -v and with one.
@@ -156,17 +157,17 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
 def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if not artifact.releases:
         return []
-    lines = ["  releases:"]
+    words = loading_words([artifact.machine])
+    rows = []
     for release in artifact.releases:
-        word = (
-            style.paint(loading_words([artifact.machine]).one, "amber" if release.drift else "green")
-            if release.fits
-            else style.paint("layout change" if release.loads else "fails", "red")
-        )
-        tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
-        if release.reason and release.loads:
-            tail = f"  {printable(release.reason)}"
+        tone = Tone.BAD if not release.fits else Tone.DOUBT if release.drift else Tone.GOOD
+        word = words.one if release.fits else "layout change" if release.loads else "fails"
+        reason = [release.reason] if release.reason else []
         if release.drift:
-            tail += f"  layout of {', '.join(printable(d) for d in release.drift)}"
-        lines.append(f"    {word}  {printable(release.build):<28}{tail}")
-    return lines
+            reason.append(f"layout of {', '.join(release.drift)}")
+        missing = str(len(release.missing)) if release.missing else ""
+        rows.append(Row((release.build, word, missing, "; ".join(reason)), tone))
+    loading = sum(release.fits for release in artifact.releases)
+    total = Row((counted(len(rows), "build"), counted(loading, words.one, words.many), "", ""))
+    table = Table(("build", "outcome", "missing", "reason"), tuple(rows), total=total)
+    return ["  releases:", *text_table(table, style, "  ")]

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from abiscan.model.migration_plan import CounterpartKind, EarlierPlan, MigrationPlan, PlanFile, Replacement
-from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import Row, Table, Tone
 from abiscan.report.wording import counted, source_place
 
 _SUMMED = ("stable", "rewrite", "inlined", "none", "unknown", "places")

@@ -9,6 +9,7 @@ from abiscan.report import sheet
 from abiscan.report.environment_sheet import sheet as page_of
 from abiscan.report.html.sheet_page import page
 from abiscan.report.style import Style
+from abiscan.report.text_table import Row, Table, Tone
 
 EMPTY = EnvironmentReport("1", "Python 3.11 at /v", None, None, (), (), 0)
 
@@ -25,18 +26,18 @@ def test_a_missing_torch_is_reported_once() -> None:
 
 
 def test_a_table_without_rows_to_show_has_no_heads() -> None:
-    table = sheet.Table(("package", "why"), (sheet.Row(("p 1.0", ""), sheet.Tone.PLAIN, minor=True),))
-    shown = sheet.text(sheet.Sheet("LOADS", "all", sheet.Tone.GOOD, (table,)), Style())
+    table = Table(("package", "why"), (Row(("p 1.0", ""), Tone.PLAIN, minor=True),))
+    shown = sheet.text(sheet.Sheet("LOADS", "all", Tone.GOOD, (table,)), Style())
     assert "package" not in shown
     assert "1 row without an action (-v)" in shown
 
 
 def test_a_bar_in_text_is_a_number_in_other_formats() -> None:
-    quarter = sheet.Sheet("PLAN", "x", sheet.Tone.DOUBT, (), done=0.257)
+    quarter = sheet.Sheet("PLAN", "x", Tone.DOUBT, (), done=0.257)
     assert "  [#####---------------] 25 %" in sheet.text(quarter, Style()).splitlines()
     assert "**25 %** done" in sheet.markdown(quarter)
     assert '<progress max="100" value="25"' in page(quarter)
-    nothing = sheet.Sheet("NO TORCH", "x", sheet.Tone.PLAIN, ())
+    nothing = sheet.Sheet("NO TORCH", "x", Tone.PLAIN, ())
     assert "%" not in sheet.text(nothing, Style()) + sheet.markdown(nothing)
     assert "<progress" not in page(nothing)
 

@@ -13,7 +13,8 @@ import pytest
 
 from abiscan.report import html
 from abiscan.report.html.sheet_page import page
-from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import Row, Table, Tone
 from tests.report import samples
 
 ROWS = (

@@ -8,8 +8,9 @@ import re
 import pytest
 
 from abiscan.report import address, style
-from abiscan.report.sheet import Row, Sheet, Table, Tone, markdown, text
+from abiscan.report.sheet import Sheet, markdown, text
 from abiscan.report.style import Style, _visible_length
+from abiscan.report.text_table import Row, Table, Tone
 
 
 def luminance(number: int) -> float:
@@ -62,3 +63,24 @@ def test_colours_do_not_move_columns() -> None:
 
 def test_markdown_has_the_total() -> None:
     assert markdown(Sheet("OK", "two", Tone.GOOD, (TABLE,))).splitlines()[-1].startswith("| <code>all</code> |")
+
+
+def test_the_matrix_has_a_row_for_each_build_and_their_number() -> None:
+    """The JSON report of the same file is the oracle."""
+    from importlib import resources
+
+    from abiscan.analysis.run import scan
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.loader import LoaderSettings
+    from abiscan.report import text as text_report
+
+    file = resources.files("tests").joinpath("fixtures/gcc-const-data-ptr.so")
+    report = scan([str(file)], ScanOptions("2.9.0", None, LoaderSettings("/"), matrix=True))
+    (artifact,) = report.artifacts
+    lines = text_report.render(report, Style(width=100, verbose=2)).splitlines()
+    table = lines[lines.index("  releases:") + 1 :]
+    assert table[0].split() == ["build", "outcome", "missing", "reason"]
+    builds = [(r.build, "loads" if r.fits else "fails") for r in artifact.releases or ()]
+    assert [tuple(line.split()[:2]) for line in table[1 : len(builds) + 1]] == builds
+    loading = sum(outcome == "loads" for _build, outcome in builds)
+    assert table[len(builds) + 1].split() == [str(len(builds)), "builds", str(loading), "load"]

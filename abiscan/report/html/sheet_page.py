@@ -7,7 +7,8 @@ from msgspec import Struct
 from abiscan import __version__
 from abiscan.report.escape import printable
 from abiscan.report.html.document import document
-from abiscan.report.sheet import DETAILS, Row, Sheet, Table, Tone
+from abiscan.report.sheet import Sheet
+from abiscan.report.text_table import DETAILS, Row, Table, Tone
 
 _VERDICTS = {Tone.BAD: "fail", Tone.GOOD: "pass", Tone.DOUBT: "incomplete", Tone.PLAIN: "plain"}
 # The meaning of a row's colour, as text.
