@@ -49,11 +49,13 @@ class _Choice(Struct, frozen=True):
         loads: whether it loads then.
         wheel: to install; None to keep the package.
         needs: requirements to install with it.
+        sure: whether every file of it was decided.
     """
 
     loads: bool
     wheel: PublishedWheel | None = None
     needs: tuple[str, ...] = ()
+    sure: bool = True
 
 
 def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
@@ -61,6 +63,8 @@ def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
     else with the newest of the best releases. A package that no candidate fixes is a conflict, and does not prevent a
     command for the others."""
     candidates = _candidates(inspected)
+    if not candidates:
+        return EnvironmentFix(None, "", (), 0)
     choices = [{p.name: _choose(p, each, inspected) for p in inspected.packages} for each in candidates]
     hopeless = {p.name for p in inspected.packages if not any(each[p.name].loads for each in choices)}
     possible = [
@@ -79,7 +83,12 @@ def environment_fix(inspected: InspectedEnvironment) -> EnvironmentFix:
         if p.name in hopeless | explained
     )
     if best is None:
-        return EnvironmentFix(None, "", (), 0, conflicts)
+        pure = (
+            FixConflict(name, f"requires {', '.join(each.text for each in requirements)}")
+            for name, requirements in inspected.pure_requirements.items()
+            if any(each.specifier for each in requirements)
+        )
+        return EnvironmentFix(None, "", (), 0, (), (*conflicts, *pure))
     return _fix(candidates[best], choices[best], inspected, conflicts)
 
 
@@ -99,9 +108,11 @@ def _fix(
         if choice.wheel is not None:
             replaced.append(package.name)
             installs.append(_install(choice.wheel, package))
-    kept = sum(choice.loads and choice.wheel is None for choice in choices.values())
+    stay = {name: choice for name, choice in choices.items() if choice.loads and choice.wheel is None}
+    undecided = tuple(name for name, choice in stay.items() if not choice.sure)
     label = f"{candidate.version}+{candidate.variant}" if candidate.variant else candidate.version
-    return EnvironmentFix(label, one_line(inspected.pip, installs), tuple(replaced), kept, conflicts)
+    command = one_line(inspected.pip, installs)
+    return EnvironmentFix(label, command, tuple(replaced), len(stay) - len(undecided), undecided, conflicts)
 
 
 def _install(wheel: PublishedWheel, package: Distribution) -> PipInstall:
@@ -166,7 +177,8 @@ def _choose(package: Distribution, candidate: _Candidate, inspected: InspectedEn
     outcome = find_package_outcome(files)
     needs = tuple(missing_distributions(outcome.absent))
     if _loads(package, files, candidate, inspected):
-        return _Choice(True, needs=needs)
+        state = _outcome(package, files, candidate, inspected)
+        return _Choice(True, needs=needs, sure=bool(needs) or state in (PackageState.LOADS, PackageState.NOT_TORCH))
     if outcome.absent and not outcome.for_another:
         # Another torch does not bring these libraries.
         return _Choice(bool(needs), needs=needs)
@@ -180,10 +192,16 @@ def _loads(
     allowed = torch_allowed(torch_requirements(package.requires_dist), [candidate.version], (inspected.markers,))
     if allowed is not None and not allowed:
         return False
+    return _outcome(package, files, candidate, inspected) is not PackageState.FAILS
+
+
+def _outcome(
+    package: Distribution, files: Sequence[FileOutcome], candidate: _Candidate, inspected: InspectedEnvironment
+) -> PackageState:
     if not candidate.checked and any(file.uses_torch for file in files):
-        return candidate.version in releases_of(files)
+        return PackageState.LOADS if candidate.version in releases_of(files) else PackageState.FAILS
     later = None if inspected.after is None else inspected.later.get(package.name)
-    return find_package_outcome(files if later is None else after_upgrade(later, files)).state is not PackageState.FAILS
+    return find_package_outcome(files if later is None else after_upgrade(later, files)).state
 
 
 def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> PublishedWheel | None:
@@ -231,10 +249,10 @@ def _conflict(
     with_wheels = _ranges(candidates, lambda at: choices[at].wheel is not None)
     text += f"; wheels are known for {with_wheels}" if with_wheels else "; no other wheel of it is known"
     known = packages_by_name().get(normal_name(package.name))
-    candidate = candidates[0] if candidates else None
     command = None
-    if known is not None and candidate is not None:
-        command = install_commands.build(known, _question(candidate.version, candidate.variant, inspected, package))
+    if known is not None:
+        newest = candidates[0]
+        command = install_commands.build(known, _question(newest.version, newest.variant, inspected, package))
     return FixConflict(package.name, text, command or "")
 
 

@@ -136,6 +136,7 @@ class EnvironmentFix(Struct, frozen=True):
         command: pip commands in one line; empty if there is nothing to install.
         replaced: names of the packages that it replaces, with torch.
         kept: number of packages that stay as they are and load.
+        undecided: names of packages that stay, and of which files could not be decided or need other libraries.
         conflicts: packages that it does not fix. With `torch` None, packages without a common release.
     """
 
@@ -143,6 +144,7 @@ class EnvironmentFix(Struct, frozen=True):
     command: str
     replaced: tuple[str, ...]
     kept: int
+    undecided: tuple[str, ...] = ()
     conflicts: tuple[FixConflict, ...] = ()
 
 

@@ -107,10 +107,14 @@ def _conflicts(fix: EnvironmentFix) -> tuple[Table, ...]:
 
 def _command(fix: EnvironmentFix, machine: str | None) -> tuple[str, str]:
     """A sentence, and the command."""
+    if fix.torch is None and not fix.conflicts:
+        return "Fix: none: no torch is installed, and no release for this Python is known", ""
     if fix.torch is None:
         return "Fix: no torch release suits all packages; replace or rebuild one of those above", ""
     words = loading_words([machine])
     stay = counted(fix.kept, f"package stays and {words.one}", f"packages stay and {words.many}")
+    if fix.undecided:
+        stay += f"; undecided, or only in part: {', '.join(fix.undecided)}"
     if not fix.command:
         return f"Fix: nothing to install for torch {fix.torch}; {stay}", ""
     wheels = [name for name in fix.replaced if name != "torch"]

@@ -32,7 +32,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ),
     PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text", "command"),
-    EnvironmentFix: ("torch", "command", "replaced", "kept", "conflicts"),
+    EnvironmentFix: ("torch", "command", "replaced", "kept", "undecided", "conflicts"),
     FixConflict: ("package", "text", "command"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "inlined", "none", "unknown", "places"),

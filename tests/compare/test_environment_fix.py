@@ -119,13 +119,27 @@ def test_pure_packages_limit_another_torch() -> None:
     own = (distribution("own"), loads_on("2.8.0", "2.9.0"))
     assert (environment_fix(environment(own)).torch) == "2.9.0+cpu"
     assert environment_fix(environment(own, pure=("torch<2.9",))).torch == "2.8.0+cpu"
-    assert environment_fix(environment(own, pure=("torch>=2.10",))).torch is None
+    none = environment_fix(environment(own, pure=("torch>=2.10",)))
+    assert (none.torch, [each.package for each in none.conflicts]) == (None, ["own", "pure"])
+    assert none.conflicts[1].text == "requires torch>=2.10"
+
+
+def test_nothing_is_advised_for_an_unknown_python() -> None:
+    unknown = replace(environment((distribution("x"), loads_on("2.9.0")), torch=None), installable=())
+    fix = environment_fix(unknown)
+    assert (fix.torch, fix.command, fix.conflicts) == (None, "", ())
 
 
 def test_files_that_need_cuda_get_the_build_that_they_were_checked_against() -> None:
     gpu = (distribution("gpu"), loads_on("2.9.0", needed=("libc10_cuda.so",)))
     fix = environment_fix(environment(gpu))
     assert (fix.torch, fix.conflicts) == ("2.9.0+cu128", ())
+
+
+def test_what_cannot_be_decided_is_not_counted_as_loading() -> None:
+    open_file = replace(loads_on("2.10.0"), verdict=ArtifactVerdict.UNDECIDED)
+    fix = environment_fix(environment((distribution("unsure"), open_file), (distribution("x"), loads_on(*KNOWN))))
+    assert (fix.kept, fix.undecided) == (1, ("unsure",))
 
 
 def test_without_torch_the_newest_that_all_load_on() -> None:
