@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
         if (each.message.id if isinstance(each, FoundMessage) else each.message) == message.id:
             return each
     return None
+
+
+def test_a_variable_is_set_for_every_command_of_a_build() -> None:
+    """`{rebuild}` is several commands: a shell sets `NAME=value COMMAND` for the first one only."""
+    prefix = re.compile(r"(?:^|[;:&] )(?:\b[A-Z_]+=(?:'[^']*'|\"[^\"]*\"|\S+) )+\{(?:rebuild|reinstall_package)\}")
+    lines = [line.text for answer in CATALOGUE.answer for cause in answer.cause for line in cause.fix]
+    assert [line for line in lines if prefix.search(line)] == []
 
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
