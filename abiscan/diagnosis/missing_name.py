@@ -11,6 +11,7 @@ from abiscan.diagnosis.release_position import Position, position_of
 from abiscan.mangling import CxxName, DifferenceKind, NameKind, classify, parse
 from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
@@ -130,11 +131,17 @@ class MissingName:
 
     @functools.cached_property
     def linux_counterpart(self) -> RelatedExport | None:
-        """The Linux symbol of a macOS symbol. libc++ types are in the namespace std::__1, and the index has no macOS
-        builds."""
+        """The Linux symbol of a macOS symbol that no build for macOS exports. libc++ types are in the namespace
+        std::__1."""
         if not self.macho or "St3__1" not in self.name or self.history is not None:
             return None
         return next((form for form in self.related if form.same_function), None)
+
+    @property
+    def is_of_linux_alone(self) -> bool:
+        """Whether it is a macOS symbol that builds for Linux export, and none for macOS."""
+        of_linux = system_of(self.knowledge.machine) is OperatingSystem.LINUX
+        return self.macho and of_linux and self.history is not None
 
     @functools.cached_property
     def libraries(self) -> tuple[str, ...]:
@@ -183,8 +190,10 @@ class MissingName:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"No known torch build ({first}-{last}) exports {self.reference.spelled_as or self.name}."
         if self.history is None and self.linux_counterpart is not None:
-            linux = f"those of Linux have the same function in torch {self.exported_in.text()}"
-            return f"The index has no macOS builds; {linux}."
+            linux = f"those for Linux have the same function in torch {self.exported_in.text()}"
+            return f"No known torch build for macOS exports it; {linux}."
+        if self.is_of_linux_alone:
+            return f"No known torch build for macOS exports it; those for Linux do in torch {self.exported_in.text()}."
         return f"{self.shown} is exported by torch {self._ranges_with_libraries()}."
 
     def _ranges_with_libraries(self) -> str:

@@ -22,6 +22,8 @@ def causes(missing: MissingName) -> Candidates:
     if not missing.is_torch_name or missing.file.is_torch_itself:
         return
     yield from by_label(missing)
+    if missing.is_of_linux_alone:
+        return
     match missing.position:
         case Position.BEFORE:
             yield from _newer(missing)

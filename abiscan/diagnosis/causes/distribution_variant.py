@@ -116,7 +116,7 @@ def _other_build(missing: MissingName) -> Candidates:
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.knowledge.target_is_before_index else 0.6
         if missing.macho and not missing.exported_in:
-            score = 0.3  # the index has no macOS builds, so it cannot exclude a nightly
+            score = 0.3  # no build for macOS is like it, so a nightly cannot be excluded
         evidence.append(
             f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from every "
             f"release."

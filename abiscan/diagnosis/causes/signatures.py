@@ -96,7 +96,7 @@ def _coexists(missing: MissingName, form: RelatedExport) -> bool:
 
 
 def _macos_function(missing: MissingName) -> Candidates:
-    """A function of macOS builds only: the index has Linux builds and cannot distinguish a change from a removal."""
+    """A function that no known build exports: a change cannot be distinguished from a removal."""
     if (
         not missing.macho
         or missing.exported_in
@@ -107,7 +107,7 @@ def _macos_function(missing: MissingName) -> Candidates:
         return
     evidence = (
         f"{missing.shown} may exist with other parameters.",
-        "No Linux build exports a function of that name, and the index has no macOS builds.",
+        "No known build of torch, for macOS or Linux, exports a function of that name.",
         f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.safe(missing.cxx.base, 'NAME')} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(missing))

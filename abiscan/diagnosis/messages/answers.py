@@ -31,8 +31,9 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
-from abiscan.model.platforms import machines_naming
+from abiscan.model.platforms import OperatingSystem, machines_naming, system_of
 from abiscan.model.subject import Subject, SubjectKind
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 
 # Maximum number of history lines.
@@ -222,7 +223,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         shown,
         demangled.by if spelled.exact else DemangledBy.NONE,
         missing.owner,
-        missing.exported_in if spelled.exact else None,
+        _exported_in(missing) if spelled.exact else None,
         tuple(candidate.as_cause() for candidate in causes),
         history=history_of(missing),
         needed_by=file.path or None,
@@ -232,6 +233,12 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         near=near,
         title=title(causes[0].cause, knowledge.target) if causes else "",
     )
+
+
+def _exported_in(missing: MissingName) -> ReleaseRanges | None:
+    """The releases that export a symbol; none for one of macOS of which only builds for Linux are known."""
+    is_known = not missing.macho or system_of(missing.knowledge.machine) is OperatingSystem.MACOS
+    return missing.exported_in if is_known or missing.exported_in is None else ReleaseRanges()
 
 
 def _of_its_platform(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.model.finding import Severity
+from abiscan.model.platforms import loading_words
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
@@ -228,7 +229,8 @@ def _loading_words(releases: Collection[str], use: _TorchUse) -> str:
     if not loading:
         where = _words(releases, use.known)
         return f"all torch symbols resolve on {where}, but no known build of these loads every member"
-    return f"all members load on {_words(loading, use.known)}{_drift_words(releases, use)}"
+    verb = loading_words([use.users[0].machine]).many
+    return f"all members {verb} on {_words(loading, use.known)}{_drift_words(releases, use)}"
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:
