@@ -183,7 +183,7 @@ export const explain = (text) => {
       if (row.subject === "symbol" && !values.text) values.text = (/_Z[A-Za-z0-9_]{3,}/.exec(hit.rest + hit.following(1)) || /_Z[A-Za-z0-9_]{3,}/.exec(hit.line) || [""])[0];
       const { source_file: file, source_line: line, quote, ...distinct } = values;
       const key = JSON.stringify([row.answer || row.id, distinct]);
-      if (!found.has(key)) found.set(key, { ...answered({ row, values, sure: !perhaps }), at });
+      if (!found.has(key)) found.set(key, { ...answered({ row, values, sure: !perhaps }), at, line: hit.line.trim().slice(0, 400) });
       if (!row.reader) break;
     }
     if (found.size >= MOST) break;
@@ -198,7 +198,7 @@ export const explain = (text) => {
   });
   // A row that applies only perhaps is no other message.
   const alone = (each) => Boolean(each.answer && each.answer.onlyAlone);
-  if (results.some((each) => !alone(each) && (each.sure || each.row.subject))) results = results.filter((each) => !alone(each));
+  if (results.some((each) => !alone(each) && (each.sure || (each.row.subject && !each.row.reader)))) results = results.filter((each) => !alone(each));
   if (results.some((each) => each.row.subject === "symbol")) results = results.filter((each) => !(each.answer && each.answer.repeatsSymbol));
   return results.sort((a, b) => b.sure - a.sure);
 };
@@ -220,7 +220,7 @@ const card = async (result) => {
   box.dataset.row = row.id;
   box.dataset.sure = String(result.sure);
   box.dataset.causes = result.causes.map((each) => each.cause).join(" ");
-  box.append(make("p", "abi-soft", make("code", "", values.quote)));
+  box.append(make("p", "abi-soft", make("code", "", result.sure ? values.quote : result.line)));
   if (result.sure) {
     const [first, ...others] = result.causes;
     box.prepend(make("h2", "", causes[first.cause]));
@@ -233,12 +233,11 @@ const card = async (result) => {
     box.prepend(make("h2", "", "A symbol is missing."));
     // The index is loaded for a symbol only; without it the link remains.
     const history = await import("./symbols.js").then((index) => index.byMangled(values.text)).catch(() => []);
-    box.append(...history, make("p", "", linked("../symbol-history/#" + new URLSearchParams({ q: values.text }), "Symbol history")), ...whole("The cause depends on the installed torch and on the file."));
+    box.append(...history, make("p", "", linked("../symbol-history/#" + new URLSearchParams({ q: values.text }), "Symbol history")), make("p", "", "The cause depends on the installed torch and on the file."));
   } else {
     const kinds = { symbol: "A symbol is missing.", library: "A library is missing.", version: "A symbol version is missing." };
     box.prepend(make("h2", "", kinds[row.subject] || "The cause depends on more than this message."));
     if (result.causes.length) box.append(make("p", "", "Possible causes: ", ...result.causes.flatMap((each, at) => [at ? ", " : "", page(each.cause)]), "."));
-    box.append(...whole("The command reads the rest of the message, the file and the installed torch."));
   }
   return box;
 };
@@ -246,6 +245,8 @@ const card = async (result) => {
 const nothing = () => [make("p", "abi-bad", "No known message was found."), ...whole("The command also reads names without a message, and texts that are damaged or quoted.")];
 searching($("error-form"), $("error"), $("error-result"), async (text) => {
   const found = explain(text);
-  return found.length ? Promise.all(found.map(card)) : nothing();
+  if (!found.length) return nothing();
+  const rest = found.every((each) => each.sure) ? [] : whole("The command reads the rest of the message, the file and the installed torch.");
+  return [...await Promise.all(found.map(card)), ...rest];
 });
 document.documentElement.classList.add("ready");
