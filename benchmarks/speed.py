@@ -29,7 +29,8 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_batch import analyse
-options = scan_options(CommandLine())
+from abiscan.report.problems_text import PLACES
+options = scan_options(CommandLine(), sites=PLACES[0])
 context = AnalysisContext(options)
 times = []
 for item in expand(sys.argv[1:], cwd=options.settings.cwd):
