@@ -87,7 +87,7 @@ class Answer(_Row, frozen=True, kw_only=True):
             kind is `runtime-error`.
         owner: owner of the subject.
         find: names of finders.
-        only_alone: omitted if the text has any other subject.
+        only_alone: omitted if the text has any other subject; with low confidence, also beside others of this kind.
         cause: causes; those whose conditions hold are used.
         repeats_symbol: omitted if the text has a missing symbol, which is then the reason.
         computed: names of functions of `computed_causes.py` that add causes.
