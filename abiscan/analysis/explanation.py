@@ -146,7 +146,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         known = _with_std_string(known, facts.cxx11_abi)
         if facts.from_source and not here:
             known = _as_source_build(known, facts)
-    return replace(known, environment=_environment(known, facts, here), made_for=facts.made_for)
+    environment = _environment(known, facts, here)
+    return replace(known, environment=environment, made_for=facts.made_for, gpu=facts.gpu, project=facts.project)
 
 
 def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:

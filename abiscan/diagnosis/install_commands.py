@@ -333,12 +333,21 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
         there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
         torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
-        pythons = with_wheels(version)
-        notes = ["" if stated else f"torch {version} and {chosen} are examples: put yours in both commands"]
-        notes.append(f"has wheels for Python {pythons[0]}-{pythons[-1]}" if pythons else "")
+        notes = [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
+        if variant and chosen != variant and _CUDA.fullmatch(variant) is not None:
+            notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
+        if pythons := pythons_of_wheel(wheels, version):
+            notes.append(f"both have wheels for Python {pythons[0]}-{pythons[-1]}")
+            here = missing.loading_python
+            notes.append(f"not for {here}" if here is not None and here not in pythons else "")
         torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
         return tuple(filter(None, (torch, _published(wheels, package, version, chosen, there).command)))
     return ()
+
+
+def pythons_of_wheel(wheels: Wheels, torch: str) -> tuple[PythonVersion, ...]:
+    """The CPythons for which a torch and the wheel of a package both exist, oldest first."""
+    return tuple(each for each in with_wheels(torch) if not wheels.pythons or _in_span(each, wheels.pythons))
 
 
 def _published(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> PublishedWheel:

@@ -60,6 +60,8 @@ class Knowledge(Struct, frozen=True, dict=True):
         made_for: an extension in a text, and the torch (major.minor) in its version label.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
         from_source: whether a torch without known version was built from source, according to a text.
+        gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); empty if unknown.
+        project: the package that pip built, according to a text; empty if unknown.
     """
 
     target: TorchBuild | None = None
@@ -75,6 +77,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     cxx11_abi: bool | None = None
     made_for: tuple[str, str] | None = None
     from_source: bool = False
+    gpu: str = ""
+    project: str = ""
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

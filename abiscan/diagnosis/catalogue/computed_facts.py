@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis import fixes, install_commands
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
@@ -148,9 +149,26 @@ def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
 
 def _cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
-    wheel of the package (value `project`) for it; None if no such wheel is known."""
-    package = install_commands.find_package(missing, values.get("project"))
-    return None if package is None else "\n".join(install_commands.with_cuda(package, missing, values.get("label", "")))
+    wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
+    package = install_commands.find_package(missing, _built_project(values, missing))
+    if package is None or _is_not_nvidia(values, missing):
+        return None
+    return "\n".join(install_commands.with_cuda(package, missing, values.get("label", ""))) or None
+
+
+def _built_project(values: Values, missing: MissingName) -> str | None:
+    """The package that the message is about: the value `project`, else the one that pip built, in the whole text."""
+    return values.get("project") or missing.knowledge.project or None
+
+
+def _gpu_vendor(_values: Values, missing: MissingName) -> str | None:
+    """The vendor of the GPU, according to the text: `nvidia`, `amd`, `dcu`."""
+    return missing.knowledge.gpu or None
+
+
+def _is_not_nvidia(_values: Values, missing: MissingName) -> str | None:
+    """Set if the text names a GPU of AMD or Hygon."""
+    return "yes" if missing.knowledge.gpu in (AMD, DCU) else None
 
 
 def _torch_of_release(values: Values, _missing: MissingName) -> str | None:
@@ -290,6 +308,9 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "install_torch": _install_torch,
     "wheel_of_package": _wheel_of_package,
     "cuda_wheels": _cuda_wheels,
+    "built_project": _built_project,
+    "gpu_vendor": _gpu_vendor,
+    "is_not_nvidia": _is_not_nvidia,
     "torch_of_release": _torch_of_release,
     "pythons_of_release": _pythons_of_release,
     "newest_python_of_release": _newest_python_of_release,

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
@@ -160,6 +161,8 @@ class LogFacts(Struct, frozen=True):
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
+        gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; empty if unknown.
+        project: the package that pip built, normalised; empty if unknown or several.
     """
 
     torch: str | None = None
@@ -169,6 +172,8 @@ class LogFacts(Struct, frozen=True):
     made_for: tuple[str, str] | None = None
     platform: str = ""
     from_source: bool = False
+    gpu: str = ""
+    project: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -180,7 +185,23 @@ def log_facts(text: str) -> LogFacts:
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
     source = find_source_build(text) is not None
-    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), _platform(text), source)
+    of_machine = (_platform(text), source, find_gpu_vendor(text), _project(text))
+    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
+
+
+# pip's lines about a build, and the folder in which it builds (pip/_internal/wheel_builder.py, req/req_install.py).
+_BUILT = re.compile(
+    r"(?:Failed building wheel for|Building wheel for|Failed to build|Could not build wheels for) {1,4}"
+    r"([A-Za-z][\w.-]{0,63})"
+    r"|[/\\]pip-(?:install|req-build)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,63}?)_[0-9a-f]{32}\b",
+    re.ASCII,
+)
+
+
+def _project(text: str) -> str:
+    found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), _MOST)}
+    names = {re.sub(r"[-_.]+", "-", name).lower() for name in found}
+    return names.pop() if len(names) == 1 else ""
 
 
 # A Python frame or a Windows path; output of collect_env and issue templates.

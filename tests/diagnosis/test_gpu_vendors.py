@@ -1,0 +1,66 @@
+"""The vendor of the GPU in a text, and the answers that depend on it.
+
+Oracle: names of GPUs and architectures of the vendors; the log of https://github.com/rusty1s/pytorch_scatter/issues/412
+(/opt/dtk); building.yml of rusty1s/pytorch_scatter at 2.1.1 (torch 1.13.0 excludes Python 3.11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
+from abiscan.loader import LoaderSettings
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor"),
+    [
+        ("GPU 0: NVIDIA GeForce RTX 3090", "nvidia"),
+        ("nvcc -gencode=arch=compute_80,code=sm_80", "nvidia"),
+        ("| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03", "nvidia"),
+        ("我用的是 NVIDIA 显卡", "nvidia"),
+        ("hipcc --offload-arch=gfx90a", "amd"),
+        ("torch 1.13.1+rocm5.2", "amd"),
+        ("AMD MI50", "amd"),
+        ("Radeon RX 7900 XTX", "amd"),
+        ("/opt/dtk/bin/hipcc --offload-arch=gfx906", "dcu"),
+        ("海光 DCU Z100", "dcu"),
+        ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
+        ("nvidia-smi: command not found", ""),
+        ("gfx906 here, RTX 3090 there", ""),
+        ("torch 2.1.0 with CUDA 12.1", ""),
+    ],
+)
+def test_vendor(text: str, vendor: str) -> None:
+    assert find_gpu_vendor(text) == vendor
+
+
+def test_mask_of_torch_scatter() -> None:
+    """The call is in a header of the package, csrc/cuda/utils.cuh at 2.1.2: a macro in the source is too late."""
+    text = "hip_utils.cuh:14:10: error: static assertion failed: The mask must be a 64-bit integer.\n" + "-\n" * 60
+    (subject,) = explain(f"{text}ERROR: Failed building wheel for torch-scatter", _OPTIONS)
+    assert '"git+https://github.com/rusty1s/pytorch_scatter.git"' in subject.causes[0].fix
+    assert "#define" not in subject.causes[0].fix
+
+
+_ERROR = "torch-scatter: csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n"
+
+
+@pytest.mark.parametrize(
+    ("fact", "present", "absent"),
+    [
+        ("--offload-arch=gfx906", ("torch-scatter>=2.1.0",), ("NVIDIA GPU", "nvidia-smi", "data.pyg.org")),
+        ("/opt/dtk/bin/hipcc gfx906", ("Hygon", "torch-scatter>=2.1.0"), ("NVIDIA GPU", "AMD GPU:", "data.pyg.org")),
+        ("GeForce RTX 3090", ("data.pyg.org", "3.7-3.10"), ("AMD GPU:", "torch-scatter>=2.1.0")),
+        ("", ("nvidia-smi", "data.pyg.org", "3.7-3.10", "AMD GPU:"), ()),
+        ("Python version: 3.11.4", ("not for 3.11",), ()),
+    ],
+)
+def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
+    (subject,) = explain(f"{_ERROR}torch 1.13.0\n{fact}", _OPTIONS)
+    fix = subject.causes[0].fix
+    assert all(word in fix for word in present)
+    assert not any(word in fix for word in absent)
