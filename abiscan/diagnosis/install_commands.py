@@ -35,6 +35,10 @@ _PIP_WITH_TORCH: Final = "pip install --force-reinstall"
 BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _FORCE_CUDA: Final = "FORCE_CUDA=1"
 _CUDA = re.compile(r"cu(\d{1,2})\d")
+# In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
+_RELEASE = re.compile(r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)')
+_INDEX = re.compile(r" --(?:extra-)?index-url \S*\{variant\}\S*")
+_OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 # In rows of wheels, all variants of one CUDA major release.
 _MAJORS: Final = ("cu11", "cu12", "cu13")
 # The first release whose builds on the package index all have the C++11 std::string.
@@ -90,8 +94,8 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
 
 
 def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:
-    """The ways to install the package for the target, best first: a wheel, else a build from source. A line that is no
-    command states that no wheel is known. Empty if neither is known.
+    """The ways to install the package for the target, best first: a wheel, else a build from source. Where no wheel is
+    known, one way has several lines. Empty if neither is known.
 
     Args:
         variant: of the installed torch, if nothing else is known about it.
@@ -117,10 +121,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (wheel.command,)
     ways = []
     page = package.pages.get(_platform(missing))
-    if package.wheels and source is not None and not from_source and page is None:
-        dates = [wheels_by_id()[each].date for each in package.wheels]
-        label = missing.target_label
-        ways.append(f"Build it, unless a wheel of {package.name} for {label} was published after {max(dates)}:")
+    if not from_source and source is not None and page is None and (package.wheels or package.upgrade):
+        return ("\n".join((*_unlisted(package, missing), "Otherwise build it:", source)),)
     if page is not None:
         ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
@@ -129,6 +131,26 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     elif package.upgrade:
         ways.append(_upgrade(package))
     return tuple(filter(None, ways))
+
+
+def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
+    """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
+    yield f"Install the release of {package.name} for {missing.target_label}, if one exists:"
+    if not package.wheels:
+        yield _upgrade(package)
+        return
+    wheels = wheels_by_id()[package.wheels[0]]
+    variant = "" if missing.target is None else missing.target.variant
+    install = _RELEASE.sub(package.name, wheels.install)
+    if not variant:
+        install = _INDEX.sub("", install)
+    places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
+    if missing.target is None or any(place in install for place in places_of_file):
+        return
+    places = _places(wheels, package, missing.target.version, variant)
+    of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
+    newest = "" if of_torch else "  # the newest: name the release for your torch"
+    yield f"{_PIP_WITH_TORCH if wheels.with_torch else _PIP} {install.format_map(places)}{newest}"
 
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
@@ -305,10 +327,7 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     release = newest if newest.count(".") > 1 else f"{newest}.0"
     cuda = _CUDA.fullmatch(variant)
     other = install_torch(release, missing, cuda=None if cuda is None else cuda[1])
-    none = (
-        f"No wheel of {package.name} for torch {torch} was published by {rows[0].date}; the newest before it is for "
-        f"torch {newest}:"
-    )
+    none = f"No wheel of {package.name} for torch {torch} is known; the newest known before it is for torch {newest}:"
     command = _published(rows[0], package, release, variant, missing).command
     return (none, command) if other is None else (none, other, command)
 

@@ -332,7 +332,7 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
         if ways[0].startswith("pip "):
             ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
         elif len(ways) > 1:
-            # The first says that no wheel is known; the second builds the package.
+            # A page of wheels, and the build.
             ways[:2] = ["\n".join(ways[:2])]
     if not releases or major_here in releases:
         ways.append(_itself(vendor, major, missing))

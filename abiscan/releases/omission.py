@@ -109,7 +109,12 @@ def _foreign_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[st
 
 
 # Visual C++ mangles scopes innermost first, each followed by @, the outermost by @@.
-_TORCH_SCOPES_OF_WINDOWS = tuple(f"@{scope}@@" for scope in ("at", "c10", "torch", "c10d", "caffe2"))
+_WINDOWS_SCOPES = ("at", "c10", "torch", "c10d", "caffe2")
+_TORCH_SCOPES_OF_WINDOWS = tuple(f"@{scope}@@" for scope in _WINDOWS_SCOPES)
+# The name of an operator has no end of its own: c10::operator<< is ??6c10@@. ??0, ??1 and ??_7 are of classes.
+_OPERATORS_OF_WINDOWS = tuple(f"??{code}{scope}@@" for scope in _WINDOWS_SCOPES for code in "3456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    f"??{code}{scope}@@" for code in "3456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" for scope in _WINDOWS_SCOPES
+)
 
 
 def _of_visual_cxx(name: str) -> Omission | None:
@@ -118,7 +123,7 @@ def _of_visual_cxx(name: str) -> Omission | None:
         return Omission.ANONYMOUS_NAMESPACE
     if "__" in name and any(mark in name for mark in _CUDA):
         return Omission.CUDA_GENERATED
-    if any(scope in name for scope in _TORCH_SCOPES_OF_WINDOWS):
+    if any(scope in name for scope in _TORCH_SCOPES_OF_WINDOWS) or name.startswith(_OPERATORS_OF_WINDOWS):
         return None
     # ??2, ??3, ??_U, ??_V: operators new and delete.
     is_standard = "@std@@" in name or name.startswith(("??2@", "??3@", "??_U@", "??_V@", "??_7type_info"))

@@ -163,11 +163,43 @@ def test_the_command_of_the_project(path: str, build: str, python: str, first: s
     ],
 )
 def test_where_no_wheel_is_known_the_build_is_named(torch: str, variant: str, python: str, platform: str) -> None:
-    says, build = command("/v/flash_attn_2_cuda.so", torch, variant, python, platform)
-    wheel = f"a wheel of flash-attn for torch {torch} ({variant})"
-    assert says.startswith(f"Build it, unless {wheel} was published after 20")
+    (way,) = command("/v/flash_attn_2_cuda.so", torch, variant, python, platform)
+    says, otherwise, build = way.splitlines()
+    assert says == f"Install the release of flash-attn for torch {torch} ({variant}), if one exists:"
+    assert otherwise == "Otherwise build it:"
     assert "--no-build-isolation" in build
     assert "--no-binary flash-attn flash-attn" in build
+
+
+@pytest.mark.parametrize(
+    ("path", "torch", "variant", "install"),
+    [
+        # pip chooses the torchvision whose Requires-Dist pins that torch, on the index of its variant.
+        (
+            "/v/site-packages/torchvision/_C.so",
+            "2.99.0",
+            "cpu",
+            "pip install --force-reinstall torch==2.99.0 torchvision --index-url https://download.pytorch.org/whl/cpu",
+        ),
+        ("/v/torchvision/_C.so", "2.99.0", "", "pip install --force-reinstall torch==2.99.0 torchvision"),
+        (
+            "/v/site-packages/torch_scatter/_scatter_cuda.so",
+            "2.99.0",
+            "cu130",
+            "pip install --force-reinstall --no-deps torch-scatter -f https://data.pyg.org/whl/torch-2.99.0+cu130.html",
+        ),
+        (
+            "/v/site-packages/metatensor/torch/torch-2.9/lib/libmetatensor_torch.so",
+            "2.99.0",
+            "cpu",
+            "pip install --upgrade metatensor-torch",
+        ),
+    ],
+)
+def test_a_torch_newer_than_the_catalogue_may_have_a_wheel(path: str, torch: str, variant: str, install: str) -> None:
+    (way,) = command(path, torch, variant)
+    assert way.splitlines()[1] == install
+    assert way.splitlines()[2] == "Otherwise build it:"
 
 
 def test_wheels_that_pip_cannot_search_are_on_a_page() -> None:
@@ -221,7 +253,7 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
         "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.3/cu121/repo.html",
     )
     none, torch, dgl = for_release(package, "2.6.0", name)
-    assert none.startswith("No wheel of dgl for torch 2.6.0 was published by 20")
+    assert none.startswith("No wheel of dgl for torch 2.6.0 is known")
     assert torch == "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu124"
     assert dgl == "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
 

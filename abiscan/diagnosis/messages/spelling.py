@@ -18,6 +18,7 @@ from abiscan.mangling import (
     search_prefixes,
     string_abi,
 )
+from abiscan.mangling.parser.microsoft_codes import OPERATORS
 from abiscan.mangling.string_spelling import Abi, respelled
 from abiscan.releases.build import SymbolHistory
 
@@ -211,6 +212,8 @@ def _msvc(given: str, knowledge: Knowledge) -> Spelled:
             names.append(f"{_MSVC_STRUCTORS[special]}{names[-1]}")
     else:
         names = [*reversed(scope), base or ""]
+    if (operator := OPERATORS.get((special or "")[1:])) is not None:
+        names.append(operator)
     names = [name for name in names if name]
     if not names:
         return Spelled(given, (given,), exact=False, notes=(note,))
