@@ -112,9 +112,8 @@ def _foreign_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[st
 _WINDOWS_SCOPES = ("at", "c10", "torch", "c10d", "caffe2")
 _TORCH_SCOPES_OF_WINDOWS = tuple(f"@{scope}@@" for scope in _WINDOWS_SCOPES)
 # The name of an operator has no end of its own: c10::operator<< is ??6c10@@. ??0, ??1 and ??_7 are of classes.
-_OPERATORS_OF_WINDOWS = tuple(f"??{code}{scope}@@" for scope in _WINDOWS_SCOPES for code in "3456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    f"??{code}{scope}@@" for code in "3456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" for scope in _WINDOWS_SCOPES
-)
+_OPERATOR_CODES = "3456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_OPERATORS_OF_WINDOWS = tuple(f"??{code}{scope}@@" for code in _OPERATOR_CODES for scope in _WINDOWS_SCOPES)
 
 
 def _of_visual_cxx(name: str) -> Omission | None:

@@ -126,11 +126,11 @@ def rule_link(rule: str, style: Style) -> str:
 
 
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
-    first = findings[0]
-    label = f"  {style.paint(first.severity.value, SEVERITY_COLOR[first.severity])}[{rule_link(first.rule, style)}]: "
     lines: list[str] = []
     shown = findings[: style.limit(*_FINDINGS)]
     for finding in shown:
+        severity = style.paint(finding.severity.value, SEVERITY_COLOR[finding.severity])
+        label = f"  {severity}[{rule_link(finding.rule, style)}]: "
         lines += wrap(finding.message, style, label, "    ")
         for location in finding.locations[: style.limit(*PLACES)]:
             where = place_words(location)

@@ -239,6 +239,10 @@ def test_a_function_has_no_size(index: ReleaseIndex, name: str, weak: bool) -> N
         ("_ZN3c1021throwNullDataPtrErrorEv", None),
         ("_ZGVZN2at8internal5lockEvE1m", None),
         ("_ZTIN5torch8autograd4NodeE", None),
+        # undname: c10::operator<<(std::ostream &, c10::Half const &), std::operator<<(std::ostream &, char const *)
+        ("??6c10@@YAAEAV?$basic_ostream@DU?$char_traits@D@std@@@std@@AEAV12@AEBUHalf@0@@Z", None),
+        ("??$?6U?$char_traits@D@std@@@std@@YAAEAV?$basic_ostream@DU?$char_traits@D@std@@@0@AEAV10@PEBD@Z",
+         Omission.STANDARD_LIBRARY),
     ],
 )  # fmt: skip
 def test_rule_of_omission(index: ReleaseIndex, name: str, reason: Omission | None) -> None:

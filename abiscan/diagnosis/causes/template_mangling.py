@@ -97,11 +97,13 @@ def _other_compiler(missing: MissingName) -> Candidates:
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
 _DECLARED = r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))"
+# What has digits: <substitution>, <template-param>, literals; and <source-name> with its length.
+_WITH_DIGITS = re.compile(r"S[0-9A-Z]{0,9}_|T\d{0,9}_|L[a-z]n?\d{1,20}E|(\d{1,5})")
 
 
 def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     """A name without its end that the index cannot complete: its beginning may identify the compiler."""
-    declared = re.search(_DECLARED, beginning)
+    declared = re.search(_DECLARED, _without_identifiers(beginning))
     if declared is None:
         return
     # The manglings of both compilers are equal before the declaration.
@@ -112,11 +114,23 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     evidence = [
         f"Compiled by {_compiler(beginning)}, which mangles the parameters of this template (Tn...). GCC, the "
         f"compiler of libtorch, does not.",
-        f"It is truncated; it begins like {missing.cxx.qualified if missing.cxx is not None else beginning}.",
+        f"The name is not complete; it begins like {missing.cxx.qualified if missing.cxx is not None else beginning}.",
     ]
     evidence += [f"torch {form.where} exports the GCC mangling: {form.name}" for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, alike, beginning))
+
+
+def _without_identifiers(mangled: str) -> str:
+    """The name with `_` for each letter of an identifier: `ScalarType` declares no parameter."""
+    at = 0
+    while (found := _WITH_DIGITS.search(mangled, at)) is not None:
+        at = found.end()
+        if found[1] is not None:
+            end = min(at + int(found[1]), len(mangled))
+            mangled = mangled[:at] + "_" * (end - at) + mangled[end:]
+            at = end
+    return mangled
 
 
 def _compiler(name: str) -> str:

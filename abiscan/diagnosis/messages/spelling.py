@@ -26,6 +26,8 @@ from abiscan.releases.build import SymbolHistory
 _LIMIT = 400
 # Minimum characters of a truncated name.
 _CUT_LENGTH = 24
+# Characters behind a name that may be of the text around it.
+_STRAY: Final = 3
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
 # <nested-name> without the prefix of C++ names.
 _HEADLESS = re.compile(r"Z?N[rVK]{0,3}[RO]?\d{1,3}[A-Za-z_]")
@@ -144,9 +146,17 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
         return Spelled(name, (best,), notes=(note,))
     if parsed is not None:
         return Spelled(name, (name,))
+    # A copy may end with characters of the text around the name.
+    for end in range(len(name) - 1, max(len(name) - 1 - _STRAY, 2), -1):
+        if is_known(name[:end], knowledge):
+            note = f"Not a valid mangled name: without {name[end:]} at its end it is, and that name is taken."
+            return Spelled(name, (name[:end],), notes=(note,))
     entity = _entity_of_beginning(name)
     if entity is not None and len(entity) > 1:
-        note = f"The name is truncated, and no exported name has this beginning, which is that of {'::'.join(entity)}."
+        note = (
+            f"Not a complete mangled name, and no exported name has this beginning, which is that of "
+            f"{'::'.join(entity)}. Copy the whole symbol again."
+        )
         return Spelled(name, (_made_up(entity),), exact=False, shown=name, notes=(note,))
     return Spelled(name, (name,), notes=(_malformed(name),))
 
@@ -178,8 +188,8 @@ def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
 
 def _malformed(name: str) -> str:
     return (
-        f"{name[:80]} begins as a C++ name and is none: it may be cut off (error messages and titles often "
-        f"lose the end)."
+        f"{name[:80]} is not a valid mangled name: it may be truncated, as in many error messages and titles. Copy the "
+        f"whole symbol again."
     )
 
 
