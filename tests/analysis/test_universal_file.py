@@ -14,6 +14,7 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.report import render
 from tests.analysis.test_platforms import wheel
+from tests.macho.universal_bundle import write_universal_bundle
 
 MISSING = "_ZNK3c105Error4whatEv"
 
@@ -24,8 +25,8 @@ def check(path: Path, torch: str | None) -> ArtifactReport:
 
 
 @pytest.fixture
-def universal(fixtures_dir: Path) -> Path:
-    return fixtures_dir / "macos/universal.cpython-311-darwin.so"
+def universal(tmp_path: Path) -> Path:
+    return write_universal_bundle(tmp_path)
 
 
 @pytest.mark.parametrize("torch", ["2.1.0", None])

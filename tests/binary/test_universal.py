@@ -6,10 +6,11 @@ from pathlib import Path
 
 from abiscan.binary import open_binary
 from abiscan.binary.universal_parts import part_for, parts_of
+from tests.macho.universal_bundle import write_universal_bundle
 
 
-def test_every_part_can_be_read(fixtures_dir: Path) -> None:
-    found = open_binary(fixtures_dir / "macos/universal.cpython-311-darwin.so")
+def test_every_part_can_be_read(tmp_path: Path) -> None:
+    found = open_binary(write_universal_bundle(tmp_path))
     assert found.machine == "macosx_arm64"
     assert parts_of(found) == ("macosx_x86_64", "macosx_arm64")
     # `llvm-nm-19 --arch=...`: one symbol more.

@@ -16,6 +16,7 @@ from abiscan.model.report import ArtifactVerdict, Report, Verdict
 from abiscan.report import render
 from abiscan.report.text import summary_line
 from tests.analysis.test_platforms import wheel
+from tests.macho.universal_bundle import write_universal_bundle
 
 # `loads` of a verdict: before a preposition, as a label, or after a number.
 _LOADS = re.compile(r"\bloads? on\b|^loads\b|\b\d+ loads?\b|file loads|>loads<", re.MULTILINE)
@@ -27,10 +28,10 @@ def report_of(paths: list[str]) -> Report:
 
 
 @pytest.fixture
-def mac(fixtures_dir: Path, tmp_path: Path) -> str:
+def mac(tmp_path: Path) -> str:
     """A wheel whose part for arm64 resolves on every torch since 2.1.0 (tests/analysis/test_universal_file.py)."""
-    name = "universal.cpython-311-darwin.so"
-    return str(wheel(tmp_path, "macosx_11_0_arm64", {f"demo/{name}": fixtures_dir / "macos" / name}))
+    file = write_universal_bundle(tmp_path)
+    return str(wheel(tmp_path, "macosx_11_0_arm64", {f"demo/{file.name}": file}))
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "junit", "concise", "github"])
