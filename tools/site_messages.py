@@ -128,6 +128,7 @@ def _row(message: Message) -> dict[str, Any]:
         "notProse": message.not_prose,
         "requires": message.requires,
         "unless": message.unless,
+        "refutedBy": javascript(message.refuted_by),
         "around": message.around,
         "find": message.find,
         "mustFind": message.must_find,

@@ -189,6 +189,11 @@ export const explain = (text) => {
     if (found.size >= MOST) break;
   }
   let results = [...found.values()].sort((a, b) => a.at - b.at);
+  // A library that is not in one folder of the search order may be in a later one.
+  for (const row of new Set(results.map((each) => each.row).filter((each) => each.refutedBy))) {
+    const last = new Map([...clean.matchAll(new RegExp(row.refutedBy, "g"))].map((match) => [match.groups.text.toLowerCase(), match.index]));
+    results = results.filter((each) => each.row !== row || (last.get(each.values.text.toLowerCase()) || 0) <= each.at);
+  }
   // Of several answers about one thing at one place the first counts.
   const subjects = new Set();
   results = results.filter(({ answer, values, at, sure }) => {

@@ -8,7 +8,8 @@ import pytest
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
-from abiscan.model.subject import Subject
+from abiscan.model.cause import CauseId
+from abiscan.model.subject import Subject, SubjectKind
 
 _ENTRY = "The procedure entry point {} could not be located in the dynamic link library C:\\e\\torchvision\\_C.pyd."
 # Exported by c10.dll of every release since 1.7.1.
@@ -120,3 +121,64 @@ def test_dyld_reports_a_library_in_its_own_words() -> None:
     words = words_of(only("Symbol not found: __ZN3c106SymInt19promote_to_negativeEv", "2.2.2"))
     assert "`Library not loaded`" in words
     assert "cannot open shared object file" not in words
+
+
+_LATER = "?toScalarType@TypeMeta@caffe2@@QEBA?AW4ScalarType@c10@@XZ"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"pkg\\x.pyd / Missing import: c10.dll!{_LATER}\n", f"pkg\\x.pyd\n  Missing import: c10.dll!{_LATER}\n"],
+    ids=["one line", "two lines"],
+)
+def test_a_missing_import_is_a_symbol_of_the_file_before_it(text: str) -> None:
+    subject = only(text)
+    assert (subject.kind, subject.mangled, subject.needed_by) == (SubjectKind.SYMBOL, _LATER, "pkg\\x.pyd")
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert "c10.dll" in words_of(subject)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Program.cs of Dependencies: PeDependencyItem.PrettyPrint (-chain), ModuleEntries.PrettyPrint (-modules).
+        "├ x.pyd (ROOT) : C:\\e\\x.pyd \n|  ├ a.dll (Environment) : C:\\a.dll \n|  ├ c10.dll (NOT_FOUND) :  \n",
+        "[ROOT] x.pyd : C:\\e\\x.pyd \n[System32Folder] KERNEL32.dll : C:\\KERNEL32.dll \n[NOT_FOUND] c10.dll :  \n",
+        "[NOT_FOUND] c10.dll :  \n[NOT_FOUND] ext-ms-win-ntuser-windowclass-l1-1-0.dll :  \n",
+    ],
+    ids=["-chain", "-modules", "extension API set"],
+)
+def test_dependencies_lists_what_is_not_found(text: str) -> None:
+    subject = only(text)
+    assert (subject.kind, subject.text) == (SubjectKind.LIBRARY, "c10.dll")
+
+
+def test_a_listing_of_imports_reports_nothing_missing() -> None:
+    """PEImports.PrettyPrint of Dependencies (-imports)."""
+    text = (
+        "[-] Import listing for file : C:\\e\\x.pyd\nImport from module c10.dll :\n"
+        f"\t Function {_LATER}\n\t Function {_ALWAYS} (Delay Import)\n\t Ordinal_3 \n[-] Import listing done\n"
+    )
+    assert only(text).causes == ()
+
+
+def step(path: str, result: str) -> str:
+    """A line of Process Monitor, as it saves CSV."""
+    return f'"14:01:02","python.exe","14520","CreateFile","{path}","{result}","Desired Access: Read Attributes"\n'
+
+
+@pytest.mark.parametrize("steps_between", [0, 300])
+def test_a_library_found_in_a_later_folder_is_not_missing(steps_between: int) -> None:
+    others = "".join(step(f"C:\\e\\{number}.txt", "SUCCESS") for number in range(steps_between))
+    text = (
+        step("C:\\e\\cudnn64_8.dll", "NAME NOT FOUND")
+        + step("C:\\e\\zlibwapi.dll", "PATH NOT FOUND")
+        + others
+        + step("C:\\torch\\lib\\CUDNN64_8.dll", "SUCCESS")
+    )
+    assert only(text).text == "zlibwapi.dll"
+
+
+def test_a_library_that_was_there_before_is_missing() -> None:
+    text = step("C:\\old\\cudnn64_8.dll", "SUCCESS") + step("C:\\e\\cudnn64_8.dll", "NAME NOT FOUND")
+    assert only(text).text == "cudnn64_8.dll"

@@ -30,6 +30,12 @@ def messages_by_anchor() -> Mapping[str, tuple[Message, ...]]:
 
 
 @cache
+def refutable_messages() -> tuple[Message, ...]:
+    """The messages that a later line of the text may refute."""
+    return tuple(message for message in load_catalogue().message if message.refuted_by)
+
+
+@cache
 def answers_by_id() -> Mapping[str, Answer]:
     """The answers by their ids."""
     return {answer.id: answer for answer in load_catalogue().answer}

@@ -132,6 +132,8 @@ class Message(_Row, frozen=True, kw_only=True):
         has: names of values that the reader must find.
         requires: words that must all occur in the line or around it.
         unless: words that must not occur there.
+        refuted_by: pattern that captures `text`: a later place of the whole text with the same file name shows that the
+            library was found after all.
         around: number of lines on either side for `around`, `requires` and `unless`.
         find: names of finders.
         must_find: names of finders that must all match.
@@ -153,6 +155,7 @@ class Message(_Row, frozen=True, kw_only=True):
     has: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    refuted_by: str = ""
     around: int = 3
     find: tuple[str, ...] = ()
     must_find: tuple[str, ...] = ()

@@ -152,7 +152,7 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
     if message.reader and message.reader not in VALUE_READERS:
         yield f"no reader {message.reader!r}; known: {', '.join(sorted(VALUE_READERS))}"
     yield from (f"no finder {name!r}" for name in (*message.find, *message.must_find) if name not in finders)
-    for pattern in (message.before, message.after, message.line):
+    for pattern in (message.before, message.after, message.line, message.refuted_by):
         yield from _pattern_problems(pattern)
     if message.subject is not None and message.subject in SUBJECTS:
         known = subject_values(message.subject)

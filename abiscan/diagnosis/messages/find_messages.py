@@ -6,11 +6,12 @@ around each hit is parsed. Time is linear in the text; the number of results is 
 from __future__ import annotations
 
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
-from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
-from abiscan.diagnosis.catalogue.match_messages import FoundMessage, found_message, match_messages
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage, compiled, found_message, match_messages
 from abiscan.diagnosis.catalogue.subject_readers import read_subject
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.model.platforms import file_key
 
 # Maximum number of results; a failed link may name thousands, with one cause.
 MAX_FOUND = 200
@@ -44,7 +45,21 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
                 subjects[subject.key] = subject
         if len(subjects) + len(messages) >= MAX_FOUND:
             break
-    return tuple(sorted((*subjects.values(), *messages), key=lambda found: found.position))
+    standing = _unrefuted(text, tuple(subjects.values()))
+    return tuple(sorted((*standing, *messages), key=lambda found: found.position))
+
+
+def _unrefuted(text: str, subjects: tuple[FoundSubject, ...]) -> tuple[FoundSubject, ...]:
+    """The subjects without those that a later line of the text refutes."""
+    for message in refutable_messages():
+        if any(subject.message == message.id for subject in subjects):
+            last = {file_key(match["text"]): match.start() for match in compiled(message.refuted_by).finditer(text)}
+            subjects = tuple(
+                subject
+                for subject in subjects
+                if subject.message != message.id or last.get(file_key(subject.text), 0) <= subject.position
+            )
+    return subjects
 
 
 def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
