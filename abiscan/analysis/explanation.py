@@ -58,9 +58,14 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     if options.torch is not None or knowledge.target is None:
         return subjects
     if read.facts.torch is not None:
-        note = f"Checked against torch {read.facts.torch}, which the text names (pass --torch to choose another)."
+        note = f"torch {read.facts.torch}, which the text names (pass --torch to choose another)."
+        of_message, checked = f"Commands are for {note}", f"Checked against {note}"
         return tuple(
-            subject if subject.kind in _OF_NO_RELEASE else replace(subject, notes=(*subject.notes, note))
+            subject
+            if subject.kind in _OF_NO_RELEASE
+            else replace(
+                subject, notes=(*subject.notes, of_message if subject.kind is SubjectKind.RUNTIME_ERROR else checked)
+            )
             for subject in subjects
         )
     if here:

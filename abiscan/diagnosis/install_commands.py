@@ -88,6 +88,8 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
     found = package_of_file(path) if path else None
     if found is None and name is not None:
         found = package_of_file(name)
+    if found is None and missing.is_torch_name and not path and missing.knowledge.project:
+        found = packages_by_name().get(missing.knowledge.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = package_of_namespace(missing.namespace)
     return None if found is None or found.name == _TORCH else found
@@ -196,7 +198,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     notes = []
     if gpu:
         cuda = None if missing.target is None else missing.target.cuda
-        notes.append(f"CUDA sources need nvcc of {'torch.version.cuda' if cuda is None else f'CUDA {cuda}'}")
+        major = "the CUDA major release of torch.version.cuda" if cuda is None else f"CUDA {cuda.partition('.')[0]}"
+        notes.append(f"CUDA sources need nvcc of {major}")
         if cuda is None and _FORCE_CUDA in environment:
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     imports = (name for each in built for name in each.imports)
@@ -367,6 +370,12 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
 def pythons_of_wheel(wheels: Wheels, torch: str) -> tuple[PythonVersion, ...]:
     """The CPythons for which a torch and the wheel of a package both exist, oldest first."""
     return tuple(each for each in with_wheels(torch) if not wheels.pythons or _in_span(each, wheels.pythons))
+
+
+def pythons_of_package(package: Package, torch: str) -> tuple[PythonVersion, ...]:
+    """The same for the first row of wheels of a package that has the torch."""
+    rows = (wheels_by_id()[each] for each in package.wheels)
+    return next((pythons_of_wheel(row, torch) for row in rows if _of_release(row.variants, torch) is not None), ())
 
 
 def _published(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> PublishedWheel:

@@ -22,6 +22,8 @@ from abiscan.source.source_set import SourceSet, users_of, with_included
 _DISPATCHED = "scalar_t"
 # Identifiers of a file that uses c10::Half: its name, or a macro such as AT_DISPATCH_FLOATING_TYPES_AND_HALF.
 _HALF = re.compile(r"\bk?Half\b|\bAT_DISPATCH_\w*HALF\w*", re.ASCII)
+# An edit of `__ldg` alone leaves these, which HIP hides or has with another mask (rule masked-warp-function).
+_MASKED = re.compile(r"\b__shfl(?:_up|_down|_xor)?_sync\b", re.ASCII)
 _BRACE = re.compile(rb"[{}]")
 _OPEN_BRACE, _CLOSE = map(ord, "{)")
 # Names of template parameters for indices, which are no 16-bit floats (`IdType` of FlashInfer).
@@ -44,6 +46,8 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
     elif any(read is not None and _is_open(read) for read in reads):
         user = _dispatching_user(code, places[0].text, others)
         where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
+    if where is not None and any(each.has_name(_MASKED) for each in unit if "_sync" in each.text):
+        where += ", and calls masked warp functions, which HIP needs changed too (rule masked-warp-function)"
     return [_refined(read, where) for read in reads]
 
 

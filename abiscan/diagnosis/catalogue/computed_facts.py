@@ -126,6 +126,18 @@ def _pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
     return f"{pythons[0]} - {pythons[-1]}" if pythons else None
 
 
+def _pythons_on_page(values: Values, missing: MissingName) -> str | None:
+    """The CPythons for which the value `torch` and the wheel of the value `project` for it exist: `3.7-3.10`."""
+    package = install_commands.find_package(missing, values.get("project"))
+    pythons = () if package is None else install_commands.pythons_of_package(package, values.get("torch", ""))
+    return f"{pythons[0]}-{pythons[-1]}" if pythons else None
+
+
+def _newest_python_on_page(values: Values, missing: MissingName) -> str | None:
+    """The newest of them."""
+    return (_pythons_on_page(values, missing) or "").rpartition("-")[2] or None
+
+
 def _newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
     """The newest of them."""
     pythons = with_wheels(values.get("torch", ""))
@@ -304,6 +316,8 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "header_product": _header_product,
     "header_package": _header_package,
     "pythons_of_torch": _pythons_of_torch,
+    "pythons_on_page": _pythons_on_page,
+    "newest_python_on_page": _newest_python_on_page,
     "newest_python_of_torch": _newest_python_of_torch,
     "install_torch": _install_torch,
     "wheel_of_package": _wheel_of_package,

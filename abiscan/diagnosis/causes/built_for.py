@@ -24,6 +24,9 @@ def causes(missing: MissingName) -> Candidates:
     yield from by_label(missing)
     if missing.is_of_linux_alone:
         return
+    ended = missing.position in (Position.AFTER, Position.UNKNOWN)
+    if ended and missing.knowledge.target_from_source and string_abi(missing.name) == "old":
+        return  # releases had the old string for long; source builds use that of their compiler
     match missing.position:
         case Position.BEFORE:
             yield from _newer(missing)

@@ -333,6 +333,8 @@ def _fix(missing: MissingName, mine: str) -> str:
         unknown = missing.target is None and missing.exported_in
         return fixes.by_release(missing, unknown, ways) if unknown else ways
     text = f"{ways}\nor: Build it with {flag}"
+    if missing.knowledge.target_from_source:
+        return text
     if missing.target is not None:
         text += f"\nor: Install the wheel for torch {versions.minor(missing.target.version)}"
     else:

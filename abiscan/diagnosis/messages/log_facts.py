@@ -162,7 +162,7 @@ class LogFacts(Struct, frozen=True):
         from_source: whether the text says that torch was built from source.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; empty if unknown.
-        project: the package that pip built, normalised; empty if unknown or several.
+        project: the package that pip built, else the only one of PyG in the text, normalised; empty if unknown.
     """
 
     torch: str | None = None
@@ -197,10 +197,17 @@ _BUILT = re.compile(
     re.ASCII,
 )
 
+# In prose, these packages alone have no other meaning.
+_NAMED = re.compile(
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)(?![\w-]|\.\w)", re.ASCII
+)
+
 
 def _project(text: str) -> str:
     found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), _MOST)}
-    names = {re.sub(r"[-_.]+", "-", name).lower() for name in found}
+    if not found:
+        found = {f"torch-{match[1]}" for match in itertools.islice(_NAMED.finditer(text), _MOST)}
+    names = {re.sub(r"[-_. ]+", "-", name).lower() for name in found}
     return names.pop() if len(names) == 1 else ""
 
 

@@ -1,0 +1,118 @@
+"""Two reports as people retell them, in English and Chinese: torch built from source with prebuilt extensions, and
+HIP's `__ldg` without an overload for c10::Half. Oracle: what the sentences say; pytorch_scatter issues 338 and 412."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+from abiscan.model.cause import CauseId
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+
+_BUILT_FROM_SOURCE = (
+    "自己编译的 PyTorch 2.1.0,安装 torch-scatter 后报版本不匹配",
+    "源码编译的 torch 和 torch_scatter 版本不匹配",
+    "自行编译的torch,import torch_scatter 失败",
+    "I compiled PyTorch myself and now the pip torch-scatter wheel doesn't work",
+    "PyTorch version: 2.1.0a0+git7bcf7da\npip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html",
+    "我自己从源码编译了 torch 2.3,pip 装的 torch-sparse 报 undefined symbol",
+    "手动编译的PyTorch和torch-cluster不兼容",
+    "PyTorch是自己编译的,torch_scatter导入失败",
+    "torch 是源码编译的,torch-scatter 装不上",
+    "用源码编译安装的 PyTorch 2.1,torch-scatter 预编译包无法使用",
+    "I built torch 2.2 by hand and torch_sparse fails to import",
+    "torch-scatter does not load with our custom-built PyTorch",
+    "My self-compiled PyTorch 2.1.0 and torch-cluster: version mismatch",
+    "We use our own build of PyTorch and torch-scatter won't import: it can't find a symbol",
+    "torch_scatter不支持自己编译的torch",
+    "无法在自己编译的torch上加载torch-scatter",
+    "torch-scatter no longer works after I compiled PyTorch 2.4 from source",
+)
+
+_NO_OVERLOAD = (
+    "torch_scatter 编译失败,__ldg 不支持 c10::Half",
+    "hipcc says __ldg has no overload for c10::Half",
+    "HIP的__ldg实现不包括PyTorch特有的c10::Half类型",
+    "segment_csr_cuda.hip __ldg 类型不匹配,我用的是 NVIDIA 显卡",
+    "编译torch-scatter时hipcc找不到适用于c10::Half的__ldg",
+    "__ldg 没有 c10::Half 的重载",
+    "AMD 显卡上编译 torch_scatter,__ldg不匹配,类型是 at::Half",
+    "ROCm 编译 torch-scatter 报 __ldg 类型错误",
+    "HIP 缺少 __ldg(c10::Half const*) 的实现",
+    "HIP does not support __ldg on c10::Half",
+    "no overload of __ldg for at::Half in hipcc",
+    "torch_scatter won't build on ROCm because __ldg doesn't accept c10::Half",
+    "__ldg is not defined for c10::BFloat16 under HIP",
+    "ROCm lacks __ldg for half types, segment_coo_hip.hip fails",
+    "no matching function for call to '__ldg'",
+    "编译torch-scatter报错 no matching function for call to '__ldg'",
+)
+
+_NEITHER = (
+    "We don't build PyTorch from source; training loss is NaN",
+    "我没有从源码编译PyTorch, 训练 loss 为 nan",
+    "教程: 如何从源码编译PyTorch",
+    "PyTorch不是自己编译的, torch-scatter 版本不匹配",
+    "I did not compile PyTorch myself; torch-scatter fails",
+    "How to build PyTorch from source",
+    "We never compiled PyTorch from source, torch_sparse fails",
+    "怎么从源码编译torch?",
+    "我想从源码编译PyTorch, torch-scatter 需要吗",
+    "Built PyTorch from source; training loss is NaN",
+    "torch 是官方wheel, torch-scatter 训练 loss 为 nan",
+    "torch-scatter itself I compiled from source, accuracy is low",
+    "__ldg loads through the read-only cache",
+    "does __ldg support half?",
+    "__ldg是CUDA中的一种特殊内存访问函数",
+    "Use __ldg for c10::Half under CUDA, it works",
+    "we replaced __ldg under HIP",
+    "CUDA 的 __ldg 函数很快",
+    "abiscan fix rewrites __ldg",
+    "HIP's __ldg compiles for float",
+    "__ldg 支持 c10::Half",
+    "the HIP build reads with __ldg",
+)
+
+
+@pytest.mark.parametrize("text", _BUILT_FROM_SOURCE)
+def test_torch_built_from_source(text: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert "--no-binary torch-" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize("text", _NO_OVERLOAD)
+def test_no_overload_of_load(text: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.HALF_INTRINSIC
+    assert "torch-scatter" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize("text", _NEITHER)
+def test_no_such_report(text: str) -> None:
+    assert explain(text, _OPTIONS) == ()
+
+
+def test_minor_release_of_cuda() -> None:
+    """Oracle: torch/utils/cpp_extension.py, _check_cuda_version of 1.10 to 2.13 warns for another minor release."""
+    text = (
+        "UserWarning: The detected CUDA version (12.2) has a minor version mismatch with the version that was used to "
+        "compile PyTorch (12.1). Most likely this shouldn't be a problem."
+    )
+    (subject,) = explain(text, _OPTIONS)
+    assert "harmless" in subject.causes[0].evidence[0]
+
+
+def test_page_without_a_wheel_for_this_python() -> None:
+    """Oracle: rusty1s/pytorch_scatter, building.yml at 2.1.1: torch 1.13.0 for Python 3.7 to 3.10."""
+    text = (
+        "Looking in links: https://data.pyg.org/whl/torch-1.13.0+cu117.html\n"
+        "ERROR: Could not find a version that satisfies the requirement torch-scatter (from versions: none)\n"
+        "ERROR: No matching distribution found for torch-scatter"
+    )
+    (subject,) = explain(text, _OPTIONS)
+    assert "3.7-3.10" in " ".join(subject.causes[0].evidence)
+    assert "python=3.10" in subject.causes[0].fix
