@@ -28,7 +28,7 @@ def comparison_parameters() -> list[click.Parameter]:
         "quiet",
         "color",
         format="text, json, markdown, html; repeatable.",
-        verbose="Print the names behind each line; -vv prints all of them.",
+        verbose="List symbols and files of each line; -vv lists all of them.",
     )
 
 

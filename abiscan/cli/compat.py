@@ -18,9 +18,9 @@ from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 def compat(ctx: click.Context, /, **given: Any) -> None:
     """List the environments that all PATHs load on.
 
-    These are torch builds, Pythons, GPUs and systems. Also names the PATH that alone excludes others. PATH is a shared
-    object, a wheel or the name of an installed package. Exit status 1: no torch, Python, GPU or system suits all of
-    them.
+    These are torch builds, Pythons, GPUs and systems. If one PATH alone excludes an environment, it is printed. PATH is
+    a shared object, a wheel or the name of an installed package. Exit status 1: no torch, Python, GPU or
+    system suits all of them.
     """
     line = CommandLine(**given)
     from abiscan.compare.compat import find_common_compatibility

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, compatible_releases, ranges_of
 from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.diff_report import Change, Effect
+from abiscan.model.platforms import system_of
 from abiscan.wheel.tags import shipped_with
 
 
@@ -16,10 +17,18 @@ def compare_compatibility(old: Compatibility, new: Compatibility) -> Iterator[Ch
     """Compatibility that was lost or gained. A loss is a regression."""
     yield from _torch(old, new)
     yield from _pythons(old, new)
-    yield from _gpus(old, new)
     yield from _machines(old, new)
-    yield from _floors(old, new)
-    yield from _cuda(old.cuda, new.cuda)
+    if is_of_one_system(old, new):
+        yield from _gpus(old, new)
+        yield from _floors(old, new)
+        yield from _cuda(old.cuda, new.cuda)
+
+
+def is_of_one_system(old: Compatibility, new: Compatibility) -> bool:
+    """Whether some operating system is of both, or one of them has none. Between systems, GPUs and floors say
+    nothing."""
+    before, after = ({system_of(machine) for machine in each.machines} for each in (old, new))
+    return not before or not after or not before.isdisjoint(after)
 
 
 # --- torch ------------------------------------------------------------------------------------------------------
@@ -117,6 +126,8 @@ def _machines(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     gained = tuple(machine for machine in new.machines if machine not in old.machines)
     if lost:
         text = f"is for {', '.join(new.machines) or 'no machine'}, no longer for {', '.join(lost)}"
+        if not is_of_one_system(old, new):
+            text += ": GPUs and system requirements are not compared"
         yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=lost, added=gained)
     elif gained:
         yield Change(Aspect.SYSTEM, Effect.GAINED, f"now also for {', '.join(gained)}", added=gained)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from abiscan import __version__
-from abiscan.compare.compatibility_changes import compare_compatibility
+from abiscan.compare.compatibility_changes import compare_compatibility, is_of_one_system
 from abiscan.compare.file_changes import compare_files, counts
 from abiscan.compare.requirement_changes import compare_requirements
 from abiscan.compare.scope import ComparedScope, place_of
@@ -40,6 +40,8 @@ def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readabl
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
     bundled = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
     single = [change for pair in pairs for change in compare_files(*pair, readable, bundled)]
+    if not is_of_one_system(before.compatibility, after.compatibility):
+        single = [change for change in single if change.aspect not in (Aspect.GPU, Aspect.SYSTEM)]
     whole = {each for change in found if change.aspect is Aspect.GPU for each in change.removed}
     single = [c for c in single if c.aspect is not Aspect.GPU or not whole.issuperset(c.removed)]
     changes = sorted((*found, *_merged(single, keep_files=not alone)), key=_order)

@@ -196,7 +196,7 @@ def _torch_finding(
         Severity.ERROR,
         Confidence.HIGH,
         None,
-        f"does not load on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
+        f"fails on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
         REQUIREMENT_RULES[0].use_instead,
         # The builds are part of the fingerprint: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
         fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),

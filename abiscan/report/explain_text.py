@@ -69,10 +69,10 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
 
 
 def _is_certain(subject: Subject) -> bool:
-    """Whether an error shows that the subject is missing, or the target was found not to export the symbol. A name by
-    itself is no error."""
-    sure = subject.kind is SubjectKind.SYMBOL and subject.causes[0].confidence is Confidence.HIGH
-    return subject.message is not None or sure
+    """Whether an error states the cause; for a symbol, whether the target is known not to export it."""
+    if subject.kind is SubjectKind.SYMBOL:
+        return subject.causes[0].confidence is Confidence.HIGH
+    return subject.message is not None
 
 
 def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:

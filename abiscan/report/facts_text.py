@@ -44,7 +44,11 @@ def matrix_line(artifact: ArtifactReport) -> str:
         else:
             runs.append((reason, torch, torch))
     loads = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
-    others = [f"{ReleaseRanges([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
+    by_reason: dict[str, list[tuple[str, str]]] = {}
+    for reason, first, last in runs:
+        if reason is not None:
+            by_reason.setdefault(reason, []).append((first, last))
+    others = [f"{ranges_words(ReleaseRanges(spans))} {reason}" for reason, spans in by_reason.items()]
     tail = f"; fails on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
         tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"
@@ -75,7 +79,8 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
         yield LineGroup(3, wrap(matrix, style, "  releases: ", "    "))
     for what_if in artifact.what_if:
         calls = counted(len(what_if.symbols), "call")
-        words = f"with {calls} of {what_if.rule} rewritten: {ranges_words(what_if.compatible_with)} ({what_if.assumes})"
+        ranges = ranges_words(what_if.compatible_with)
+        words = f"after a rewrite of {calls} of {what_if.rule}: compatible with {ranges} ({what_if.assumes})"
         yield LineGroup(5, wrap(words, style, "  what if: ", "    "))
     if style.verbose and artifact.target is not None:
         yield LineGroup(3, wrap(_target_words(artifact.target), style, "  target environment: ", "    "))

@@ -52,8 +52,9 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         text = f"{error.path}: {error.message}"
         yield _Annotation("error", _command("error", path, None, "cannot be read", text), True, (path, error.path))
     artifacts = sorted_artifacts(report.artifacts)
+    yield from _findings(artifacts, required=True)  # first what the user asked to be checked
     yield from _failing_files(report, artifacts)
-    yield from _findings(artifacts)
+    yield from _findings(artifacts, required=False)
     for entry in report.stale:
         level = "error" if entry.fails else "notice"
         source = entry.source.split(",", 1)[0]
@@ -89,12 +90,12 @@ def _problem(report: Report, artifact: ArtifactReport) -> tuple[str, str, str] |
             return None
 
 
-def _findings(artifacts: Sequence[ArtifactReport]) -> Iterator[_Annotation]:
+def _findings(artifacts: Sequence[ArtifactReport], *, required: bool) -> Iterator[_Annotation]:
     """One annotation for each source line, and one for each rule of a wheel or file."""
     whole: dict[tuple[str, str, Severity], list[tuple[ArtifactReport, Finding]]] = {}
     for artifact in artifacts:
         for finding in sorted_findings(artifact.standing):
-            if finding.rule == DOES_NOT_LOAD:
+            if finding.rule == DOES_NOT_LOAD or finding.rule.startswith("require-") is not required:
                 continue  # the annotation of the file covers it
             if source_location(finding) is not None:
                 yield _finding(artifact, finding, "")

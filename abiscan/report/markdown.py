@@ -218,14 +218,13 @@ def _findings(report: Report, artifacts: Sequence[ArtifactReport]) -> str:
     for artifact, finding in hits:
         key = (artifact.path, finding.rule, finding.severity, source_location(finding))
         alike.setdefault(key, []).append((artifact, finding))
-    rows = ["### Findings", "", "| severity | rule | where | what |", "| --- | --- | --- | --- |"]
+    rows = ["### Findings", "", "| severity | rule | where | message |", "| --- | --- | --- | --- |"]
     for same in list(alike.values())[:_ROWS]:
         artifact, finding = same[0]
         source = source_location(finding)
         where = code(artifact.display if source is None else f"{source.file}:{source.line}")
         files = len({each.display for each, _ in same})
-        inside = "in this file" if files == 1 else f"in {files} files of this wheel"
-        more = f" (and {len(same) - 1} more of this rule {inside})" if len(same) > 1 else ""
+        more = f" ({len(same)} findings of this rule in {counted(files, 'file')})" if len(same) > 1 else ""
         mark = " ❌" if report.failing(finding) else ""
         cells = (finding.severity.value + mark, plain(finding.rule), where, plain(finding.message) + more)
         rows.append(f"| {' | '.join(cells)} |")

@@ -85,7 +85,7 @@ def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
     words = replacement.use + (f" ({replacement.header})" if replacement.header else "")
     functions = list(dict.fromkeys(_short(name) for name in names))
     shown = ", ".join(functions[:_NAMES])
-    more = f" and {len(functions) - _NAMES} more" if len(functions) > _NAMES else ""
+    more = f" and {counted(len(functions) - _NAMES, 'more function')}" if len(functions) > _NAMES else ""
     tail = ""
     if places:
         rest = f" and {counted(replacement.total - _SITES, 'more place')}" if replacement.total > _SITES else ""

@@ -15,8 +15,8 @@ def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
         import json
 
         return json.dumps([asdict(build) for build in builds], indent=2, ensure_ascii=False) + "\n"
-    rows = [("torch", "variant", "machine", "std::string", "GPU", "index", "revision")]
-    strings = {True: "new", False: "old", None: "?"}
+    rows = [("torch", "variant", "machine", "std::string", "CUDA/ROCm", "index", "revision")]
+    strings = {True: "new", False: "old", None: "-"}
     for build in builds:
         gpu = f"CUDA {build.cuda}" if build.cuda else f"ROCm {build.hip}" if build.hip else "-"
         rows.append(
@@ -27,7 +27,7 @@ def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
                 strings[build.cxx11_abi],
                 gpu,
                 "user" if build.user else "shipped",
-                (build.git_revision or "?")[:12],
+                (build.git_revision or "-")[:12],
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

@@ -108,7 +108,7 @@ def fit_sections(sections: Iterable[LineGroup], style: Style) -> list[str]:
             shown[number] = section.lines[:room]
             room -= len(shown[number])
     lines = [line for number in sorted(shown) for line in shown[number]]
-    return [*lines, style.dim(f"  {total - len(lines)} more lines ({style.more})")]
+    return [*lines, style.dim(f"  more lines ({style.more})")]
 
 
 def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:

@@ -131,8 +131,7 @@ def _artifact_lines(
         else:
             good += _block(artifact, target, style, by_member=by_member)
     if apart:
-        files = f"{counted(apart, 'file')} {'does' if apart == 1 else 'do'} not use torch"
-        good.append(f"{style.paint('not torch', _COLORS[GateOutcome.NOT_TORCH])} {files}")
+        good.append(f"{style.paint('not torch', _COLORS[GateOutcome.NOT_TORCH])} {counted(apart, 'file')}")
     # A file that fails because of another one comes after it.
     bad.sort(key=lambda artifact: not artifact.causes and refusal_of(artifact) is None)
     for number, artifact in enumerate(bad):
@@ -213,9 +212,9 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
         words = f"{undecided} of {total} undecided{_against(shared)}"
     elif barred:
         rules = dict.fromkeys(rule for member in barred for rule in _failed_checks(member, style))
-        words = f"{len(barred)} of {total} {'fails' if len(barred) == 1 else 'fail'} {_checks(rules)}"
         verb = loading_words(machines_of(shared))
-        words += f"; {loads} {verb.one if loads == 1 else verb.many}{_against(shared)}" if loads else ""
+        words = f"{loads} of {total} {verb.one if loads == 1 else verb.many}{_against(shared)}; " if loads else ""
+        words += f"{len(barred)} {'fails' if len(barred) == 1 else 'fail'} {_checks(rules)}"
     elif loads:
         refused = sum(is_refused_here(m) for m in shared)
         of_all = total if loads == len(shared) == 1 else f"{loads} of {total}"
@@ -273,9 +272,11 @@ def count_line(report: Report) -> str:
 
 def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, str]:
     """The outcome of one file and of several, in words."""
-    if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
-        return "fails the checks", "fail the checks"
     loads = loading_words([artifact.machine])
+    if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
+        if artifact.verdict is ArtifactVerdict.LOADS:
+            return f"{loads.one} but fails the checks", f"{loads.many} but fail the checks"
+        return "fails the checks", "fail the checks"
     words = {GateOutcome.FAILS: ("fails to load", "fail to load"), GateOutcome.LOADS: (loads.one, loads.many)}
     return words.get(outcome, (verdict_words(outcome),) * 2)
 

@@ -100,4 +100,5 @@ def text_table(table: Table, style: Style, margin: str = "") -> Iterator[str]:
             if len(row.details) > limit:
                 yield f"      {len(row.details) - limit} more ({style.more})"
     if hidden:
-        yield style.dim(f"{margin}  {hidden} {'more ' if rows else ''}row{'s' * (hidden > 1)} without an action (-v)")
+        more = "more " if rows else ""
+        yield style.dim(f"{margin}  {hidden} {more}{'row needs' if hidden == 1 else 'rows need'} no change (-v)")

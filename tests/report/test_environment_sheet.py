@@ -29,7 +29,7 @@ def test_a_table_without_rows_to_show_has_no_heads() -> None:
     table = Table(("package", "why"), (Row(("p 1.0", ""), Tone.PLAIN, minor=True),))
     shown = sheet.text(sheet.Sheet("LOADS", "all", Tone.GOOD, (table,)), Style())
     assert "package" not in shown
-    assert "1 row without an action (-v)" in shown
+    assert "1 row needs no change (-v)" in shown
 
 
 def test_a_bar_in_text_is_a_number_in_other_formats() -> None:

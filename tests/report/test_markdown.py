@@ -92,7 +92,7 @@ def test_findings_of_a_rule_in_one_file_are_one_row() -> None:
     findings = tuple(samples.a_finding(symbol=f"_Z{n}") for n in range(5))
     text = markdown.render(samples.a_report(samples.an_artifact(findings=findings)))
     (row,) = [row for row in rows(text) if findings[0].rule in row]
-    assert "and 4 more of this rule in this file" in row
+    assert "(5 findings of this rule in 1 file)" in row
 
 
 def test_the_torch_is_named_if_all_files_have_it() -> None:

@@ -171,10 +171,7 @@ def _other_copy(missing: MissingName, library: str) -> Candidate:
 
 def _exported(missing: MissingName, library: str) -> str:
     if missing.target is None and missing.exported_in:
-        return (
-            f"torch {missing.exported_in.text()} exports {missing.shown} in {library}; your torch is probably one "
-            "of these."
-        )
+        return f"torch {missing.exported_in.text()} exports {missing.shown} in {library}."
     if missing.target_library is not None and missing.knowledge.exports is not None:
         return f"{missing.target_label} exports {missing.shown} in {library}."
     if missing.exported_in:
