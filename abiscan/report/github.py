@@ -128,7 +128,8 @@ def _finding(artifact: ArtifactReport, finding: Finding, more: str) -> _Annotati
     turns = (artifact.path, artifact.display, finding.rule)
     if source is not None and source.file is not None:
         return _Annotation(level, _command(level, source.file, source.line, finding.rule, message), False, turns)
-    return _Annotation(level, _command(level, artifact.path, None, finding.rule, message), False, turns)
+    asked = finding.rule.startswith("require-")
+    return _Annotation(level, _command(level, artifact.path, None, finding.rule, message), asked, turns)
 
 
 def _limited(level: str, lines: list[str]) -> list[str]:
