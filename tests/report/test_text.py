@@ -266,7 +266,7 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     whole = f"loads {path}: 2 of 2 files use torch and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
-    assert over(loads, members[0], barred) == f"FAILS {path}: 2 of 2 files load{asked}; 1 fails the check require-torch"
+    assert over(loads, members[0], barred) == f"FAILS {path}: 2 of 2 files load; 1 fails the check require-torch{asked}"
 
 
 def test_a_wheel_with_one_file_without_torch_is_named() -> None:
