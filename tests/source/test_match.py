@@ -65,6 +65,17 @@ def test_places(text: str, expected: list[tuple[str, list[int | None]]]) -> None
         # HIP 5.2 (amd_warp_functions.h) declares no name with a mask
         ("k.hip", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 1),
         ("k.cu", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 0),
+        (
+            "k.cu",
+            "__device__ at::Half __shfl_down_sync(unsigned m, at::Half v, unsigned d) { return v; }\n"
+            "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }",
+            1,
+        ),
+        (
+            "k.cu",  # torch-scatter 2.1.2: its kernels call a macro
+            "__device__ at::Half __shfl_up_sync(unsigned m, at::Half v) { return __shfl_up_sync(m, (__half)v); }\n",
+            0,
+        ),
         ("k.hip", "#ifndef USE_ROCM\nvoid k(float* p) { p[0] = __shfl_down_sync(~0, p[1], 16); }\n#endif", 0),
         # what `explain` prints
         (
