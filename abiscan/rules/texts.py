@@ -132,7 +132,10 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         "module": subject.module,
         "count": "1",
     }
-    fields["exported_in"] = ranges_text(known_ranges(imported, subject), subject.span)
+    ranges = known_ranges(imported, subject)
+    fields["exported_in"] = fields["exports"] = ranges_text(ranges, subject.span)
+    if ranges or ranges is None or imported.status is not Status.MISSING:
+        fields["exports"] += f"; {fields['status']}"
     fields["rewrites"] = rewrite_texts(rule, fields, code, subject)
     return fields
 

@@ -26,6 +26,7 @@ SYMBOL_FIELDS = frozenset(
         "type",
         "type_code",
         "exported_in",
+        "exports",
         "status",
         "target",
         "provider",
