@@ -66,3 +66,16 @@ def test_files_of_several_systems(name: str, words: str, mac: str, fixtures_dir:
     report = report_of([mac, str(fixtures_dir / "windows/demo/_C.cp311-win_amd64.pyd")])
     text = render(name, report) if name != "text" else summary_line(report)
     assert words in " ".join(text.split())
+
+
+def legend(report: Report) -> str:
+    return re.sub(r"<[^>]*>", " ", render("html", report).partition('aria-label="Legend"')[2].partition("</ul>")[0])
+
+
+def test_the_legend_has_the_words_of_the_systems(mac: str, fixtures_dir: Path) -> None:
+    linux, windows = (str(fixtures_dir / name) for name in ("good-extension.so", "windows/demo/_C.cp311-win_amd64.pyd"))
+    assert "symbols resolve" in legend(report_of([mac]))
+    assert not re.search(r"\bloads\b", legend(report_of([mac])))
+    assert re.search(r"\bloads\b", legend(report_of([linux])))
+    assert re.search(r"\bloads\b", legend(report_of([windows])))
+    assert re.search(r"\bpasses\b", legend(report_of([mac, linux])))

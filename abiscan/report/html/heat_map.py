@@ -121,6 +121,7 @@ class HeatMap(Struct, frozen=True):
     Attributes:
         marks: those that occur. `targets`, `declared`: whether cells are marked as target or declared. `alarms`:
             whether something does not load on its target or a declared release.
+        loads: the words of `Mark.LOADS`, for the systems of the files.
     """
 
     columns: tuple[ReleaseColumn, ...]
@@ -129,6 +130,7 @@ class HeatMap(Struct, frozen=True):
     targets: bool
     declared: bool
     alarms: bool
+    loads: str
 
 
 # --- columns ----------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ def release_map(
         targets=any(cell.target for cell in cells),
         declared=any(cell.declared for cell in cells),
         alarms=any(cell.mark is Mark.FAILS and (cell.declared or cell.target) for cell in cells),
+        loads=loading_words(machines_of(artifacts)).clause,
     )
 
 
