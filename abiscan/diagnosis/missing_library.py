@@ -6,10 +6,11 @@ import re
 
 import msgspec
 
-from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis import cuda_on_macos, fixes, install_commands
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.reference import ReferringFile
 from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -51,14 +52,17 @@ def causes(
         by_torch: torch itself was imported, not an extension.
         names_program: the file that needs it is known from the loader, which puts the program's name first.
     """
-    if name.endswith(".lib"):
+    if cuda_on_macos.needs_library(name, missing):
+        evidence = cuda_on_macos.evidence_for(name)
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX)
+    elif name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif searched is not None and at_link_time and is_torch_library(name):
         yield _not_in_folder(name, searched)
     elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
         yield _own_library(name, missing)
     elif is_torch_library(name):
-        yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.file.base_name))
+        yield from _torch(name, missing, at_link_time, names_program and _is_of_program(missing.file))
     elif name.startswith("ld-linux") and missing.file.facts is None:
         evidence = (
             f"{name} was not found: it is the loader of glibc, for the processor in its name. This system has "
@@ -314,13 +318,13 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
     if of_program:
-        fix = (
-            "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
-            "$LD_LIBRARY_PATH"
-        )
         evidence.append(
             f"{missing.file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
+            if _is_program(missing.file.base_name)
+            else f"{missing.file.file_name} is not an extension module of Python. In a program without Python "
+            "nothing loads torch before it."
         )
+        fix = _for_program(name)
         yield Candidate(
             CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
         )
@@ -342,7 +346,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     stem = fixes.safe(missing.file.module, "the extension")
     fix = (
         f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
-        "In a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
+        f"In a program without Python: {_for_program(name)}"
     )
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(
@@ -374,7 +378,32 @@ def _is_before(version: str, first: str) -> bool:
 
 def _is_program(base_name: str) -> bool:
     """Whether the file that needs the library is neither a shared object nor an interpreter."""
-    return bool(base_name) and "." not in base_name and not base_name.startswith(("python", "pypy"))
+    stem = base_name.removesuffix(".exe")
+    return bool(stem) and "." not in stem and not stem.startswith(("python", "pypy"))
+
+
+# Python imports `.so` on macOS and `.pyd` on Windows.
+_NO_EXTENSION_MODULES = (".dylib", ".dll", ".bundle")
+
+
+def _is_of_program(file: ReferringFile) -> bool:
+    """Whether the file is a program, or a library outside of Python's packages that is no extension module."""
+    in_package = "site-packages" in file.path or "dist-packages" in file.path
+    return _is_program(file.base_name) or (file.base_name.endswith(_NO_EXTENSION_MODULES) and not in_package)
+
+
+def _for_program(name: str) -> str:
+    """How a program without Python finds a library of torch."""
+    if name.lower().endswith(".dll"):
+        return "copy the DLLs of libtorch\\lib into the folder of the program (.exe), or add libtorch\\lib to PATH"
+    if name.endswith(".dylib"):
+        return (
+            "link it with -Wl,-rpath,/path/to/libtorch/lib  # a linked file: install_name_tool -add_rpath FOLDER FILE"
+        )
+    return (
+        "link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
+        "$LD_LIBRARY_PATH"
+    )
 
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:

@@ -65,6 +65,12 @@ def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     """The causes of a missing symbol, best first."""
     reference = missing.reference
+    if reference.macos:
+        from abiscan.diagnosis import cuda_on_macos
+
+        if cuda_on_macos.needs_symbol(missing):
+            evidence = cuda_on_macos.evidence_for(missing.shown)
+            return (Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX),)
     is_versioned = reference.version is not None or reference.library is not None
     skipped = NOT_OF_TORCH if missing.cxx is not None and missing.is_torch_name and not is_versioned else ()
     # A scan without a missing symbol imports none of them.

@@ -182,3 +182,88 @@ def test_a_library_found_in_a_later_folder_is_not_missing(steps_between: int) ->
 def test_a_library_that_was_there_before_is_missing() -> None:
     text = step("C:\\old\\cudnn64_8.dll", "SUCCESS") + step("C:\\e\\cudnn64_8.dll", "NAME NOT FOUND")
     assert only(text).text == "cudnn64_8.dll"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Library not loaded: @rpath/libcudart.10.2.dylib",
+        "Library not loaded: @rpath/libc10_cuda.dylib",
+        "Symbol not found: _cudaMalloc",
+        "Symbol not found: __ZN3c104cuda9SetDeviceEa",
+    ],
+)
+def test_macos_has_no_cuda(said: str) -> None:
+    """NVIDIA's release notes: CUDA 10.2 is the last for macOS."""
+    subject = only(f"ImportError: dlopen(/e/x.cpython-311-darwin.so, 2): {said}\n", "2.2.2")
+    assert [cause.cause for cause in subject.causes] == [CauseId.CUDA_BUILD_REQUIRED]
+    assert "there is no CUDA on macOS" in words_of(subject)
+    assert "LD_LIBRARY_PATH" not in words_of(subject)
+    assert "cu121" not in subject.title
+
+
+def test_a_library_of_cpu_torch_for_macos_is_not_of_cuda() -> None:
+    subject = only("ImportError: dlopen(/e/x.cpython-311-darwin.so, 2): Library not loaded: @rpath/libc10.dylib\n")
+    assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        (
+            "dyld: Library not loaded: @rpath/libc10.dylib\n"
+            "  Referenced from: /Applications/X.app/Contents/PlugIns/foo.dylib\n  Reason: image not found\n",
+            "install_name_tool -add_rpath",
+        ),
+        ("app.exe - System Error\nThe code execution cannot proceed because c10.dll was not found.\n", "PATH"),
+    ],
+    ids=["plugin for macOS", "program for Windows"],
+)
+def test_a_program_without_python_imports_nothing(text: str, way: str) -> None:
+    subject = only(text)
+    assert subject.causes[0].cause is CauseId.LIBRARY_MISSING
+    assert way in (subject.causes[0].fix or "")
+    assert "import torch" not in words_of(subject)
+
+
+@pytest.mark.parametrize(
+    "file", ["/e/lib/site-packages/x/.dylibs/foo.dylib", "/e/lib/python3.11/site-packages/x/_C.cpython-311-darwin.so"]
+)
+def test_a_library_of_a_python_package_is_told_to_import_torch(file: str) -> None:
+    subject = only(f"ImportError: dlopen: Library not loaded: @rpath/libc10.dylib\n  Referenced from: {file}\n")
+    assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
+
+
+@pytest.mark.parametrize(("code", "cause"), [(126, "library-missing"), (127, "distribution-variant")])
+def test_a_line_before_the_error_names_the_dll(code: int, cause: str) -> None:
+    text = f'Error loading "C:\\e\\torch\\lib\\fbgemm.dll" or one of its dependencies.\nOSError: [WinError {code}] Text'
+    subject = only(text)
+    assert (subject.text, subject.causes[0].cause.value) == ("fbgemm.dll", cause)
+
+
+def test_the_dll_of_the_error_itself_comes_first() -> None:
+    text = (
+        'Error loading "C:\\e\\a.dll"\nOSError: [WinError 126] Text. Error loading "C:\\e\\b.dll" or its dependencies.'
+    )
+    assert only(text).text == "b.dll"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _ENTRY.replace("torchvision\\_C.pyd", "torch\\lib\\torch_python.dll").format("PySlice_AdjustIndices"),
+        "ImportError: /e/torch/lib/libtorch_python.so: undefined symbol: PySlice_AdjustIndices",
+    ],
+)
+def test_a_function_of_a_patch_release_of_python(text: str) -> None:
+    """Python's documentation, C API, Slice Objects: added in version 3.6.1."""
+    cause = only(text, "1.7.1").causes[0]
+    assert cause.cause is CauseId.PYTHON_ABI_MISMATCH
+    assert "does not export it" in cause.evidence[0]
+    assert "CPython 3.6.0" in cause.evidence[0]
+    assert "python>=3.6.1" in (cause.fix or "")
+
+
+def test_a_file_for_a_later_python_does_not_lack_it() -> None:
+    cause = only("ImportError: /e/x.cpython-311-x86_64-linux-gnu.so: undefined symbol: PySlice_AdjustIndices").causes[0]
+    assert "3.6.1" not in (cause.fix or "")

@@ -12,6 +12,21 @@ from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
 
+# Functions that a patch release added, with the release: https://docs.python.org/3/c-api/slice.html
+_SINCE_PATCH = {"PySlice_AdjustIndices": "3.6.1", "PySlice_Unpack": "3.6.1"}
+
+
+def _of_later_patch(name: str, since: str) -> Candidate:
+    """The releases are known by their minor version only."""
+    minor, _, patch = since.rpartition(".")
+    before = f"{minor}.{int(patch) - 1}"
+    evidence = (f"{name} was added in CPython {since}: CPython {before} does not export it. Every later one does.",)
+    fix = (
+        f'python -V  # if it is {before} or older: update it, in a conda environment: conda install "python>={since}"\n'
+        "If it is newer: the program that loads the file is not this Python, or does not export its symbols."
+    )
+    return Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.9, evidence, fix)
+
 
 def causes(missing: MissingName) -> Candidates:
     """For `Py*` names."""
@@ -19,6 +34,14 @@ def causes(missing: MissingName) -> Candidates:
     if not is_python_name(name):
         return
     found = exported_by(name)
+    since = _SINCE_PATCH.get(name)
+    if since is not None and not missing.reference.link_time and not missing.knowledge.pythons:
+        running = _interpreter(missing)
+        minor = since.rpartition(".")[0]
+        tagged = missing.file.python
+        if (running is None or str(running) == minor) and (tagged is None or f"{tagged[0]}.{tagged[1]}" == minor):
+            yield _of_later_patch(name, since)
+            return
     all_known = known_versions()
     in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
     here = _interpreter(missing)

@@ -33,6 +33,7 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.platforms import OperatingSystem, machines_naming, system_of
 from abiscan.model.subject import Subject, SubjectKind
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 
@@ -231,8 +232,15 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
-        title=title(causes[0].cause, knowledge.target) if causes else "",
+        title=title(causes[0].cause, _titled(causes[0], missing)) if causes else "",
     )
+
+
+def _titled(cause: Candidate, missing: MissingName) -> TorchBuild | None:
+    """The torch of the title: for CUDA on macOS the build for macOS, also if only Linux has the symbol."""
+    if missing.reference.macos and cause.cause is CauseId.CUDA_BUILD_REQUIRED:
+        return missing.knowledge.for_platform(machines_naming(".dylib")[0]).target
+    return missing.knowledge.target
 
 
 def _exported_in(missing: MissingName) -> ReleaseRanges | None:

@@ -1,0 +1,47 @@
+"""cuda-build-required on macOS, for which no CUDA exists: no search path and no other torch has what is missing.
+
+CUDA 10.2 is the last release for macOS (https://docs.nvidia.com/cuda/archive/10.2/cuda-toolkit-release-notes/), and
+torch's wheels for macOS are built without CUDA (https://pytorch.org/get-started/locally/). A torch for macOS that needs
+CUDA was built from source for such an old release, and is left to the other causes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model.imports import Owner
+from abiscan.ownership.torch_names import accelerator_of
+from abiscan.ownership.vendors import vendor_of_library
+
+SCORE = 0.95
+FIX = (
+    "Install the build of the extension for macOS, or build it there without its CUDA sources.\n"
+    "If it has no such build, run it on Linux or Windows with a GPU of NVIDIA."
+)
+_VERSION = re.compile(r"(?:\.\d{1,8}){1,4}(?=\.dylib$)")
+
+
+def needs_library(name: str, missing: MissingName) -> bool:
+    """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
+    if missing.file.is_torch_itself or (not name.endswith(".dylib") and "darwin" not in missing.file.path):
+        return False
+    vendor = vendor_of_library(_VERSION.sub("", name))
+    return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
+
+
+def needs_symbol(missing: MissingName) -> bool:
+    """Whether a missing symbol is of CUDA, or of torch for CUDA, on macOS."""
+    if missing.file.is_torch_itself or not missing.reference.macos:
+        return False
+    return missing.owner is Owner.CUDA or (
+        missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
+    )
+
+
+def evidence_for(name: str) -> tuple[str, ...]:
+    """The evidence for a missing library or symbol, by the name that is shown."""
+    return (
+        f"{name} is of CUDA, and there is no CUDA on macOS: CUDA 10.2 was its last release there.",
+        "The wheels of torch for macOS are built without CUDA.",
+    )
