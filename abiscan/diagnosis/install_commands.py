@@ -143,7 +143,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
         return
     wheels = wheels_by_id()[package.wheels[0]]
     variant = "" if missing.target is None else missing.target.variant
-    install = _RELEASE.sub(package.name, wheels.install)
+    install = _RELEASE.sub(lambda _: package.name, wheels.install)
     if not variant:
         install = _INDEX.sub("", install)
     places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
