@@ -426,7 +426,7 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() 
     assert artifact["verdict"] == "fails"  # type: ignore[index]
     done = run(path)
     assert done.returncode == 1
-    assert "which it needs, does not load" in " ".join(done.stdout.split())
+    assert "it needs clang-const-data-ptr.so, which does not load" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
