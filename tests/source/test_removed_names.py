@@ -103,7 +103,14 @@ def test_rewrites() -> None:
     assert made.after == (
         "#include <ATen/cuda/CUDAContext.h>\nauto p = std::make_unique<int>(3); at::IntArrayRef s; at::symeig(x);\n"
     )
-    assert [unchanged.rule for unchanged in made.unchanged] == ["removed-name"]
+    assert [unchanged.reason[:32] for unchanged in made.unchanged] == ["replace it with `at::linalg_eigh"]
+
+
+def test_advice_keeps_the_case_of_names() -> None:
+    """`fix` prints the advice of a successor behind a colon: its first letter alone is lower case."""
+    made = rewrite_source('void f() { AT_INDEX_ERROR("m"); }', "a.cpp", RULES, SingleSource())
+    (place,) = made.unchanged
+    assert place.reason.startswith("replace `AT_INDEX_ERROR(...)` with `TORCH_CHECK_INDEX(false, ...)`")
 
 
 def test_successors_are_declared_and_what_they_replace_is_not() -> None:

@@ -13,7 +13,9 @@ def successor(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotR
     (`data/torch_successors.toml`)."""
     row = successor_of(place.text, declarations().releases[-1])
     if row is None or not row.same:
-        return NotRewritten("no replacement with the same meaning is known" if row is None else row.advice.lower())
+        if row is None:
+            return NotRewritten("no replacement with the same meaning is known")
+        return NotRewritten(row.advice[:1].lower() + row.advice[1:])
     token = written.tokens[written.index(place.at)]
     if token.kind == "include":
         start = written.text.index(place.text, place.at)
