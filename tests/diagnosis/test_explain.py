@@ -641,3 +641,10 @@ def test_a_pre_release_is_not_a_release(released: Released) -> None:
     target = replace(known.target, version="2.1.0a0", variant="gitunknown", cxx11_abi=None)
     (subject,) = explain(f"a.so: {_CHECK}Ss", replace(known, target=target, exports=None, exact=False))
     assert "The release of version 2.1.0a0" not in " ".join(line for each in subject.causes for line in each.evidence)
+
+
+@pytest.mark.parametrize("name", ["at::TensorBase::const_data_ptr<long>", "TensorBase::const_data_ptr<long>"])
+def test_a_template_without_its_parameters(name: str, released: Released) -> None:
+    """Oracle: `nm -DC` of libtorch_cpu.so 2.13.0, which exports `at::TensorBase::const_data_ptr<long>() const`."""
+    (subject,) = explain(f"undefined symbol: {name}", released("2.6.0"))
+    assert subject.mangled == "_ZNK2at10TensorBase14const_data_ptrIlEEPKT_v"

@@ -66,6 +66,9 @@ _STRING = re.compile(
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
+_NAMESPACES: Final = ("at", "c10", "torch")
+
+
 class Spelled(Struct, frozen=True):
     """A given name, and the names to look up.
 
@@ -266,6 +269,13 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
         return None
     made_up = _made_up(names)
     candidates = _exported(made_up, knowledge)
+    if not candidates and len(names) > 1 and "(" not in given and given.startswith(names[0]):
+        # People leave out the namespace, as source code inside of it does. Programs print it, and the parameters.
+        for namespace in _NAMESPACES:
+            if found := _exported(_made_up((namespace, *names)), knowledge):
+                given, names, candidates = f"{namespace}::{given}", (namespace, *names), found
+                made_up = _made_up(names)
+                break
     wanted = comparable(given)
     same = [name for name in candidates if _compares(name, wanted)]
     # Demanglers print the old std::string in short and the C++11 one in full: the spelling in the text decides.
@@ -375,8 +385,9 @@ def _compares(name: str, wanted: str) -> bool:
     if parsed is None:
         return False
     shown = comparable(parsed.display)
-    # With or without a return type; data and names without parameters unchanged.
-    return wanted in (shown, comparable(parsed.signature), comparable(parsed.qualified))
+    signature = comparable(parsed.signature)
+    # With or without a return type and parameters; data and names without parameters unchanged.
+    return wanted in (shown, signature, _before_parameters(signature), comparable(parsed.qualified))
 
 
 def _length(part: str) -> int:
