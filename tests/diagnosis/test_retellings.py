@@ -1,5 +1,5 @@
 """Two reports as people retell them, in English and Chinese: torch built from source with prebuilt extensions, and
-HIP's `__ldg` without an overload for c10::Half. Oracle: what the sentences say; pytorch_scatter issues 338 and 412."""
+HIP's `__ldg` without an overload for c10::Half. Oracle: what the sentences say; pytorch_scatter issue 412."""
 
 from __future__ import annotations
 
