@@ -55,7 +55,9 @@ _WITH_GCC: Final = "CC=gcc CXX=g++"
 
 def build_rewritten(missing: MissingName) -> str:
     """Build a source tree after a rewrite, with GCC. The published source of the package lacks the rewrite."""
-    command = f"{_WITH_GCC} {install_commands.BUILD} ."
+    known = install_commands.find_package(missing)
+    environment = () if known is None else install_commands.environment_of(known, missing)
+    command = " ".join((*environment, _WITH_GCC, install_commands.BUILD, "."))
     notes = [f"in the directory of setup.py or pyproject.toml, with {_torch(missing)} installed"]
     return install_commands.with_build_tools(command, missing, notes)
 

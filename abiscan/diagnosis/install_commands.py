@@ -184,8 +184,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return package.command
     if not package.sdist and not package.repository:
         return None
-    gpu = (missing.target is None or missing.target.variant != "cpu") and _platform(missing) != "macosx"
-    environment = [each for each in package.environment if gpu or each != _FORCE_CUDA]
+    gpu, environment = _is_for_gpu(missing), environment_of(package, missing)
     built = [package]
     if package.sdist:
         known = (packages_by_name().get(name) for name in others)
@@ -204,6 +203,15 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     imports = (name for each in built for name in each.imports)
     return with_build_tools(command, missing, notes, (*package.requires, *imports))
+
+
+def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """The variables for a complete build of the package for the target."""
+    return tuple(each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA)
+
+
+def _is_for_gpu(missing: MissingName) -> bool:
+    return (missing.target is None or missing.target.variant != "cpu") and _platform(missing) != "macosx"
 
 
 def _is_built_alike(other: Package, package: Package) -> bool:

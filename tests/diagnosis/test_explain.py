@@ -648,3 +648,9 @@ def test_a_template_without_its_parameters(name: str, released: Released) -> Non
     """Oracle: `nm -DC` of libtorch_cpu.so 2.13.0, which exports `at::TensorBase::const_data_ptr<long>() const`."""
     (subject,) = explain(f"undefined symbol: {name}", released("2.6.0"))
     assert subject.mangled == "_ZNK2at10TensorBase14const_data_ptrIlEEPKT_v"
+
+
+def test_flashinfer_is_built_with_its_kernels(nothing: Knowledge) -> None:
+    """Oracle: docs/installation.rst of FlashInfer 0.2: without the variable, a build makes no flashinfer_kernels."""
+    (subject,) = explain(f"/x/flashinfer/flashinfer_kernels.abi3.so: undefined symbol: {CLANG}", nothing)
+    assert "FLASHINFER_ENABLE_AOT=1 CC=gcc CXX=g++ pip install" in subject.causes[0].fix
