@@ -64,12 +64,12 @@ def causes(
     elif is_torch_library(name):
         yield from _torch(name, missing, at_link_time, names_program and _is_of_program(missing.file))
     elif name.startswith("ld-linux") and missing.file.facts is None:
-        evidence = (
+        of_glibc = (
             f"{name} was not found: it is the loader of glibc, for the processor in its name. This system has "
             f"another C library or processor."
         )
         fix = "Use a system or container image with glibc (Debian instead of Alpine), or build the file on this system."
-        yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (evidence,), fix)
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (of_glibc,), fix)
     elif (python := re.match(_PYTHON, name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
     elif (torch := re.search(_FOR_TORCH, name)) is not None:
