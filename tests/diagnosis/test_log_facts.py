@@ -186,3 +186,10 @@ def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
 )
 def test_torch_from_source(text: str, *, built: bool) -> None:
     assert (find_source_build(text) is not None) is built
+
+
+def test_the_only_shared_object_names_the_package() -> None:
+    text = "flashinfer_kernels.abi3.so does not load"
+    assert log_facts(text).project == "flashinfer-python"
+    assert not log_facts(f"{text}, as flash_attn_2_cuda.so").project
+    assert not log_facts("libfoo.so and libtorch_cpu.so").project

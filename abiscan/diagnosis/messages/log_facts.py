@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.model.versions import is_version
@@ -162,7 +163,8 @@ class LogFacts(Struct, frozen=True):
         from_source: whether the text says that torch was built from source.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; empty if unknown.
-        project: the package that pip built, else the only one of PyG in the text, normalised; empty if unknown.
+        project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
+            object in it, normalised; empty if unknown.
     """
 
     torch: str | None = None
@@ -203,10 +205,16 @@ _NAMED = re.compile(
 )
 
 
+_SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
+
+
 def _project(text: str) -> str:
     found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), _MOST)}
     if not found:
         found = {f"torch-{match[1]}" for match in itertools.islice(_NAMED.finditer(text), _MOST)}
+    if not found:
+        stems = {match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST)}
+        found = {package.name for stem in stems if (package := package_of_file(stem)) is not None}
     names = {re.sub(r"[-_. ]+", "-", name).lower() for name in found}
     return names.pop() if len(names) == 1 else ""
 
