@@ -177,10 +177,10 @@ def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit:
 
 
 def test_a_command_says_that_pip_was_stopped(tmp_path: Path) -> None:
-    """Without fsspec, which would read the wheel in ranges."""
+    """Without requests, with which the wheel would be read in ranges."""
     server = Dripping(_HEAD)
     code = (
-        "import sys\nsys.modules['fsspec'] = None\n"
+        "import sys\nsys.modules['requests'] = None\n"
         "from abiscan.releases import pip_download\npip_download.PIP_RATE_SECONDS = 4\n"
         "from abiscan.cli import run\nrun()\n"
     )
