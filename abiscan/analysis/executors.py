@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Interval in seconds in which progress of other processes is read.
 _LOOK = 0.1
+# Seconds for a killed process to end.
+_KILLED_SECONDS = 1.0
 # Packed bytes of archives from which two processes are faster than one: of 23 wheels of 5 to 80 MB, larger ones took
 # 0.81 of the time in the median, smaller ones as long as with one process.
 _LARGE = 16 << 20
@@ -129,9 +131,12 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
             except BaseException:
                 # Ctrl-C, an error, or a closed generator: do not wait for running batches.
                 pool.shutdown(wait=False, cancel_futures=True)
-                for child in multiprocessing.active_children():
-                    if child not in others:
-                        child.kill()
+                workers_left = [child for child in multiprocessing.active_children() if child not in others]
+                for child in workers_left:
+                    child.kill()
+                # The pool does not wait for them after `wait=False`.
+                for child in workers_left:
+                    child.join(_KILLED_SECONDS)
                 raise
     # Artifacts that no batch reported: the file at which a worker died may be gone, which shifts the numbers of the
     # rest.

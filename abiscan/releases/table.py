@@ -33,6 +33,7 @@ MAX_UNPACKED = 1 << 26
 _KEPT_BLOCKS = 128
 # Number of cached vtables: a file needs those of few classes, in every build.
 _KEPT_VTABLES = 256
+_STORED_FIELDS = frozenset(Build.__struct_fields__) - {"user"}
 
 # A word of a vtable: the mangled name of the function or typeinfo it points to; a number if it is not an address
 # (offset to top, virtual base offset, 0 for a function that was never emitted); None if its target has no symbol.
@@ -288,8 +289,9 @@ class _Blocks:
     """A directory of blocks: the first name of each and its section."""
 
     def __init__(self, rows: list[list[Any]]) -> None:
-        self.first = [str(row[0]).encode("utf-8", "surrogateescape") for row in rows]
-        self.sections: list[Section] = [(row[1], row[2]) for row in rows]
+        names, starts, sizes = zip(*rows, strict=True) if rows else ((), (), ())
+        self.first = [name.encode("utf-8", "surrogateescape") for name in map(str, names)]
+        self.sections: list[Section] = list(zip(starts, sizes, strict=True))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -382,8 +384,8 @@ def _word(text: str) -> VtableWord:
 def _build(fields: dict[str, Any], user: bool) -> Build:
     # An index file of an earlier abiscan may lack a field that has a default.
     values: dict[str, Any] = {
-        key: tuple(fields[key]) if isinstance(fields[key], list) else fields[key]
-        for key in Build.__struct_fields__
-        if key in fields and key != "user"
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in fields.items()
+        if key in _STORED_FIELDS
     }
     return Build(**values, user=user)
