@@ -1,7 +1,7 @@
 """One command that brings an environment into a state that loads: a torch, and published wheels for it.
 
 Packages that load on that torch stay. Facts about published wheels are those of `abiscan explain` and of fixes
-(`diagnosis.install_commands`); whether an installed package loads on a torch is the result of its scan.
+(`diagnosis.package_commands`); whether an installed package loads on a torch is the result of its scan.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from msgspec import Struct
 from abiscan.compare.environment import InspectedEnvironment, missing_distributions, products_of
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.pip_command import PipInstall, one_line
-from abiscan.diagnosis import install_commands
+from abiscan.diagnosis import build_commands, package_commands, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
-from abiscan.diagnosis.install_commands import PublishedWheel
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.diagnosis.wheel_rows import PublishedWheel
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import EnvironmentFix, FixConflict, PackageState, on_releases
 from abiscan.model.target import TorchBuild, TorchKind
@@ -156,7 +156,7 @@ def _released(version: str, variant: str, inspected: InspectedEnvironment, *, ch
     needed = [n.soname for files in inspected.now.values() for file in files for n in file.needed]
     wanted = of_index if not variant or needs_gpu_build(needed) else variant
     missing = _question(version, wanted, inspected)
-    found = install_commands.find_torch(version, missing, variant=wanted)
+    found = torch_commands.find_torch(version, missing, variant=wanted)
     arguments, variant = (f"torch=={version}", of_index) if found is None else found
     return _Candidate(version, variant, arguments, checked)
 
@@ -211,7 +211,7 @@ def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnv
         return None
     missing = _question(candidate.version, candidate.variant, inspected, package)
     assert missing.target is not None
-    found = install_commands.find_wheel(known, missing, missing.target)
+    found = package_commands.find_wheel(known, missing, missing.target)
     if found is None or found.remark:
         return None
     installed = f"{known.name}=={package.version}"
@@ -221,7 +221,7 @@ def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnv
 def _question(
     version: str, variant: str, inspected: InspectedEnvironment, package: Distribution | None = None
 ) -> MissingName:
-    """A package and a torch, as `install_commands` takes them."""
+    """A package and a torch, as `package_commands` takes them."""
     target = TorchBuild(TorchKind.RELEASE, version, variant, None, None, None, None, None, inspected.machine)
     machine = inspected.machine
     platform = "macosx" if machine.startswith("macosx") else machine if machine.startswith("win") else ""
@@ -252,7 +252,7 @@ def _conflict(
     command = None
     if known is not None:
         newest = candidates[0]
-        command = install_commands.build(known, _question(newest.version, newest.variant, inspected, package))
+        command = build_commands.build(known, _question(newest.version, newest.variant, inspected, package))
     return FixConflict(package.name, text, command or "")
 
 

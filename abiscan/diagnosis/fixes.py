@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from abiscan.diagnosis import install_commands
+from abiscan.diagnosis import build_commands, package_commands, torch_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.dependency_specifiers import admits
@@ -55,11 +55,11 @@ _WITH_GCC: Final = "CC=gcc CXX=g++"
 
 def build_rewritten(missing: MissingName) -> str:
     """Build a source tree after a rewrite, with GCC. The published source of the package lacks the rewrite."""
-    known = install_commands.find_package(missing)
-    environment = () if known is None else install_commands.environment_of(known, missing)
-    command = " ".join((*environment, _WITH_GCC, install_commands.BUILD, "."))
+    known = package_commands.find_package(missing)
+    environment = () if known is None else build_commands.environment_of(known, missing)
+    command = " ".join((*environment, _WITH_GCC, build_commands.BUILD, "."))
     notes = [f"in the directory of setup.py or pyproject.toml, with {_torch(missing)} installed"]
-    return install_commands.with_build_tools(command, missing, notes)
+    return build_commands.with_build_tools(command, missing, notes)
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
@@ -71,8 +71,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     """
     if _is_of_android(missing):
         return _OF_ANDROID
-    known = install_commands.find_package(missing, project)
-    command = None if known is None else install_commands.build(known, missing, others)
+    known = package_commands.find_package(missing, project)
+    command = None if known is None else build_commands.build(known, missing, others)
     if command is not None:
         return command
     name = package(missing) or normalised(project)
@@ -82,7 +82,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     gpu = needs_gpu_build(missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     notes = [f"{tree}, with {_torch(missing)} installed{archs}"]
-    return install_commands.with_build_tools(f"{install_commands.BUILD} .", missing, notes)
+    return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
 
 
 def reinstall(missing: MissingName, project: str | None = None, variant: str | None = None) -> tuple[str, ...]:
@@ -90,10 +90,10 @@ def reinstall(missing: MissingName, project: str | None = None, variant: str | N
 
     Args:
         project: see `rebuild`.
-        variant: see `install_commands.install`.
+        variant: see `package_commands.install`.
     """
-    known = None if _is_of_android(missing) else install_commands.find_package(missing, project)
-    ways = () if known is None else install_commands.install(known, missing, variant=variant)
+    known = None if _is_of_android(missing) else package_commands.find_package(missing, project)
+    ways = () if known is None else package_commands.install(known, missing, variant=variant)
     if ways:
         return ways
     release = other_release(missing)
@@ -186,7 +186,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     newest = missing.known_versions[-1] if missing.known_versions else None
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:
-        command = install_commands.install_torch(ranges.last, missing)
+        command = torch_commands.install_torch(ranges.last, missing)
     command = command or f"pip install {torch_range(ranges, newest)}"
     newest_python = max(with_wheels(ranges.last), default=None)
     if newest_python is None or newest_python >= _MAINTAINED:
@@ -222,18 +222,18 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
         cuda = toolkit.version.partition(".")[0]
     torch = None if missing.target is None else missing.target.version
     variant = _cuda_variant(missing, cuda)
-    command = (
-        None if torch is None else install_commands.install_torch(torch, missing, cuda=cuda, variant=variant)
-    ) or (f"pip install torch=={torch} --index-url https://download.pytorch.org/whl/{variant}" if variant else "")
+    command = (None if torch is None else torch_commands.install_torch(torch, missing, cuda=cuda, variant=variant)) or (
+        f"pip install torch=={torch} --index-url https://download.pytorch.org/whl/{variant}" if variant else ""
+    )
     # The CPU build of the same version satisfies the requirement.
     command = command.replace("pip install", "pip install --force-reinstall", 1)
     if missing.knowledge.no_variant_loads:
         command = install_torch(missing, missing.knowledge.loads_on or ReleaseRanges()) or ""
-    known = install_commands.find_package(missing)
-    of_extension = () if known is None else install_commands.install(known, missing)
+    known = package_commands.find_package(missing)
+    of_extension = () if known is None else package_commands.install(known, missing)
     if of_extension and of_extension[0].startswith("pip "):
         of_extension = of_extension[:1]
-    example = install_commands.example_variant(cuda)
+    example = torch_commands.example_variant(cuda)
     words = f"Install a CUDA {cuda and cuda + ' '}build of torch (the wheel index of its variant{example})"
     first = command or ("" if missing.knowledge.no_variant_loads else words)
     return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))

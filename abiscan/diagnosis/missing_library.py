@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from abiscan.diagnosis import cuda_on_macos, fixes, install_commands
+from abiscan.diagnosis import cuda_on_macos, fixes, package_commands
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -155,7 +155,7 @@ def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidate
         "The extension contains one library per torch release and loads the one for the installed torch.",
     )
     package = package_of_file(name)
-    known = () if package is None else install_commands.for_release(package, version, missing)
+    known = () if package is None else package_commands.for_release(package, version, missing)
     fix = "\n".join(known) or (
         f"Install the release of the extension for torch {version}, or a torch release for which the extension has a "
         f"library."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis import fixes, package_commands, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
@@ -93,7 +93,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         evidence.append(
             f"{name} is part of {package.name}; the installed release has no build for this torch, CUDA or system."
         )
-        fix = "\nor: ".join(install_commands.install(package, missing)) or fix
+        fix = "\nor: ".join(package_commands.install(package, missing)) or fix
     elif fixes.safe(name, "") and (search := install_file(name)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:
@@ -307,15 +307,15 @@ def _is_other(soname: str, major: str | None) -> bool:
 def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName) -> str:
     """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
     target = missing.target
-    package = install_commands.find_package(missing)
-    ways = [] if package is None else list(install_commands.install(package, missing))
+    package = package_commands.find_package(missing)
+    ways = [] if package is None else list(package_commands.install(package, missing))
     if target is None or target.cuda is None:
         shows = (
             "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # prints the CUDA release of torch"
         )
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
-        variant = install_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
+        variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
         torch = (
             f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
             f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
@@ -336,7 +336,7 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
             ways[:2] = ["\n".join(ways[:2])]
     if not releases or major_here in releases:
         ways.append(_itself(vendor, major, missing))
-    elif (other_torch := install_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:
+    elif (other_torch := torch_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:
         ways.append(other_torch)
     if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
@@ -345,8 +345,8 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
 
 def _of_cuda(missing: MissingName) -> str:
     """The extension built for the CUDA of torch, whatever that is."""
-    package = install_commands.find_package(missing)
-    ways = () if package is None else install_commands.install(package, missing)
+    package = package_commands.find_package(missing)
+    ways = () if package is None else package_commands.install(package, missing)
     return "\nor: ".join(
         ways
         or (

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis import fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
@@ -34,11 +34,11 @@ def _rebuild(values: Values, missing: MissingName) -> str | None:
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
-    package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")
-    ways = () if package is None else install_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
+    ways = () if package is None else package_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
     return "\n".join(ways) or None
 
 
@@ -46,7 +46,7 @@ def _install_built_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the torch that an extension was built for (value `built`, with its label)."""
     version = values.get("built", "").partition("+")[0]
     there = _with_torch(values.get("built", ""), missing)
-    return None if there is None else install_commands.install_torch(version, there) or f"pip install torch=={version}"
+    return None if there is None else torch_commands.install_torch(version, there) or f"pip install torch=={version}"
 
 
 def _with_torch(text: str, missing: MissingName) -> MissingName | None:
@@ -128,8 +128,8 @@ def _pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
 
 def _pythons_on_page(values: Values, missing: MissingName) -> str | None:
     """The CPythons for which the value `torch` and the wheel of the value `project` for it exist: `3.7-3.10`."""
-    package = install_commands.find_package(missing, values.get("project"))
-    pythons = () if package is None else install_commands.pythons_of_package(package, values.get("torch", ""))
+    package = package_commands.find_package(missing, values.get("project"))
+    pythons = () if package is None else wheel_rows.pythons_of_package(package, values.get("torch", ""))
     return f"{pythons[0]}-{pythons[-1]}" if pythons else None
 
 
@@ -148,13 +148,13 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, or any."""
     label = values.get("label", "")
     version = values.get("torch", "")
-    command = install_commands.install_torch(version, missing, variant=label)
-    return command or install_commands.from_package_index(version, missing)
+    command = torch_commands.install_torch(version, missing, variant=label)
+    return command or torch_commands.from_package_index(version, missing)
 
 
 def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
     """Given where the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
-    package = install_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
     return "yes" if has_both and "--no-build-isolation" not in (_reinstall_package(values, missing) or "") else None
 
@@ -162,10 +162,10 @@ def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
 def _cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
     wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
-    package = install_commands.find_package(missing, _built_project(values, missing))
+    package = package_commands.find_package(missing, _built_project(values, missing))
     if package is None or _is_not_nvidia(values, missing):
         return None
-    return "\n".join(install_commands.with_cuda(package, missing, values.get("label", ""))) or None
+    return "\n".join(package_commands.with_cuda(package, missing, values.get("label", ""))) or None
 
 
 def _built_project(values: Values, missing: MissingName) -> str | None:
@@ -201,13 +201,13 @@ def _newest_python_of_release(values: Values, missing: MissingName) -> str | Non
 def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
     variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
-    command = install_commands.torch_of_variant(variant, missing)
+    command = torch_commands.torch_of_variant(variant, missing)
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
 def _cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
     """Set if no release of torch has the CUDA of the value `torch_cuda`."""
-    return "yes" if install_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
+    return "yes" if torch_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
 
 
 def _target_torch(_values: Values, missing: MissingName) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis import fixes, torch_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -66,7 +66,7 @@ def _torch_again(missing: MissingName) -> str:
     """The command that reinstalls all libraries of torch."""
     target = missing.target
     if target is not None and versions.is_release(target.version):
-        known = install_commands.install_torch(target.version, missing)
+        known = torch_commands.install_torch(target.version, missing)
         return (known or f"pip install torch=={target.version}").replace("pip install", "pip install --force-reinstall")
     return "pip install --force-reinstall torch  # with the --index-url of its variant"
 

@@ -6,9 +6,9 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` selects one for 
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.install_commands import find_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
+from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from abiscan.diagnosis import fixes, install_commands
+from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
@@ -156,7 +156,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
     else:
         ways.append(fixes.rebuild(missing))
     if not missing.file.is_torch_itself:
-        known = install_commands.find_package(missing)
+        known = package_commands.find_package(missing)
         name = "the package" if known is None else known.name
         ways.append(f"With only the wheel: install another release of {name}, or ask its publisher for one that loads.")
     return "\nor: ".join(ways)

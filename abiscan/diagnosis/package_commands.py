@@ -1,0 +1,266 @@
+"""Commands that install a package for the target's torch, from the package catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from abiscan.diagnosis.build_commands import BUILD, build
+from abiscan.diagnosis.catalogue.load_packages import (
+    package_of_file,
+    package_of_namespace,
+    packages_by_name,
+    wheels_by_id,
+)
+from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.torch_commands import install_torch
+from abiscan.diagnosis.wheel_rows import (
+    PIP,
+    PIP_WITH_TORCH,
+    PublishedWheel,
+    cuda_major,
+    entry_of_release,
+    fill_places,
+    is_in_span,
+    nearest_variant,
+    patch_release,
+    platform_of,
+    published_wheel,
+    python_tag,
+    pythons_of_wheel,
+    rows_of,
+)
+from abiscan.model import versions
+from abiscan.model.target import TorchBuild, TorchKind
+
+# In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
+_RELEASE = re.compile(r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)')
+_INDEX = re.compile(r" --(?:extra-)?index-url \S*\{variant\}\S*")
+_OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
+_MOST_BUILDS: Final = 3
+
+
+def find_package(missing: MissingName, name: str | None = None) -> Package | None:
+    """The package of the file with the missing symbol; None if it is not in the catalogue.
+
+    Args:
+        name: distribution or module in a message.
+    """
+    for text in (missing.file.distribution, name):
+        found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
+        if found is not None:
+            return found
+    path = missing.file.path or missing.file.importer
+    found = package_of_file(path) if path else None
+    if found is None and name is not None:
+        found = package_of_file(name)
+    if found is None and missing.is_torch_name and not path and missing.knowledge.project:
+        found = packages_by_name().get(missing.knowledge.project)
+    if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
+        found = package_of_namespace(missing.namespace)
+    return None if found is None or found.name == "torch" else found
+
+
+def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:
+    """The ways to install the package for the target, best first: a wheel, else a build from source. Where no wheel is
+    known, one way has several lines. Empty if neither is known.
+
+    Args:
+        variant: of the installed torch, if nothing else is known about it.
+    """
+    if package.command:
+        return (package.command,)
+    if package.cuda:
+        return _of_cuda(package, missing, variant)
+    if package.needs_no_torch or package.conda:
+        command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
+        return (command,)
+    target = missing.target
+    source = build(package, missing)
+    from_source = missing.knowledge.target_from_source
+    if not from_source and (target is None or versions.order(target.version) is None):
+        page = package.pages.get(platform_of(missing))
+        general = _for_any(package, missing, variant) if page is None else ()
+        if page is not None:
+            general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
+        return general if general else ((source,) if source else ())
+    wheel = None if from_source or target is None else find_wheel(package, missing, target)
+    if wheel is not None:
+        return (wheel.command,)
+    ways = []
+    page = package.pages.get(platform_of(missing))
+    if not from_source and source is not None and page is None and (package.wheels or package.upgrade):
+        return ("\n".join((*_unlisted(package, missing), "Otherwise build it:", source)),)
+    if page is not None:
+        ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
+        ways.append(f"or: {source}" if source is not None else "")
+    elif source is not None:
+        ways.append(source)
+    elif package.upgrade:
+        ways.append(_upgrade(package))
+    return tuple(filter(None, ways))
+
+
+def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
+    """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
+    yield f"Install the release of {package.name} for {missing.target_label}, if one exists:"
+    if not package.wheels:
+        yield _upgrade(package)
+        return
+    wheels = wheels_by_id()[package.wheels[0]]
+    variant = "" if missing.target is None else missing.target.variant
+    install = _RELEASE.sub(lambda _: package.name, wheels.install)
+    if not variant:
+        install = _INDEX.sub("", install)
+    places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
+    if missing.target is None or any(place in install for place in places_of_file):
+        return
+    places = fill_places(wheels, package, missing.target.version, variant)
+    of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
+    newest = "" if of_torch else "  # the newest: name the release for your torch"
+    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {install.format_map(places)}{newest}"
+
+
+def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """The build for the CUDA of the target, else the one of each CUDA."""
+    variant = variant or ("" if missing.target is None else missing.target.variant)
+    if major := cuda_major(variant):
+        of_major = [each for each in package.cuda if each.startswith(f"cu{major}")]
+        older = [each for each in of_major if each <= variant]
+        chosen = variant if variant in package.cuda else max(older, default=min(of_major, default=None))
+        if chosen is not None:
+            return (f"pip install -U {package.cuda[chosen]}  # for CUDA {major}",)
+        return (f"No build of {package.name} for CUDA {major} is known; there are: {', '.join(package.cuda)}",)
+    if len(package.cuda) > _MOST_BUILDS:
+        # Of builds that are named after their CUDA one shows how the others are called.
+        example, what = next(iter(package.cuda.items()))
+        there = ", ".join(package.cuda)
+        return (f"pip install -U {what}  # {example}: put in the CUDA of torch, or the next below ({there})",)
+    return tuple(f"CUDA {each.removeprefix('cu')}: pip install -U {what}" for each, what in package.cuda.items())
+
+
+def _for_any(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform."""
+    for wheels in rows_of(package, missing):
+        torch = next((each for each, known in wheels.variants.items() if variant in known), next(iter(wheels.variants)))
+        known = wheels.variants[torch]
+        of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
+        if package.fetches_wheel:
+            return _fetched(package, wheels)
+        places = fill_places(wheels, package, patch_release(torch), of_example)
+        example = wheels.install.format_map(
+            {**places, "python": "cp312", "py": "py312", "platform": platform_of(missing)}
+        )
+        how = PIP_WITH_TORCH if wheels.with_torch else PIP
+        what = "torch" if variant == of_example else "torch and CUDA"
+        return (f"{how} {example}  # for torch {places['torch']}+{of_example}: replace with your {what}",)
+    return (_upgrade(package),) if package.upgrade else ()
+
+
+def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
+    """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
+    newest, *older = dict.fromkeys(wheels.releases.values())
+    ways = [f"{BUILD} {package.name}=={newest}"]
+    for release in (newest, *older):
+        torches = [torch for torch, each in wheels.releases.items() if each == release]
+        span = torches[-1] if len(torches) == 1 else f"{torches[-1]}-{torches[0]}"
+        line = f"{BUILD} {package.name}=={release}  # for torch {span}: installs the published wheel"
+        ways = [line] if release == newest else [*ways, line]
+    return tuple(ways)
+
+
+def _upgrade(package: Package) -> str:
+    return f"pip install --upgrade {package.name}"
+
+
+def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> PublishedWheel | None:
+    """The published wheel for the target; None if none is known."""
+    return next(_wheels_for(package, missing, target), None)
+
+
+def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[PublishedWheel]:
+    """The wheel of each row of wheels with one for the target."""
+    python = missing.loading_python
+    for wheels in rows_of(package, missing):
+        known = entry_of_release(wheels.variants, target.version)
+        if known is None:
+            continue
+        variant = _chosen_variant(package, known, target)
+        if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
+            continue
+        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
+            continue
+        remark = ""
+        if python is None and "{python}" in wheels.install:
+            tag = wheels.pythons[-1]
+            remark = f"{python_tag(tag)} is Python {tag}: replace with yours"
+        yield replace(published_wheel(wheels, package, target.version, variant, missing), remark=remark)
+
+
+def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild) -> str | None:
+    if package.any_variant:
+        return known[0]
+    variant = target.variant
+    if variant in known:
+        return variant
+    return variant if f"cu{cuda_major(variant)}" in known else None
+
+
+def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
+    """The wheel of a package for a release of torch with possibly unknown variant, else with the newest torch that has
+    a wheel. Empty if none is known."""
+    rows = rows_of(package, missing)
+    for wheels in rows:
+        known = entry_of_release(wheels.variants, torch)
+        if known is not None:
+            chosen = missing.target.variant if missing.target is not None else known[-1]
+            variant = chosen if chosen in known else known[-1]
+            return (published_wheel(wheels, package, torch, variant, missing).command,)
+    if not rows:
+        return ()
+    older = [each for each in rows[0].variants if (versions.order(each) or ()) < (versions.order(torch) or ())]
+    if not older:
+        return ()
+    newest = max(older, key=lambda each: versions.order(each) or ())
+    variant = rows[0].variants[newest][-1]
+    release = patch_release(newest)
+    other = install_torch(release, missing, cuda=cuda_major(variant) or None)
+    none = f"No wheel of {package.name} for torch {torch} is known; the newest known before it is for torch {newest}:"
+    command = published_wheel(rows[0], package, release, variant, missing).command
+    return (none, command) if other is None else (none, other, command)
+
+
+def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
+    """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
+    the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
+
+    Args:
+        variant: preferred variant; another one of its CUDA is used if that has no wheel.
+    """
+    if missing.knowledge.target_from_source:
+        return ()
+    rows = rows_of(package, missing)
+    target = missing.target
+    stated = target is not None and versions.order(target.version) is not None
+    version = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
+    for wheels in rows:
+        chosen = nearest_variant(entry_of_release(wheels.variants, version) or (), variant)
+        if chosen is None:
+            continue
+        build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
+        there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
+        torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
+        notes = [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
+        if variant and chosen != variant and cuda_major(variant):
+            notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
+        if pythons := pythons_of_wheel(wheels, version):
+            notes.append(f"both have wheels for Python {pythons[0]}-{pythons[-1]}")
+            here = missing.loading_python
+            notes.append(f"not for {here}" if here is not None and here not in pythons else "")
+        torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
+        return tuple(filter(None, (torch, published_wheel(wheels, package, version, chosen, there).command)))
+    return ()

@@ -1,0 +1,105 @@
+"""Commands that install a release of torch, from its rows of wheels in the package catalogue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
+from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.wheel_rows import (
+    cuda_major,
+    entry_of_release,
+    fill_row,
+    nearest_variant,
+    patch_release,
+    rows_of,
+)
+from abiscan.model import versions
+
+_FIRST_COMPLETE_CUDA: Final = (12,)
+
+
+def _torch() -> Package:
+    return packages_by_name()["torch"]
+
+
+def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:
+    """The command that installs one release of torch; see `find_torch`."""
+    found = find_torch(version, missing, cuda=cuda, variant=variant)
+    return None if found is None else f"pip install {found[0]}"
+
+
+def find_torch(
+    version: str, missing: MissingName, *, cuda: str | None = None, variant: str = ""
+) -> tuple[str, str] | None:
+    """Arguments of `pip install` for one release of torch in the installed or possible variant, and that variant; None
+    if no index has it.
+
+    Args:
+        cuda: required CUDA major release; "" for any.
+        variant: preferred variant, before that of the target.
+    """
+    wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
+    for wheels in rows_of(_torch(), missing):
+        known = entry_of_release(wheels.variants, version)
+        if known is None:
+            continue
+        if wanted_variant in known:
+            chosen: str | None = wanted_variant
+        elif cuda is not None:
+            chosen = max(_of_cuda(known, cuda), default=None)
+        else:
+            chosen = nearest_variant(known, wanted_variant or variant)
+        if chosen is not None:
+            return fill_row(wheels, _torch(), version, chosen, missing), chosen
+    return None
+
+
+def _of_cuda(variants: tuple[str, ...], cuda: str) -> list[str]:
+    """The variants for one CUDA major release; for any if it is empty."""
+    return [each for each in variants if (major := cuda_major(each)) and cuda in ("", major)]
+
+
+def from_package_index(version: str, missing: MissingName) -> str:
+    """The command that installs one release of torch from the package index, with the CUDA of the build there."""
+    releases = missing.knowledge.releases
+    builds = () if releases is None else releases.builds(missing.knowledge.machine)
+    cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)
+    comment = "" if cuda is None else f"  # the build of the package index, for CUDA {cuda}: it needs a driver for that"
+    return f"pip install torch=={version}{comment}"
+
+
+def torch_of_variant(variant: str, missing: MissingName) -> str | None:
+    """The command that installs torch in one variant: the target's release if it has it, else the newest that has it;
+    None if none has."""
+    version = "" if missing.target is None else missing.target.version
+    rows = rows_of(_torch(), missing)
+    of_target = any(variant in (entry_of_release(row.variants, version) or ()) for row in rows)
+    newest = next((torch for row in rows for torch, known in row.variants.items() if variant in known), None)
+    if newest is None:
+        return None
+    return install_torch(version if of_target else patch_release(newest), missing, variant=variant)
+
+
+def is_cuda_of_no_release(cuda: str) -> bool:
+    """Whether no wheel of a torch release is for this CUDA (`12.0`). False for CUDA before 12: the catalogue lacks
+    variants of old releases."""
+    if (versions.order(cuda) or ()) < _FIRST_COMPLETE_CUDA:
+        return False
+    rows = (wheels_by_id()[each] for each in _torch().wheels)
+    variants = {variant for row in rows for known in row.variants.values() for variant in known}
+    return f"cu{cuda.replace('.', '')}" not in variants
+
+
+def example_variant(cuda: str) -> str:
+    """`, such as cu126`: the oldest variant of torch for a CUDA in the newest release with one; empty if none is known.
+
+    Args:
+        cuda: the major release; "" for any.
+    """
+    for wheels in (wheels_by_id()[each] for each in _torch().wheels):
+        for known in wheels.variants.values():
+            if of_cuda := _of_cuda(known, cuda):
+                return f", such as {min(of_cuda)}"
+    return ""
