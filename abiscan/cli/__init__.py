@@ -105,6 +105,9 @@ def _placeholder(name: str, **attributes: type) -> ModuleType:
 def run() -> NoReturn:
     """The console command: run `main` and exit without cleanup. Freeing modules and values takes a tenth of the run
     time. Files are only read, output is flushed here, and pools are closed where they are used."""
+    from abiscan.cli.compiled_modules import import_compiled_modules
+
+    import_compiled_modules()
     try:
         main()
     except SystemExit as stop:

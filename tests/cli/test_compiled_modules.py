@@ -1,0 +1,83 @@
+"""Modules that the finder of the command imports are as Python's own finder makes them (the oracle of each test)."""
+
+from __future__ import annotations
+
+import compileall
+import importlib.util
+import subprocess
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from py_compile import PycInvalidationMode
+
+import pytest
+
+import abiscan.model
+from abiscan.cli import compiled_modules
+from abiscan.cli.compiled_modules import _Finder
+
+PACKAGE = Path(abiscan.__file__).parent
+SUFFIX = f".{sys.implementation.cache_tag}.pyc"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package with the name of abiscan, compiled, with a module, a package and a module in it."""
+    folder = tmp_path / "abiscan"
+    for name in ("__init__.py", "one.py", "inner/__init__.py", "inner/two.py"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"name = {name!r}\n")
+    compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["one", "inner"])
+def test_a_spec_is_that_of_python(package: Path, name: str) -> None:
+    path = [str(package)]
+    spec, expected = _Finder(SUFFIX).find_spec(f"abiscan.{name}", path), PathFinder.find_spec(f"abiscan.{name}", path)
+    assert spec is not None
+    assert expected is not None
+    for each in ("name", "origin", "cached", "submodule_search_locations", "has_location", "parent"):
+        assert getattr(spec, each) == getattr(expected, each), each
+    module = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    assert module.name == Path(str(spec.origin)).relative_to(package).as_posix()
+    spec.loader.exec_module(module)  # as importlib.reload does
+    assert spec.loader.get_source(spec.name) == Path(str(spec.origin)).read_text()  # type: ignore[attr-defined]
+
+
+def test_what_is_unusual_is_left_to_python(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finder, path = _Finder(SUFFIX), [str(package)]
+    assert finder.find_spec("abiscan.one", path) is not None
+    assert finder.find_spec("abiscan.other", path) is None
+    assert finder.find_spec("abiscan.one", None) is None
+    assert finder.find_spec("other.one", path) is None
+    assert _Finder(".other.pyc").find_spec("abiscan.one", path) is None
+    monkeypatch.setattr(compiled_modules, "_READ", 64)
+    assert finder.find_spec("abiscan.one", path) is None
+    monkeypatch.undo()
+    (package / "one.py").write_text("name = 'another'\n")
+    assert finder.find_spec("abiscan.one", path) is None
+    compileall.compile_dir(package, quiet=1, force=True, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+    assert finder.find_spec("abiscan.one", path) is None
+
+
+def test_the_command_imports_its_modules_so() -> None:
+    """All modules that are imported after the command begins; `_READ` is larger than the largest one."""
+    compileall.compile_dir(PACKAGE, quiet=1)
+    program = (
+        "import os, sys; os._exit = sys.exit; sys.argv = ['abiscan', sys.argv[1]]\n"
+        "from abiscan.cli import run\n"
+        "before = set(sys.modules)\n"
+        "try: run()\n"
+        "except SystemExit: pass\n"
+        "own = [m for n, m in sys.modules.items() if n.startswith('abiscan.') and n not in before]\n"
+        "assert len(own) > 50\n"
+        "print([m.__name__ for m in own if not type(m.__loader__).__module__.startswith('abiscan')])"
+    )
+    good = Path(__file__).parents[1] / "fixtures" / "good-extension.so"
+    ran = subprocess.run([sys.executable, "-c", program, str(good)], capture_output=True, text=True, check=True)
+    # The finder itself is found by Python.
+    assert ran.stdout.splitlines()[-1] == "['abiscan.cli.compiled_modules']", ran.stderr
