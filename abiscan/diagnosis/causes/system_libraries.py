@@ -37,11 +37,13 @@ _GLIBC_OF = (
 # An environment of conda, which has a libstdc++ of its own.
 _IN_CONDA = r"/(?:envs|\w{0,16}conda\d?|miniforge\d?|mambaforge)/"
 _PRIVATE = "GLIBC_PRIVATE"
+# Versions that stand for a feature -> glibc that supports it (NEWS of glibc 2.36 and 2.42).
+_GLIBC_ABI = {"GLIBC_ABI_DT_RELR": (2, 36), "GLIBC_ABI_GNU_TLS": (2, 42), "GLIBC_ABI_GNU2_TLS": (2, 42)}
 
 
 def is_symbol_version(text: str) -> bool:
     """Whether a text is a symbol version of a system library (`GLIBCXX_3.4.32`, `GLIBC_2.34`)."""
-    return text == _PRIVATE or re.match(_VERSION, text) is not None
+    return text == _PRIVATE or text in _GLIBC_ABI or re.match(_VERSION, text) is not None
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -49,6 +51,9 @@ def causes(missing: MissingName) -> Candidates:
     wanted = missing.reference.version if missing.reference.version is not None else missing.name
     if wanted == _PRIVATE:
         yield _two_glibcs(missing)
+        return
+    if wanted in _GLIBC_ABI:
+        yield _glibc(missing, wanted, _GLIBC_ABI[wanted], _defined(missing))
         return
     found = re.match(_VERSION, wanted)
     if found is None:
