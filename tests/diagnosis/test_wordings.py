@@ -494,7 +494,9 @@ def test_what_is_too_far_apart_is_not_missing(nothing: Knowledge) -> None:
     """`relocation truncated to fit` (GNU ld): the linked file is larger than the reach of its relocations; the named
     symbol is not the problem."""
     text = "(.init+0x7): relocation truncated to fit: R_X86_64_REX_GOTPCRELX against undefined symbol `__gmon_start__'"
-    assert not explain(text, nothing)
+    (subject,) = explain(text, nothing)
+    assert "__gmon_start__" not in subject.text.split()
+    assert subject.causes[0].cause is _UNUSABLE
 
 
 def test_a_word_in_a_compiler_message_is_not_a_symbol(nothing: Knowledge) -> None:
