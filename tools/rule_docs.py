@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from abiscan.model.imports import Status
 from abiscan.rules import Rule
 from abiscan.rules.computed import (
     class_rules,
@@ -48,22 +47,11 @@ def render(_current: str) -> str:
         "| rule | severity | checks | finding |",
         "| --- | --- | --- | --- |",
         *(
-            f"| [{rule.id}](rules/{rule.id}.md) | {_severities(rule)} | {_looks_at(rule)} | {rule.summary} |"
+            f"| [{rule.id}](rules/{rule.id}.md) | {rule.severities()} | {_looks_at(rule)} | {rule.summary} |"
             for rule in rules
         ),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _severities(rule: Rule) -> str:
-    text = rule.severity.value
-    missing = rule.severity_when.get(Status.MISSING)
-    if missing is not None and missing is not rule.severity:
-        text += f", {missing.value} where the import is missing"
-    patterns = [*(p.severity for p in rule.libraries), *(p.severity for p in rule.sources)]
-    for severity in dict.fromkeys(each for each in patterns if each is not None and each is not rule.severity):
-        text += f", {severity.value} for some"
-    return text
 
 
 def _looks_at(rule: Rule) -> str:
@@ -92,7 +80,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     yield "<!-- Made by tools/generate.py from abiscan/rules/catalogue. -->"
     yield ""
-    yield f"{rule.summary}. Severity: {_severities(rule)}; confidence: {rule.confidence.value}; since {rule.since}."
+    yield f"{rule.summary}. Severity: {rule.severities()}; confidence: {rule.confidence.value}; since {rule.since}."
     yield ""
     yield "**Why is this bad?**"
     yield ""

@@ -60,14 +60,14 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
 
     def print_rules(ids: Sequence[str]) -> bool:
         """Print the rules with these ids. Return whether there is any."""
-        from abiscan.cli.every_rule import every_rule
+        from abiscan.cli.every_rule import every_rule, severities
         from abiscan.report import rules_text
 
         infos = tuple(info for info in every_rule() if info.id in ids)
         if infos:
             print_answer(
                 lambda: json_explain.render_rules(infos),
-                lambda style: rules_text.render(infos, in_full=True, as_json=False, width=style.width),
+                lambda style: rules_text.render(infos, severities(), in_full=True, as_json=False, width=style.width),
             )
         return bool(infos)
 

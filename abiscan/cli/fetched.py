@@ -151,7 +151,8 @@ def fetch_wheel(target: str, pythons: Sequence[str], machine: str, *, quiet: boo
         "fetched, because building it runs its code"
     )
     raise UsageError(
-        f"{target}: no wheel for CPython {which} for {platform_of(machine).shown} in the package index of pip; {hint}"
+        f"{target}: no wheel for {platform_of(machine).shown} in the package index of pip (asked for CPython {which}); "
+        f"{hint}"
     )
 
 

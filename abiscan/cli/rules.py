@@ -17,7 +17,7 @@ from abiscan.cli.parameters import select_options
 )
 def rules(rule: str | None, **given: Any) -> None:
     """List the rules; with ID, print one rule in full."""
-    from abiscan.cli.every_rule import every_rule
+    from abiscan.cli.every_rule import every_rule, severities
     from abiscan.report import rules_text
 
     line = CommandLine(**given)
@@ -28,6 +28,10 @@ def rules(rule: str | None, **given: Any) -> None:
         outputs,
         line,
         lambda form, style: rules_text.render(
-            infos, in_full=rule is not None, as_json=form == "json", width=style.width
+            infos,
+            severities(),
+            in_full=rule is not None,
+            as_json=form == "json",
+            width=style.width,
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import asdict
 
@@ -10,14 +10,20 @@ from abiscan.model.finding import RuleInfo
 from abiscan.report.style import wrap_paragraphs
 
 
-def render(rules: Sequence[RuleInfo], *, in_full: bool, as_json: bool, width: int | None) -> str:
-    """The rules as text for a terminal of `width` columns (None: never wrapped), or as a JSON array."""
+def render(
+    rules: Sequence[RuleInfo], severities: Mapping[str, str], *, in_full: bool, as_json: bool, width: int | None
+) -> str:
+    """The rules as text for a terminal of `width` columns (None: never wrapped), or as a JSON array.
+
+    Args:
+        severities: by rule, every severity of its findings in words, where there are several.
+    """
     if as_json:
         import json
 
         return json.dumps([asdict(rule) for rule in rules], indent=2, ensure_ascii=False) + "\n"
     if in_full:
-        return "\n".join(_full(rule, width) for rule in rules)
+        return "\n".join(_full(rule, severities.get(rule.id, rule.severity.value), width) for rule in rules)
     longest = max((len(rule.id) for rule in rules), default=0)
     return "".join(f"{rule.id:<{longest}}  {rule.severity.value:<7}  {_one_line(rule.summary)}\n" for rule in rules)
 
@@ -26,8 +32,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _full(rule: RuleInfo, width: int | None) -> str:
-    parts = [f"{rule.id} ({rule.severity.value}, {rule.confidence.value} confidence, since abiscan {rule.since})", ""]
+def _full(rule: RuleInfo, severities: str, width: int | None) -> str:
+    parts = [f"{rule.id} ({severities}; {rule.confidence.value} confidence; since abiscan {rule.since})", ""]
     parts += wrap_paragraphs(rule.summary, width)
     for title, text in (("Why is this bad?", rule.why), ("Fix", rule.use_instead)):
         if text:

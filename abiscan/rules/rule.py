@@ -225,6 +225,17 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         """The severity of a match of a pattern with an import of this status."""
         return pattern.severity or self.severity_when.get(status, self.severity)
 
+    def severities(self) -> str:
+        """Every severity of its findings, in words: `note, error where the import is missing`."""
+        text = self.severity.value
+        missing = self.severity_when.get(Status.MISSING)
+        if missing is not None and missing is not self.severity:
+            text += f", {missing.value} where the import is missing"
+        patterns = [*(each.severity for each in self.libraries), *(each.severity for each in self.sources)]
+        for severity in dict.fromkeys(each for each in patterns if each is not None and each is not self.severity):
+            text += f", {severity.value} for some"
+        return text
+
     def texts_for(self, pattern: Pattern | None) -> tuple[str, str]:
         """The templates of a hit: message and fix."""
         if pattern is None or pattern.message is None or pattern.fix is None:

@@ -241,8 +241,10 @@ def test_usage_errors_name_what_is_known() -> None:
     assert run().returncode == 2
     # Every rule that a report may contain can be selected, also those of the gate.
     for name in ("require-torch", "does-not-load"):
-        assert run("rules", name).stdout.startswith(f"{name} (error, high confidence")
+        assert run("rules", name).stdout.startswith(f"{name} (error; high confidence")
         assert run("explain", name).stdout == run("rules", name).stdout
+    first = run("rules", "c10-cuda-check").stdout.splitlines()[0]
+    assert first.startswith("c10-cuda-check (note, error where the import is missing; high confidence")
     assert run("rules", "const-data-prt").returncode == 2
 
 

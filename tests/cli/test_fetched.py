@@ -108,7 +108,7 @@ def test_what_has_no_wheel_for_linux(tmp_path: Path, index: Path, target: str) -
     done = run(tmp_path, target)
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{target}: no wheel for CPython " in line
+    assert f"{target}: no wheel for " in line
     assert "building it runs its code" in line
     assert not (tmp_path / "ran").exists()
     assert kept(tmp_path) == []
