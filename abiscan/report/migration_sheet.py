@@ -31,11 +31,11 @@ def sheet(plan: MigrationPlan) -> Sheet:
         return Sheet("NO TORCH", f"{plan.input}: does not use torch", Tone.PLAIN, (), plan.errors)
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
     parts = [f"{plan.input}: {counted(len(plan.stable), 'stable symbol')}, {left} to replace"]
-    if without:
-        parts.append(f"{without} of them without a counterpart")
     unknown = sum(len(r.names) for r in todo if r.kind is CounterpartKind.UNKNOWN)
+    if without or unknown:
+        parts[0] += f": {left - without - unknown} with a counterpart, {without} without"
     if unknown:
-        parts.append(f"{unknown} of them not in the table of counterparts")
+        parts[0] += f", {unknown} not in the table of counterparts"
     if plan.minimum:
         needs = f"requires torch {plan.minimum} or later"
         parts.append(f"afterwards it {needs} (set TORCH_TARGET_VERSION to {plan.minimum})" if left else needs)
