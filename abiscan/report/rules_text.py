@@ -16,7 +16,7 @@ def render(
     """The rules as text for a terminal of `width` columns (None: never wrapped), or as a JSON array.
 
     Args:
-        severities: by rule, every severity of its findings in words, where there are several.
+        severities: by rule, every severity of its findings in words, for rules with more than one.
     """
     if as_json:
         import json
