@@ -62,8 +62,7 @@ class MachoBinary(SymbolsOnly):
         return ((source_name(each.name), each.library, each.weak) for each in self.macho.imports)
 
     def _format_facts(self) -> tuple[int, str | None, FileFormat]:
-        macho = self.macho.facts()
-        return macho.bits, macho.uuid, FileFormat.MACHO
+        return self.macho.bits, self.macho.uuid, FileFormat.MACHO
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, including re-exported symbols."""

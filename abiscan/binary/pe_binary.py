@@ -19,8 +19,7 @@ class PeBinary(SymbolsOnly):
     """A Windows library.
 
     Attributes:
-        pe: the file itself, with facts that `Binary` lacks: forwarders, ordinals, delayed imports, the version
-            resource.
+        pe: the file itself, with facts that `Binary` lacks: forwarders, ordinals, delayed imports.
     """
 
     def __init__(self, pe: PeFile) -> None:
@@ -43,8 +42,7 @@ class PeBinary(SymbolsOnly):
         return ((each.symbol, each.library, each.delayed) for each in self.pe.imports)
 
     def _format_facts(self) -> tuple[int, str | None, FileFormat]:
-        pe = self.pe.facts()
-        return pe.bits, pe.debug_id, FileFormat.PE
+        return self.pe.bits, self.pe.debug_id, FileFormat.PE
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name or an ordinal (`#12`), forwarders included."""

@@ -11,16 +11,7 @@ from abiscan.file_buffer import complete
 from abiscan.macho.bind_opcodes import bound_symbols
 from abiscan.macho.chained_fixups import chained_imports
 from abiscan.macho.export_trie import read_trie
-from abiscan.macho.load_commands import (
-    DyldTables,
-    build_target,
-    dyld_tables,
-    install_name,
-    is_encrypted,
-    linked_libraries,
-    run_paths,
-    uuid,
-)
+from abiscan.macho.load_commands import DyldTables, dyld_tables, install_name, linked_libraries, uuid
 from abiscan.macho.macho_image import MachoImage, decoded
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
@@ -29,7 +20,6 @@ from abiscan.model.macho_facts import (
     LinkedLibrary,
     LookupScope,
     MachoExport,
-    MachoFacts,
     MachoImport,
     MachoReexport,
     MachoSlice,
@@ -91,6 +81,16 @@ class MachoFile:
         """All of the file."""
         return self.image.slices
 
+    @property
+    def bits(self) -> int:
+        """64 or 32."""
+        return 64 if self.image.is64 else 32
+
+    @property
+    def uuid(self) -> str | None:
+        """LC_UUID, in lower-case hexadecimal digits; None without it."""
+        return uuid(self.image)
+
     @cached_property
     def install_name(self) -> str | None:
         """LC_ID_DYLIB."""
@@ -111,13 +111,6 @@ class MachoFile:
         return bool(self.image.flags & _MH_TWOLEVEL)
 
     # --- imports ----------------------------------------------------------------------------------------------------
-
-    @property
-    def imports_from(self) -> str:
-        """The table that imports are read from: `chained-fixups`, `dyld-info` or `symtab`."""
-        if self._tables.chained is not None:
-            return "chained-fixups"
-        return "symtab" if self._tables.bind is None else "dyld-info"
 
     @cached_property
     def imports(self) -> tuple[MachoImport, ...]:
@@ -162,14 +155,6 @@ class MachoFile:
 
     def _library(self, ordinal: int) -> str | None:
         return self.libraries[ordinal - 1].name if 0 < ordinal <= len(self.libraries) else None
-
-    @cached_property
-    def coalesced(self) -> tuple[str, ...]:
-        """Weak definitions that a strong one in another image replaces. They may be missing elsewhere, since the file
-        defines them."""
-        names = dict.fromkeys(decoded(name) for name, _, _ in self._distinct(self._opcodes(self._tables.weak_bind)))
-        known = {each.name for each in self.imports}
-        return tuple(name for name in names if name not in known)
 
     # --- exports ----------------------------------------------------------------------------------------------------
 
@@ -228,34 +213,6 @@ class MachoFile:
     def exports(self) -> Iterator[MachoExport]:
         """Every export, in the order of the export trie."""
         return iter(self._exports.values())
-
-    # --- the rest ---------------------------------------------------------------------------------------------------
-
-    def facts(self) -> MachoFacts:
-        """The facts of every file, as a value."""
-        image = self.image
-        target = build_target(image)
-        return MachoFacts(
-            path=self.path,
-            size=self.size,
-            machine=self.machine,
-            bits=64 if image.is64 else 32,
-            slices=self.slices,
-            file_type=image.file_type,
-            install_name=self.install_name,
-            libraries=self.libraries,
-            rpaths=run_paths(image),
-            platform=target.platform,
-            minimum_os=target.minimum_os,
-            sdk=target.sdk,
-            two_level=self.is_two_level,
-            imports=self.imports,
-            coalesced=self.coalesced,
-            imports_from=self.imports_from,
-            uuid=uuid(image),
-            tools=target.tools,
-            encrypted=is_encrypted(image),
-        )
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limit."""

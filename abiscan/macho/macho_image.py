@@ -18,7 +18,8 @@ from abiscan.model.limits import MAX_SEGMENTS
 if TYPE_CHECKING:
     from abiscan.file_buffer import Buffer
 
-FILE_TYPES: Final = {2: "execute", 6: "dylib", 7: "dylinker", 8: "bundle", 9: "dylib-stub"}
+# MH_EXECUTE, MH_DYLIB, MH_DYLINKER, MH_BUNDLE, MH_DYLIB_STUB.
+_FILE_TYPES: Final = frozenset({2, 6, 7, 8, 9})
 _OTHER_TYPES: Final = {
     1: "an object file (.o), not a shared object: link it first (-shared)",
     4: "a core dump, not a shared object",
@@ -88,9 +89,8 @@ class MachoImage(FileBuffer):
         self.machine = machine_name(cpu, subtype)
         if file_type in _OTHER_TYPES:
             raise UnreadableFile(path, _OTHER_TYPES[file_type])
-        if file_type not in FILE_TYPES:
+        if file_type not in _FILE_TYPES:
             raise self.corrupt(f"unknown file type {file_type}")
-        self.file_type = FILE_TYPES[file_type]
         self.commands = self._read_commands(_HEADER.size + (4 if self.is64 else 0), count, size)
         self.base_address = 0
         self.sections = self._read_segments()

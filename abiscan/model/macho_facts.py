@@ -56,13 +56,10 @@ class LinkedLibrary(Struct, frozen=True, gc=False):
 
     Attributes:
         name: the install name that it had at link time, unexpanded (`@rpath/libtorch_cpu.dylib`).
-        current_version, compatibility_version: `X.Y.Z`.
     """
 
     name: str
     link: LibraryLink
-    current_version: str
-    compatibility_version: str
 
 
 class MachoImport(Struct, frozen=True, gc=False):
@@ -125,47 +122,3 @@ class MachoSlice(Struct, frozen=True, gc=False):
     machine: str
     offset: int
     size: int
-
-
-class MachoFacts(Struct, frozen=True):
-    """Contents of a Mach-O file, or of one slice of a universal file.
-
-    Attributes:
-        path: as the user would write it.
-        size: of the slice, in bytes.
-        machine: of the slice; `slices` has those of the file.
-        bits: 64 or 32.
-        file_type: `dylib`, `bundle`, `execute`, `dylib-stub`, ... or `MH_<number>`.
-        install_name: LC_ID_DYLIB, unexpanded; None for a bundle.
-        libraries: in the order of the load commands; an ordinal n is the n-th of them.
-        rpaths: LC_RPATH, in order, unexpanded.
-        platform: `macos`, `ios`, ...; None if no load command has it.
-        minimum_os, sdk: `11.0`; None if no load command has them.
-        two_level: MH_TWOLEVEL is set; without it every import is looked up flat.
-        imports: symbols that dyld looks up when it loads the file, each name once per library.
-        coalesced: weak definitions of the file, which dyld replaces if another image has a strong one.
-        imports_from: the table of `imports`: `chained-fixups`, `dyld-info` or `symtab`.
-        uuid: LC_UUID, lower-case hexadecimal.
-        tools: of LC_BUILD_VERSION, (`clang` | `swift` | `ld` | `lld` | number, version).
-        encrypted: LC_ENCRYPTION_INFO with a cryptid: its contents are not readable.
-    """
-
-    path: str
-    size: int
-    machine: str
-    bits: int
-    slices: tuple[MachoSlice, ...]
-    file_type: str
-    install_name: str | None
-    libraries: tuple[LinkedLibrary, ...]
-    rpaths: tuple[str, ...]
-    platform: str | None
-    minimum_os: str | None
-    sdk: str | None
-    two_level: bool
-    imports: tuple[MachoImport, ...]
-    coalesced: tuple[str, ...]
-    imports_from: str
-    uuid: str | None
-    tools: tuple[tuple[str, str], ...]
-    encrypted: bool = False

@@ -1,52 +1,32 @@
-"""The debug directory: the CodeView record, and whether the build is reproducible."""
+"""The CodeView record of the debug directory."""
 
 from __future__ import annotations
 
 import struct
-from typing import Final
 from uuid import UUID
 
-from msgspec import Struct
-
+from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_SEGMENTS
-from abiscan.pe.pe_image import DEBUG, PeImage, decoded
+from abiscan.pe.pe_image import DEBUG, PeImage
 
 _ENTRY = struct.Struct("<IIHHIIII")
-_CODEVIEW, _REPRODUCIBLE = 2, 16
-# "RSDS", GUID, age; the path follows.
+_CODEVIEW = 2
+# "RSDS", GUID, age.
 _RSDS = struct.Struct("<4s16sI")
-# A Windows path has up to 32,767 characters.
-_MAX_RECORD: Final = 1 << 17
 
 
-class DebugRecords(Struct, frozen=True):
-    """The contents of the debug directory; see `PeFacts`."""
-
-    path: str | None = None
-    id: str | None = None
-    is_reproducible: bool = False
-
-
-def debug_records(image: PeImage) -> DebugRecords:
-    """The records of the debug directory; the first CodeView record counts.
-
-    Raises:
-        UnreadableFile: the directory or a record lies outside of the file.
-    """
+def read_debug_id(image: PeImage) -> str | None:
+    """GUID and age of the first CodeView record; None if there is none, or it lies outside of the file, since no import
+    or export depends on it."""
     address, size = image.directories[DEBUG]
-    if not address:
-        return DebugRecords()
     count = min(size // _ENTRY.size, MAX_SEGMENTS)
-    table = image.at_address(address, count * _ENTRY.size, "the debug directory")
-    path = identity = None
-    reproducible = False
-    for _, _, _, _, kind, length, _, offset in _ENTRY.iter_unpack(table):
-        reproducible = reproducible or kind == _REPRODUCIBLE
-        if kind != _CODEVIEW or path is not None or length < _RSDS.size:
-            continue
-        record = image.slice(offset, min(length, _MAX_RECORD), "the CodeView record")
-        magic, guid, age = _RSDS.unpack_from(record)
-        if magic == b"RSDS":
-            path = decoded(record[_RSDS.size :].partition(b"\0")[0])
-            identity = f"{UUID(bytes_le=guid).hex}{age:x}"
-    return DebugRecords(path, identity, reproducible)
+    try:
+        table = image.at_address(address, count * _ENTRY.size, "the debug directory") if address else b""
+        for _, _, _, _, kind, length, _, offset in _ENTRY.iter_unpack(table):
+            if kind == _CODEVIEW and length >= _RSDS.size:
+                magic, guid, age = _RSDS.unpack(image.slice(offset, _RSDS.size, "the CodeView record"))
+                if magic == b"RSDS":
+                    return f"{UUID(bytes_le=guid).hex}{age:x}"
+    except UnreadableFile:
+        return None
+    return None

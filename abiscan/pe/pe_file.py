@@ -6,19 +6,16 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import complete
-from abiscan.model.pe_facts import PeExport, PeFacts, PeImport
+from abiscan.model.pe_facts import PeExport, PeImport
 from abiscan.pe.export_table import ExportTable
 from abiscan.pe.import_tables import ImportedLibrary, imported_libraries, read_imports
-from abiscan.pe.pe_image import CLR_HEADER, IMAGE_FILE_DLL, PeImage
+from abiscan.pe.pe_image import PeImage
 
 if TYPE_CHECKING:
     import mmap
 
     from abiscan.file_buffer import Sparse
-    from abiscan.model.pe_facts import VersionResource
-    from abiscan.pe.debug_directory import DebugRecords
 
 
 class PeFile:
@@ -79,50 +76,18 @@ class PeFile:
     def _export_table(self) -> ExportTable:
         return ExportTable(self.image)
 
-    def facts(self) -> PeFacts:
-        """The facts of every file, as a value."""
-        image = self.image
-        problems: list[str] = []
-        debug = self._debug_records(problems)
-        return PeFacts(
-            path=self.path,
-            size=self.size,
-            machine=self.machine,
-            bits=64 if image.is64 else 32,
-            is_library=bool(image.characteristics & IMAGE_FILE_DLL),
-            name=self.name,
-            libraries=self.libraries,
-            delayed_libraries=self.delayed_libraries,
-            imports=self.imports,
-            linker_version=image.linker_version,
-            os_version=image.os_version,
-            subsystem_version=image.subsystem_version,
-            timestamp=image.timestamp,
-            is_reproducible=debug.is_reproducible,
-            debug_path=debug.path,
-            debug_id=debug.id,
-            version=self._version(problems),
-            is_managed=bool(image.directories[CLR_HEADER][0]),
-            problems=tuple(problems),
-        )
+    @property
+    def bits(self) -> int:
+        """64 for PE32+, 32 for PE32."""
+        return 64 if self.image.is64 else 32
 
-    def _debug_records(self, problems: list[str]) -> DebugRecords:
-        from abiscan.pe.debug_directory import DebugRecords, debug_records
+    @property
+    def debug_id(self) -> str | None:
+        """GUID and age of the CodeView record, as symbol servers spell it, in lower-case hexadecimal digits; None
+        without a readable one."""
+        from abiscan.pe.debug_directory import read_debug_id
 
-        try:
-            return debug_records(self.image)
-        except UnreadableFile as error:
-            problems.append(error.reason)
-            return DebugRecords()
-
-    def _version(self, problems: list[str]) -> VersionResource | None:
-        from abiscan.pe.version_resource import version_resource
-
-        try:
-            return version_resource(self.image)
-        except UnreadableFile as error:
-            problems.append(error.reason)
-            return None
+        return read_debug_id(self.image)
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, forwarders included."""

@@ -29,11 +29,10 @@ MACHINES: Final = {
     0xA64E: "arm64x",
     0xAA64: "arm64",
 }
-IMAGE_FILE_DLL: Final = 0x2000
 SCN_EXECUTE, SCN_READ, SCN_WRITE = 0x20000000, 0x40000000, 0x80000000
 
 # Data directories by number (Optional Header Data Directories).
-EXPORTS, IMPORTS, RESOURCES, DEBUG, DELAYED_IMPORTS, CLR_HEADER = 0, 1, 2, 6, 13, 14
+EXPORTS, IMPORTS, DEBUG, DELAYED_IMPORTS = 0, 1, 6, 13
 _DIRECTORIES: Final = 16
 
 _COFF = struct.Struct("<4sHHIIIHH")
@@ -84,7 +83,7 @@ class PeImage(FileBuffer):
         if at + _COFF.size > self.size:
             raise self.corrupt(f"its header ends beyond its {self.size} bytes")
         fields = self.unpack(_COFF, at)
-        magic, machine, section_count, self.timestamp, _, _, optional_size, self.characteristics = fields
+        magic, machine, section_count, _, _, _, optional_size, _ = fields
         if magic != b"PE\0\0":
             raise UnreadableFile(path, "a program for DOS or 16-bit Windows, not a PE file")
         self.machine: str = MACHINES.get(machine, f"IMAGE_FILE_MACHINE_{machine:#06x}")
@@ -97,10 +96,8 @@ class PeImage(FileBuffer):
         if at + max(optional_size, layout.size) > self.size:
             raise self.corrupt(f"its optional header ends beyond its {self.size} bytes")
         values = self.unpack(layout, at)
-        self.linker_version = (values[1], values[2])
         # Counted from the end, since only PE32 has BaseOfData before ImageBase.
-        self.image_base, alignment, _, os_major, os_minor, _, _, major, minor, _, _, self.header_size = values[-21:-9]
-        self.os_version, self.subsystem_version = (os_major, os_minor), (major, minor)
+        self.image_base, alignment, self.header_size = values[-21], values[-20], values[-10]
         self.directories = self._read_directories(at + layout.size, min(values[-1], _DIRECTORIES))
         self.sections = self._read_sections(at + optional_size, section_count, alignment)
         self._starts = [section.start for section in self.sections]

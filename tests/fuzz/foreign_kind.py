@@ -54,7 +54,6 @@ def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
         pe = read_pe(data, "fuzz.pyd")
         binary = PeBinary(pe)
         binary.facts()
-        pe.facts()
         names = [each.name for each in binary.exports()]
         for each in (*pe.exports(), *map(pe.export_by_ordinal, range(12))):
             assert each is None or each.name is None or binary.exports_name(each.name)
@@ -79,7 +78,7 @@ def macho_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
             commands = sum(len(each.body) + 8 for each in image.commands)
             found += 3 * [(piece.offset, 32), (piece.offset + 32, commands)]
             tables = dyld_tables(image)
-            for table in (tables.chained, tables.bind, tables.weak_bind, tables.lazy_bind, tables.exports):
+            for table in (tables.chained, tables.bind, tables.lazy_bind, tables.exports):
                 if table is not None and table[1]:
                     found += 2 * [(piece.offset + table[0], table[1])]
         return found
@@ -89,7 +88,6 @@ def macho_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
             macho = read_macho(data, "fuzz.so", each.machine)
             binary = MachoBinary(macho)
             binary.facts()
-            macho.facts()
             names = [export.name for export in binary.exports()]
             assert binary.exported_among((*names, "absent")) == set(names)
             binary.names_with_prefix("_ZN2at")

@@ -33,7 +33,6 @@ class MachoTables(Struct, frozen=True):
         imports: (name, weak) of non-lazy imports.
         lazy: names of lazy imports.
         libraries: (name, library) of both, the library as LLVM abbreviates it (`libc10`, `flat-namespace`).
-        coalesced: names of weak binds.
         undefined: undefined symbols of the symbol table.
         exports: (name, address; None for a re-export).
     """
@@ -41,7 +40,6 @@ class MachoTables(Struct, frozen=True):
     imports: frozenset[tuple[str, bool]]
     lazy: frozenset[str]
     libraries: frozenset[tuple[str, str]]
-    coalesced: frozenset[str]
     undefined: frozenset[str]
     exports: frozenset[tuple[str, int | None]]
 
@@ -121,7 +119,6 @@ def macho_of_llvm(path: Path, machine: str) -> MachoTables:
     tool = ("llvm-objdump-19", "--macho", f"--arch={machine}")
     bound = [*_bound(_lines(*tool, "--bind", path)), *_chained(_lines(*tool, "--chained-fixups", path))]
     late = list(_bound(_lines(*tool, "--lazy-bind", path)))
-    coalesced = {line.split()[-1] for line in _lines(*tool, "--weak-bind", path) if " 0x" in line}
     undefined = {
         line.split()[-1]
         for line in _lines("llvm-nm-19", "--undefined-only", "--just-symbol-name", f"--arch={machine}", path)
@@ -135,7 +132,6 @@ def macho_of_llvm(path: Path, machine: str) -> MachoTables:
         frozenset((name, weak) for name, weak, _ in bound),
         frozenset(name for name, _, _ in late),
         frozenset((name, library) for name, _, library in (*bound, *late)),
-        frozenset(coalesced),
         frozenset(undefined),
         frozenset(exports),
     )
