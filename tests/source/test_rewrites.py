@@ -18,7 +18,8 @@ from abiscan.source import FileSet, SingleSource, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
-from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup
+from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
+from abiscan.source.rewrites.rewrite_tree import rewrite_tree
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
@@ -423,3 +424,58 @@ def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -
     assert " weight=None) -> Tensor" in run.stdout
     # A default that is no literal ends the defaults: Python allows none before a parameter without one.
     assert "def fill(x: torch.Tensor, value: float, kind: torch.dtype) -> None" in stub.after
+
+
+@pytest.mark.parametrize(
+    ("project", "cmake", "expected"),
+    [
+        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION pkg/ops)", "pkg.ops._C"),
+        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C LIBRARY DESTINATION .)", "_C"),
+        ("", 'set(NAME _C)\npybind11_add_module(${NAME} bind.cpp)\ninstall(TARGETS ${NAME} DESTINATION "a")', "a._C"),
+        ("", "project(fast CXX)\npybind11_add_module(${PROJECT_NAME} bind.cpp)", "fast"),
+        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION ${WHERE})", "_C"),
+        (
+            '[project]\nname = "fast"',
+            "python_add_library(_C MODULE bind.cpp)\n"
+            "install(TARGETS _C LIBRARY DESTINATION ${SKBUILD_PLATLIB_DIR}/${SKBUILD_PROJECT_NAME})",
+            "fast._C",
+        ),
+        (
+            '[tool.scikit-build]\nwheel.install-dir = "pkg"',
+            "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION ops)",
+            "pkg.ops._C",
+        ),
+    ],
+)
+def test_module_name_with_the_package_that_it_is_installed_in(project: str, cmake: str, expected: str) -> None:
+    """Expected: the place in the wheel that scikit-build-core 0.11 makes of such a project."""
+    assert module_of_cmake(cmake, "src/bind.cpp", read_project(project)) == expected
+
+
+def test_module_name_of_setuptools_in_pyproject() -> None:
+    """https://setuptools.pypa.io/en/latest/userguide/ext_modules.html: `name` is the full dotted name."""
+    text = """[tool.setuptools]
+ext-modules = [
+    {name = "pkg.one", sources = ["src/bind.cpp"]},
+    {name = "pkg.two", sources = ["src/other.cpp"]},
+]"""
+    assert read_project(text).module_of("src/bind.cpp") == "pkg.one"
+    assert read_project(text).module_of("src/third.cpp") is None
+    for broken in ("[tool", "tool = 3", "[tool.setuptools]\next-modules = 3", "[tool.setuptools]\next-modules = [3]"):
+        assert read_project(broken).module_of("src/bind.cpp") is None
+
+
+def test_the_module_of_a_tree_comes_from_the_nearest_build_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "csrc").mkdir()
+    bind = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
+    (tmp_path / "csrc" / "bind.cpp").write_text("#include <torch/extension.h>\nusing at::Tensor;\n" + bind)
+    row = '[tool.setuptools]\next-modules = [{name = "pkg._C", sources = ["csrc/bind.cpp"]}]\n'
+    (tmp_path / "pyproject.toml").write_text(row)
+    monkeypatch.chdir(tmp_path)
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    assert "import pkg._C as _bound" in stub.after
+    (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup()\n")
+    (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
+    assert "import pkg._C as _bound" in stub.after

@@ -1,10 +1,12 @@
-"""The Python module that a project builds from a C++ source, from its setup.py (read, not run) or CMakeLists.txt."""
+"""The Python module that a project builds from a C++ source, from its setup.py (read, not run), CMakeLists.txt or
+pyproject.toml."""
 
 from __future__ import annotations
 
 import ast
 import posixpath
 import re
+import tomllib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -41,7 +43,11 @@ def module_of_setup(setup: str, source: str) -> str | None:
             tree = ast.parse(setup if len(setup) <= _MAX_SETUP else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    made = list(_extensions(tree))
+    return _chosen(list(_extensions(tree)), source)
+
+
+def _chosen(made: Sequence[_Module], source: str) -> str | None:
+    """The name of the module that is built from a source."""
     if len({each.name for each in made}) == 1:
         return made[0].name  # its sources may come from a glob
     # Several modules may have an `interface.cpp`: take the one with the longest matching end of the path, if it is
@@ -122,17 +128,83 @@ def _string(node: ast.expr | None, strings: dict[str, str]) -> str | None:
     return strings.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def module_of_cmake(text: str, source: str) -> str | None:
-    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only module.
+class Project(Struct, frozen=True):
+    """A pyproject.toml.
+
+    Attributes:
+        name: of the project; empty if it has none.
+        folder: of `[tool.scikit-build]`, where the files that CMake installs go below site-packages.
+        modules: of `[tool.setuptools]`.
+    """
+
+    name: str = ""
+    folder: str = ""
+    modules: tuple[_Module, ...] = ()
+
+    def module_of(self, source: str) -> str | None:
+        """The module that `ext-modules` of setuptools 74 and later builds from a source."""
+        return _chosen(self.modules, source)
+
+
+def read_project(text: str) -> Project:
+    """Parse a pyproject.toml; without what is missing or malformed.
+
+    Source: https://setuptools.pypa.io/en/latest/userguide/ext_modules.html,
+    https://scikit-build-core.readthedocs.io/en/latest/reference/configs.html
+    """
+    try:
+        table = tomllib.loads(text if len(text) <= _MAX_SETUP else "")
+    except (ValueError, RecursionError):
+        return Project()
+    rows = _value(table, "tool", "setuptools", "ext-modules")
+    made = []
+    for row in rows if isinstance(rows, list) else ():
+        sources = _value(row, "sources")
+        given = tuple(each for each in sources if isinstance(each, str)) if isinstance(sources, list) else ()
+        name = _value(row, "name")
+        made.append(_Module(name if isinstance(name, str) and _NAME.fullmatch(name) else None, given))
+    name, folder = _value(table, "project", "name"), _value(table, "tool", "scikit-build", "wheel", "install-dir")
+    return Project(name if isinstance(name, str) else "", folder if isinstance(folder, str) else "", tuple(made))
+
+
+def _value(table: object, *keys: str) -> object:
+    for key in keys:
+        table = table.get(key) if isinstance(table, dict) else None
+    return table
+
+
+_MODULE = re.compile(
+    r"(?im)^\s*(?:pybind11_add_module|python3?_add_library)\s*\(\s*([A-Za-z_]\w{0,200})\b([^)]{0,20000})"
+)
+_SET = re.compile(r"(?im)^\s*(?:set\s*\(\s*(\w{1,200})\s+\"?([\w./-]{1,200})\"?\s*\)|project\s*\(\s*([\w-]{1,200})\b)")
+_VARIABLE = re.compile(r"\$\{(\w{1,200})\}")
+_INSTALL = re.compile(r"(?i)\binstall\s*\(\s*TARGETS\s+([^)]{1,2000}?)\s+(?:\w+\s+)?DESTINATION\s+\"?([^\s)\"]{1,300})")
+
+
+def module_of_cmake(text: str, source: str, project: Project | None = None) -> str | None:
+    """The module that a CMakeLists.txt builds from a source: `pybind11_add_module(name source...)`, or the only module;
+    with the package below which `install(TARGETS name DESTINATION package)` puts it.
 
     Args:
         source: path of the source.
+        project: the pyproject.toml around it.
     """
-    commands = r"(?im)^\s*(?:pybind11_add_module|python3?_add_library)\s*\(\s*([A-Za-z_]\w{0,200})\b([^)]{0,20000})"
-    made = re.findall(commands, text)
+    project = project or Project()
+    known = {"SKBUILD_PLATLIB_DIR": ".", "SKBUILD_PROJECT_NAME": project.name}
+    for name, value, named in _SET.findall(text[:_MAX_SETUP]):
+        known.setdefault(name or "PROJECT_NAME", value or named)
+    # Values that refer to other variables are not followed.
+    text = _VARIABLE.sub(lambda match: known.get(match[1]) or match[0], text[:_MAX_SETUP])
+    made = _MODULE.findall(text)
     naming = [name for name, sources in made if posixpath.basename(source) in sources]
     found = {*naming} or {name for name, _sources in made}
-    return found.pop() if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    module = found.pop()
+    folders = {folder for targets, folder in _INSTALL.findall(text) if module in targets.split()}
+    package = posixpath.normpath(f"{project.folder}/{folders.pop() if len(folders) == 1 else '.'}".lstrip("/"))
+    whole = module if package == "." else f"{package.replace('/', '.')}.{module}"
+    return whole if _NAME.fullmatch(whole) else module
 
 
 def _matching_end(given: tuple[str, ...], path: str) -> int:

@@ -10,7 +10,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_SOURCE_SIZE
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
-from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup
+from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.rewrite import Rewritten, rewrite_source, stubs_for
 from abiscan.source.rewrites.rewrite_table import STUB_RULE
 
@@ -57,14 +57,20 @@ def _text(path: str) -> str | None:
 
 
 def _module_name(path: str) -> str | None:
-    """The module name according to the nearest setup.py or CMakeLists.txt above that defines it."""
-    for folder in Path(path).resolve().parents[:6]:
-        for name, read in (("setup.py", module_of_setup), ("CMakeLists.txt", module_of_cmake)):
-            build = folder / name
-            text = _text(str(build)) if build.is_file() else None
-            found = None if text is None else read(text, path)
-            if found is not None:
-                return found
-        if (folder / "setup.py").is_file():
-            return None
-    return None
+    """The module name according to the nearest setup.py, CMakeLists.txt or pyproject.toml above that defines it."""
+    folders = Path(path).resolve().parents[:6]
+    project = read_project(next((text for folder in folders if (text := _build(folder, "pyproject.toml"))), ""))
+    for folder in folders:
+        setup, cmake = _build(folder, "setup.py"), _build(folder, "CMakeLists.txt")
+        found = module_of_setup(setup, path) if setup else None
+        found = found or (module_of_cmake(cmake, path, project) if cmake else None)
+        if found is not None:
+            return found
+        if setup or _build(folder, "pyproject.toml"):
+            break
+    return project.module_of(path)
+
+
+def _build(folder: Path, name: str) -> str | None:
+    """The text of a file of the build system."""
+    return _text(str(folder / name)) if (folder / name).is_file() else None
