@@ -222,7 +222,7 @@ def measured(given: argparse.Namespace, target: str, tables: Path) -> dict[str, 
     again = run(fresh, "registry", "scan", target, "-o", str(fresh), "--torch", given.recheck, "-j", jobs)
     cost["cpu_of_a_fresh_scan"] = again["cpu"]
     cost["same_tables"] = same(first, fresh)
-    found[f"rejudge -j {jobs}"] = cost
+    found[f"recheck -j {jobs}"] = cost
     return found
 
 

@@ -131,6 +131,7 @@ def stored_file(binary: Binary) -> StoredFile:
     names_with_prefix("PyInit_", 1)  # a Python module exports this name itself
     of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
     layouts = layouts_of(binary.machine, None) if of_torch else None
+    ids = tuple(pybind11_ids(binary))
     return StoredFile(
         facts=replace(facts, imports=()),
         imports=StoredImports.of(facts.imports),
@@ -139,7 +140,7 @@ def stored_file(binary: Binary) -> StoredFile:
         derived=binary.derived_classes(),
         device=binary.device_images(),
         strings={
-            PYBIND11.decode("ascii"): tuple(pybind11_ids(binary)),
+            PYBIND11.decode("ascii"): ids,
             **({MARK.decode("ascii"): tuple(binary.strings_with(MARK))} if of_torch else {}),
         },
         marks=binary.build_marks(),
@@ -149,6 +150,7 @@ def stored_file(binary: Binary) -> StoredFile:
         record_sizes=binary.record_sizes(layouts.changing.keys()) if layouts is not None else {},
         record_holders=binary.record_holders(layouts.changing.keys(), NOT_ITS_OWN) if layouts is not None else {},
         constants=binary.call_constants(takers, KEY_POSITION) if (takers := key_takers(of_torch)) else {},
+        bound=binary.bound_functions() if ids and of_torch else (),
     )
 
 

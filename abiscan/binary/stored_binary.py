@@ -102,8 +102,8 @@ class StoredBinary:
         return {name: places[:most] for name, places in self._stored.sites.items() if name in names}
 
     def bound_functions(self) -> tuple[str, ...]:
-        """Always empty: not kept."""
-        return ()
+        """As read from the file."""
+        return self._stored.bound
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """The constants of the imports and the argument that are checked in every file."""

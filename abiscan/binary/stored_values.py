@@ -101,6 +101,7 @@ class StoredFile(Struct, frozen=True):
         sites: torch import -> its call sites.
         calls: for a model that calls operators by name; None for others, and for files stored before this field
             existed.
+        bound: names of the functions on tensors that a pybind11 module binds.
     """
 
     facts: SharedObject
@@ -118,3 +119,4 @@ class StoredFile(Struct, frozen=True):
     record_holders: dict[str, str] = {}
     constants: dict[str, tuple[tuple[int | None, ...], ...]] = {}
     calls: StoredCalls | None = None
+    bound: tuple[str, ...] = ()

@@ -9,12 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from abiscan.analysis import keep_facts
 from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
 from abiscan.analysis.merge import finish_containers, merge
 from abiscan.analysis.scan_batch import scan_batch, scan_items
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.elf.elf_file import ElfFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import Report
 from tests.registry.kit import FIXTURES, wheel
@@ -65,6 +67,20 @@ def test_stored_facts_give_the_same_result_as_the_file(tmp_path: Path, fixture: 
     again = judged_again(facts, "2.13.0")
     assert again.artifacts == truth.artifacts
     assert again.containers == truth.containers
+
+
+def test_functions_that_pybind11_binds_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: the message of the scan. Real wheels, such as torch_harmonics 0.9.3, had the imports instead."""
+    monkeypatch.setattr(ElfFile, "bound_functions", lambda _self: ("forward",))
+    monkeypatch.setattr(keep_facts, "pybind11_ids", lambda _binary: iter((b"__pybind11_internals_v4_gcc__",)))
+    path = wheel(tmp_path, "demo", "op-not-registered.so")
+    facts = stored(path, "2.6.0")
+    said = [
+        [each.message for artifact in report.artifacts for each in artifact.findings if each.rule == "op-not-registered"]
+        for report in (scanned(path, "2.13.0"), judged_again(facts, "2.13.0"))
+    ]
+    assert "(`forward`)" in said[0][0]
+    assert said[0] == said[1]
 
 
 def test_a_model_calls_what_it_called(tmp_path: Path) -> None:
