@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
-from abiscan.ownership.torch_declarations import FILE, HEADERS, MACROS  # noqa: E402
+from abiscan.ownership.torch_declarations import FILE, HEADERS, MACROS, TEMPLATE, WRITABLE  # noqa: E402
 
 _FOLDERS = frozenset({"ATen", "c10", "torch", "THC", "TH", "THCUNN", "THNN", "caffe2"})
 _ROOTS = frozenset({"at", "c10", "torch"})
@@ -50,6 +50,9 @@ class Contents(NamedTuple):
     Attributes:
         names: scope -> name -> whether every declaration is deprecated.
         aliases: what a scope `a::b` stands for.
+        templates, plain: class -> members that are templates, and those that are not.
+        writable, constant: class -> functions that return a pointer or reference to something else than const, and
+            those that return one to const alone.
     """
 
     names: dict[str, dict[str, bool]]
@@ -59,6 +62,10 @@ class Contents(NamedTuple):
     aliases: dict[str, list[str]]
     opened: list[str]
     headers: list[str]
+    templates: dict[str, list[str]] = {}  # noqa: RUF012 - msgspec copies it
+    plain: dict[str, list[str]] = {}  # noqa: RUF012
+    writable: dict[str, list[str]] = {}  # noqa: RUF012
+    constant: dict[str, list[str]] = {}  # noqa: RUF012
 
 
 def read_wheel(wheel: Path, read: dict[tuple[int, int], list[Declared]]) -> Contents:
@@ -82,7 +89,7 @@ def read_wheel(wheel: Path, read: dict[tuple[int, int], list[Declared]]) -> Cont
 
 def _contents(files: Mapping[str, list[Declared]]) -> Contents:
     names: dict[str, dict[str, bool]] = defaultdict(dict)
-    found: dict[str, dict[str, set[str]]] = {kind: defaultdict(set) for kind in "mbuao"}
+    found: dict[str, dict[str, set[str]]] = {kind: defaultdict(set) for kind in "mbuaotpcw"}
     for each in (each for declared in files.values() for each in declared):
         if each.kind not in ("n", "a"):
             found[each.kind][each.scope].add(each.name)
@@ -103,7 +110,16 @@ def _contents(files: Mapping[str, list[Declared]]) -> Contents:
         lists["a"],
         sorted(found["o"]),
         sorted(path for path in files if not path.startswith("ATen/ops/")),
+        lists["t"],
+        _only(found["p"], found["t"]),
+        lists["w"],
+        _only(found["c"], found["w"]),
     )
+
+
+def _only(some: Mapping[str, set[str]], others: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """Scope -> the names of `some` that `others` lacks."""
+    return {scope: sorted(names - others.get(scope, set())) for scope, names in some.items()}
 
 
 def _joined(*parts: str) -> str:
@@ -116,6 +132,10 @@ class Visible:
     def __init__(self, contents: Iterable[Contents]) -> None:
         every = list(contents)
         self._own: dict[str, dict[str, bool]] = defaultdict(dict)
+        # By suffix of the form: (class -> members that have it, class -> members that lack it).
+        self._forms: dict[str, tuple[dict[str, set[str]], dict[str, set[str]]]] = {
+            suffix: (defaultdict(set), defaultdict(set)) for suffix in (TEMPLATE, WRITABLE)
+        }
         self._links: dict[str, set[str]] = defaultdict(set)
         self.opened: set[str] = set()
         self.macros: set[str] = set()
@@ -124,6 +144,11 @@ class Visible:
             for scope, names in each.names.items():
                 for name, deprecated in names.items():
                     self._own[scope][name] = self._own[scope].get(name, True) and deprecated
+            known = {TEMPLATE: (each.templates, each.plain), WRITABLE: (each.writable, each.constant)}
+            for suffix, pair in known.items():
+                for lists, sets in zip(pair, self._forms[suffix], strict=True):
+                    for scope, members in lists.items():
+                        sets[scope].update(members)
             self.opened.update(each.opened)
             self.macros.update(each.macros)
             self.headers.update(each.headers)
@@ -184,6 +209,19 @@ class Visible:
                 self.opened.add(scope)
         return found
 
+    def forms(self, scope: str, suffix: str) -> tuple[set[str], set[str]]:
+        """The members that have a form, and those that lack it in every class that declares them."""
+        having, lacking = self._forms[suffix]
+        has: set[str] = set()
+        lacks: set[str] = set()
+        unknown: set[str] = set()
+        for current in (scope, *self._reached(scope)):
+            without = lacking.get(current, set())
+            has |= having.get(current, set())
+            lacks |= without
+            unknown |= self._own.get(current, {}).keys() - without
+        return has, lacks - unknown
+
 
 def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
     """The text of the table, and the headers of the newest release.
@@ -194,6 +232,8 @@ def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
     whole = (1 << len(releases)) - 1
     declared: dict[tuple[str, str], int] = defaultdict(int)
     deprecated: dict[tuple[str, str], int] = defaultdict(int)
+    having: dict[tuple[str, str, str], int] = defaultdict(int)
+    lacking: dict[tuple[str, str, str], int] = defaultdict(int)
     opened: dict[str, int] = defaultdict(int)
     headers: set[str] = set()
     for number, contents in enumerate(releases.values()):
@@ -207,6 +247,10 @@ def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
                 if name not in _INTERNAL and (scope or name.startswith(_C_NAMES)):
                     declared[scope, name] |= bit
                     deprecated[scope, name] |= bit if is_deprecated else 0
+            for suffix in (TEMPLATE, WRITABLE):
+                for masks, members in zip((having, lacking), visible.forms(scope, suffix), strict=True):
+                    for name in members:
+                        masks[scope, name, suffix] |= bit
             if scope in visible.opened:
                 opened[scope] |= bit
         for name in visible.macros:
@@ -215,16 +259,21 @@ def table_of(releases: Mapping[str, list[Contents]]) -> tuple[str, list[str]]:
             declared[HEADERS, name] |= bit
         headers = visible.headers
     lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for (scope, name), mask in declared.items():
+    # Releases whose headers do not show the form count as having it.
+    changed = {
+        (scope, name + suffix): declared[scope, name] & ~lacking[scope, name, suffix]
+        for (scope, name, suffix), mask in having.items()
+        if mask & -mask < lacking[scope, name, suffix]  # the first that has it is before the last that lacks it
+    }
+    for (scope, name), mask in (*declared.items(), *changed.items()):
         present = mask | opened.get(scope, 0)
         marked = deprecated.get((scope, name), 0)
         if present != whole or marked >> (len(releases) - 1):
-            written = _ranges(present) + (f";{_ranges(marked)}" if marked else "")
-            lines[scope][written].append(name)
+            lines[scope][_ranges(present) + (f";{_ranges(marked)}" if marked else "")].append(name)
     body: list[str] = []
     same: dict[str, str] = {}
     for scope, by_mask in sorted(lines.items()):
-        written = [f"{masks}\t{' '.join(sorted(names))}" for masks, names in sorted(by_mask.items())]
+        written = [f"{ranges}\t{' '.join(sorted(names))}" for ranges, names in sorted(by_mask.items())]
         # `torch::native` has the same names as `at::native`.
         first = same.setdefault("\n".join(written), scope)
         body += [f"{scope}\t{line}" for line in written] if first == scope else [f"{scope}\t=\t{first}"]

@@ -47,7 +47,9 @@ class Declared(NamedTuple):
     Attributes:
         scope: namespaces and classes around it, `::` between them; empty for the global namespace.
         kind: `n` a name, `m` a macro, `b` a base class of `scope`, `u` a namespace that `scope` uses, `a` an alias of
-            the namespace `target`, `o` no name: macros declare more in `scope`.
+            the namespace `target`, `o` no name: macros declare more in `scope`. Besides `n`, a
+            member that is a template has `t`, any other `p`, a function that returns a pointer or reference to const
+            `c`, and to anything else `w`.
         target: of an alias or a using-declaration.
     """
 
@@ -237,14 +239,15 @@ class _Reader:
         following = self._tokens[self._at][1] if self._at < len(self._tokens) else ""
         if following in (",", ";", "{", ")", ".", "-", "*", "+") and statement:
             return [*statement, "{", "}"]
-        self._declare(head)
+        self._declare(head, template=len(_without_templates(statement)) < len(statement))
         return []
 
     # --- names of a statement ----------------------------------------------------------------------------------
 
-    def _declare(self, statement: list[str]) -> None:
+    def _declare(self, statement: list[str], *, template: bool = False) -> None:
         deprecated = _is_deprecated(statement)
-        words = _without_attributes(_without_templates(statement))
+        plain = _without_templates(statement)
+        words = _without_attributes(plain)
         while words and words[0] in ("inline", "export", "__host__", "__device__", ")", "extern", '"', ","):
             words = words[1:]
         if not words or words[0] in ("friend", "static_assert", "template"):
@@ -259,6 +262,12 @@ class _Reader:
         else:
             for name in _declared_names(words):
                 self._add(name, deprecated=deprecated)
+                if self._scopes and self._scopes[-1].kind == "class":
+                    self._add(name, "t" if template or len(plain) < len(statement) else "p")
+                    at = words.index(name)
+                    before = words[:at]
+                    if before[-1:] in (["*"], ["&"]) and words[at + 1 : at + 2] == ["("]:
+                        self._add(name, "c" if "const" in before else "w")
 
     def _using(self, words: list[str], deprecated: bool) -> None:
         if words[1:2] == ["namespace"]:

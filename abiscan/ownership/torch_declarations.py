@@ -19,6 +19,8 @@ from abiscan.model.versions import order
 FILE = "torch_declarations.gz"
 # Scopes of the table for names without one: macros, and the paths of headers.
 MACROS, HEADERS = "#", "<"
+# Behind the names of members that may be declared in another form.
+TEMPLATE, WRITABLE = "<>", "*"
 # zlib parameter for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
@@ -76,6 +78,8 @@ class Declarations:
 
         Args:
             scope: namespaces and classes, `::` between them; `MACROS`, `HEADERS`, or empty for C functions.
+            name: with `TEMPLATE` the member template of this name, with `WRITABLE` the function that returns anything
+                else than a pointer or reference to const.
             release: a version; one that the table lacks counts as the newest before it.
 
         Returns:
@@ -111,8 +115,8 @@ class Declarations:
         return self.releases[at]
 
     def is_changing(self, name: str) -> bool:
-        """Whether some release lacks a name in some namespace or class."""
-        return name in self._changing
+        """Whether some release lacks a name, or a form of it, in some namespace or class."""
+        return not self._changing.isdisjoint((name, name + TEMPLATE, name + WRITABLE))
 
     def _index(self, release: str) -> int | None:
         at = bisect_right(self._order, order(release) or ()) - 1

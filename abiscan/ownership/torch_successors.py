@@ -16,8 +16,10 @@ class Successor(Struct, frozen=True, forbid_unknown_fields=True):
     """A row of the table.
 
     Attributes:
-        names: qualified names, macros, or paths of headers.
+        names: qualified names, macros, or paths of headers. `name<T>()` is a member template, `name()` a function of
+            which the result was not const.
         use: the replacing name, if it is a single name; advice: an imperative without a period.
+        write: the replacing expression, with {type} for T and {object} for the object with its `.` or `->`.
         header: the one that declares `use`.
         since: the first release that has the replacement; empty if every release with `names` has it too.
         same: whether `use` can replace `names` everywhere without a change of meaning, so that it can be rewritten.
@@ -26,6 +28,7 @@ class Successor(Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...]
     advice: str = ""
     use: str = ""
+    write: str = ""
     header: str = ""
     since: str = ""
     same: bool = False
@@ -45,7 +48,7 @@ def successors() -> tuple[Successor, ...]:
 
 def _advice(row: Successor) -> str:
     where = f" (<{row.header}>)" if row.header else ""
-    return f"Replace it with `{row.use}`{where}"
+    return f"Replace it with `{row.use or row.write.format(type='T', object='x.')}`{where}"
 
 
 @functools.cache

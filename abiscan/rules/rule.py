@@ -39,12 +39,14 @@ class Language(enum.StrEnum):
 
 class NameForm(enum.StrEnum):
     """Names in sources. NAME, HEADER: earlier releases declare it, the target's headers do not. LATER: only later
-    releases declare it. DEPRECATED: every declaration of it is deprecated."""
+    releases declare it. DEPRECATED: every declaration of it is deprecated. CONSTANT: it returns a pointer or reference
+    to const, unlike in earlier releases."""
 
     NAME = "name"
     HEADER = "header"
     LATER = "later"
     DEPRECATED = "deprecated"
+    CONSTANT = "constant"
 
 
 class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -13,6 +13,7 @@ from msgspec import Struct
 from abiscan.source.code import Code
 from abiscan.source.lexer import NAME, NUMBER, SCOPE, STRING, Token
 from abiscan.source.nearest_place import find_nearest
+from abiscan.source.postfix_expressions import postfix_start
 
 # Maximum number of tokens between a declared name and the start of its declaration.
 _MAX_TYPE = 64
@@ -43,6 +44,9 @@ _BUILTIN = frozenset(
 )
 # Tokens that may precede a declaration.
 _BEFORE_TYPE = frozenset({*b";{}(),=:[]?", STRING, NUMBER})
+# Tokens before a declaration statement, and the casts that do not remove const.
+_BEFORE_STATEMENT = frozenset({";", "{", "}", ")", "(", ":"})
+_CASTS = frozenset({"static_cast", "reinterpret_cast"})
 # First tokens of a type, or of a further declarator.
 _IN_TYPE = frozenset({NAME, SCOPE, *b"*&<"})
 _ANGLE_OPEN, _ANGLE_CLOSE, _OPEN_BRACKET = map(ord, "<>[")
@@ -407,3 +411,26 @@ def statement_end(code: Code, at: int) -> int:
         code.spend(1)
         at = partner[at] + 1 if kinds[at] in b"([{" and partner[at] > at else at + 1
     return at
+
+
+def needs_writable(code: Code, offset: int) -> bool:
+    """Whether `x.name()`, with the name at a character offset, is converted to a pointer or reference to a type that is
+    not const: it initializes a declared variable, or is the operand of static_cast or reinterpret_cast."""
+    found = code.tokens
+    at = code.index_at(offset)
+    start = None if at is None else postfix_start(found, code.partner, at - 1)
+    if at is None or start is None or start < 2 or code.partner[at + 1] < 0:
+        return False
+    code.spend(_MAX_TYPE)
+    after = found.word(code.partner[at + 1] + 1)
+    if found.word(start - 1) == "=" and after in (";", ","):
+        last, ends = start - 2, _BEFORE_STATEMENT
+    elif found.word(start - 1) == "(" and found.word(start - 2) == ">" and after == ")":
+        last, ends = start - 2, _CASTS
+    else:
+        return False
+    first = next((each for each in range(last, max(0, last - _MAX_TYPE), -1) if found.word(each - 1) in ends), last)
+    kind = [found.word(each) for each in range(first, last)]
+    if kind[-1:] == ["const"]:
+        kind.pop()  # of the pointer itself
+    return kind[-1:] in (["*"], ["&"]) and len(kind) > 1 and {"const", "auto"}.isdisjoint(kind)

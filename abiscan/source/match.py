@@ -157,15 +157,22 @@ def places_in(
     if language is None or not rules.may_match(text):
         return []
     code = Code(path, text, many=True)
-    places = list(islice(_File(code, language, rules).places(), MAX_SOURCE_PLACES + 1))
+    places = _at_most(_File(code, language, rules).places(), path)
+    places = _refined(places, code, others)
     if rules.headers:
         known = {place.at for place in places}
-        places += islice(_removed(code, rules, others, release, known), MAX_SOURCE_PLACES + 1)
-    if len(places) > MAX_SOURCE_PLACES:
+        removed = _at_most(_removed(code, rules, others, release, known), path)
+        places = sorted((*places, *removed), key=lambda place: place.at)
+    return list(with_acceptance(places, text))
+
+
+def _at_most(places: Iterator[FlaggedPlace], path: str) -> list[FlaggedPlace]:
+    found = list(islice(places, MAX_SOURCE_PLACES + 1))
+    if len(found) > MAX_SOURCE_PLACES:
         raise UnreadableFile(
             path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
         )
-    return list(with_acceptance(_refined(places, code, others), text))
+    return found
 
 
 def _removed(

@@ -41,7 +41,18 @@ _TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
 _SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd",)})
 _ROOTS = frozenset({"at", "c10", "torch"})
 _LISTS = frozenset({"vector", "ArrayRef", "array", "initializer_list", "SmallVector", "List", "span"})
-_POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned"})
+_POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned", "intrusive_ptr"})
+# Class of torch and member -> class of the result; with `*` if it is a pointer (ATen/core/TensorBase.h,
+# c10/core/TensorImpl.h, c10/core/Storage.h; torch 1.0 to 2.15).
+_RESULTS = {
+    ("Tensor", "storage"): "c10::Storage",
+    ("Tensor", "options"): "c10::TensorOptions",
+    ("Tensor", "unsafeGetTensorImpl"): "c10::TensorImpl*",
+    ("Tensor", "getIntrusivePtr"): "c10::TensorImpl*",
+    ("TensorImpl", "storage"): "c10::Storage",
+    ("TensorImpl", "unsafe_storage"): "c10::Storage",
+    ("Storage", "unsafeGetStorageImpl"): "c10::StorageImpl*",
+}
 _UNKNOWN_MEMBERS = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
 # Functions of at:: and torch:: that return a tensor in every overload (ATen/ops, torch 1.13 to 2.15).
 FUNCTIONS = frozenset(
@@ -82,11 +93,13 @@ class ObjectType(Struct, frozen=True):
     Attributes:
         reason: why it is UNKNOWN, as a clause.
         name: qualified class name, for OTHER and some UNKNOWN; empty if unknown.
+        pointer: whether it is a pointer to an object of this class.
     """
 
     kind: Kind
     reason: str = ""
     name: tuple[str, ...] = ()
+    pointer: bool = False
 
 
 _TENSOR = ObjectType(Kind.TENSOR)
@@ -151,7 +164,9 @@ class ObjectTypes:
         made = _Expression(found, partner, scope)
         answer = self._expression(made, start, dot, _MAX_STEPS)
         if found[dot].text == "->":
-            answer = replace(answer, name=()) if answer.name else _pointed(answer)
+            answer = _pointed(answer)
+        elif answer.pointer:
+            answer = replace(answer, name=(), pointer=False)  # a member of the pointer itself
         if answer.kind in (Kind.TENSORS, Kind.POINTER):
             return _OTHER  # a member of the list or pointer itself
         return answer
@@ -168,6 +183,8 @@ class ObjectTypes:
             inner = self._expression(made, first + 1, last, steps - 1)
             if text == "*":
                 return _pointed(inner)
+            if inner.name and not inner.pointer:
+                return replace(inner, pointer=True)
             return ObjectType(Kind.POINTER) if inner.kind is Kind.TENSOR else _not_known(inner)
         self._code.spend(last - first)
         parts = _condition(found, partner, first, last)
@@ -239,6 +256,9 @@ class ObjectTypes:
         reason = ObjectType(Kind.UNKNOWN, f"the type of its member `{name}` is unknown")
         if not called:
             return reason, end
+        result = _result(answer, name)
+        if result is not None:
+            return result, end
         if answer.kind is Kind.TENSOR:
             return (_TENSOR if name in MEMBERS else reason), end
         if answer.kind is Kind.TENSORS:
@@ -277,6 +297,9 @@ class ObjectTypes:
         if steps == 0 or not kind.name:
             return _UNKNOWN
         answer = self._named(kind, at, steps)
+        if kind.depth and answer.name:
+            pointer = kind.depth == 1 and not answer.pointer
+            return replace(answer, name=answer.name if pointer else (), pointer=pointer)
         if kind.depth == 0 or answer.kind in (Kind.OTHER, Kind.UNKNOWN):
             return answer
         return ObjectType(Kind.POINTER) if kind.depth == 1 and answer.kind is Kind.TENSOR else _UNKNOWN
@@ -295,8 +318,11 @@ class ObjectTypes:
             inner = self._type(argument, at, steps - 1) if argument is not None else _UNKNOWN
             if inner.kind is Kind.TENSOR:
                 return ObjectType(Kind.TENSORS if name in _LISTS else Kind.POINTER)
-            return inner if inner.kind is Kind.OTHER else _UNKNOWN
-        named = kind.name if kind.depth == 0 and not kind.argument else ()
+            if inner.kind is not Kind.OTHER:
+                return _UNKNOWN
+            pointer = name in _POINTERS and bool(inner.name) and not inner.pointer
+            return replace(inner, name=inner.name if pointer else (), pointer=pointer)
+        named = () if kind.argument else kind.name
         unknown = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, whose definition was not found", named)
         if name in _UNKNOWN_MEMBERS:
             return unknown
@@ -306,7 +332,9 @@ class ObjectTypes:
         if alias is True:
             return _OTHER
         # A class that is defined elsewhere may be an alias of torch's.
-        foreign = "Tensor" in name or "Variable" in name or name in ("decltype", "auto")
+        foreign = name in ("decltype", "auto") or (
+            ("Tensor" in name or "Variable" in name) and _ROOTS.isdisjoint(scope[:1])
+        )
         if foreign or (not scope and origin_of(self._code, self._offset(at), name) is DeclaredIn.PARAMETER):
             return unknown
         return ObjectType(Kind.OTHER, name=named)
@@ -353,10 +381,23 @@ class _Expression(Struct):
         return at if self.scope is None else min(self.scope, len(code.tokens))
 
 
+def _result(answer: ObjectType, member: str) -> ObjectType | None:
+    """The class that a member of a class of torch returns; None if unknown."""
+    if answer.pointer:
+        return answer if member == "get" else None
+    known = answer.kind is Kind.TENSOR or (answer.name and answer.name[0] in _ROOTS)
+    result = _RESULTS.get(("Tensor" if answer.kind is Kind.TENSOR else answer.name[-1], member)) if known else None
+    if result is None:
+        return None
+    return ObjectType(Kind.OTHER, name=tuple(result.rstrip("*").split("::")), pointer=result.endswith("*"))
+
+
 def _pointed(answer: ObjectType) -> ObjectType:
     """The type after `*` or `->`."""
     if answer.kind is Kind.POINTER:
         return _TENSOR
+    if answer.name:
+        return replace(answer, name=answer.name if answer.pointer else (), pointer=False)
     return answer if answer.kind in (Kind.OTHER, Kind.UNKNOWN) else _UNKNOWN
 
 

@@ -12,10 +12,19 @@ from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from heapq import merge
 
-from abiscan.ownership.torch_declarations import HEADERS, MACROS, Absence, Declarations, declarations
+from abiscan.ownership.torch_declarations import (
+    HEADERS,
+    MACROS,
+    TEMPLATE,
+    WRITABLE,
+    Absence,
+    Declarations,
+    declarations,
+)
 from abiscan.ownership.torch_successors import Successor, successor_of
 from abiscan.rules.rule import NameForm, Rule, SourcePattern
 from abiscan.source.code import Code, included_by
+from abiscan.source.declarations import angle_end, needs_writable
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, Tokens
 from abiscan.source.object_types import ObjectTypes
@@ -131,7 +140,28 @@ class RemovedNames:
         if scope is None:
             return None
         form, absence = self._state(scope, name)
-        return None if form is None else self._place(form, f"{scope}::{name}", at, absence)
+        if form is not None and form is not NameForm.DEPRECATED:
+            return self._place(form, f"{scope}::{name}", at, absence)
+        changed = self._changed_member(scope, name, at)
+        if changed is not None or form is None:
+            return changed
+        return self._place(form, f"{scope}::{name}", at, absence)
+
+    def _changed_member(self, scope: str, name: str, at: int) -> FlaggedPlace | None:
+        """`x.name<T>()` where `name` is no template any more, or `T* p = x.name()` where its result is const."""
+        found = self._found
+        called = angle_end(found, at + 1, len(found)) or at + 1
+        if found.kinds[called : called + 1] != b"(":
+            return None
+        form, suffix, shown = NameForm.NAME, TEMPLATE, "<T>()"
+        if called == at + 1:
+            form, suffix, shown = NameForm.CONSTANT, WRITABLE, "()"
+        absence = self._declared.absence(scope, name + suffix, self._release)
+        if absence is None or absence.last is None:
+            return None
+        if form is NameForm.CONSTANT and not needs_writable(self._code, found.starts[at]):
+            return None
+        return self._place(form, f"{scope}::{name}{shown}", at, absence)
 
     def _macro(self, at: int) -> FlaggedPlace | None:
         found = self._found
@@ -224,7 +254,7 @@ class RemovedNames:
             self._found.starts[at],
             fields={
                 "detail": _detail(absence),
-                "instead": _instead(successor, absence),
+                "instead": _instead(successor, absence, form),
                 "target": f"torch {self._release}",
             },
         )
@@ -238,10 +268,12 @@ def _detail(absence: Absence | None) -> str:
     return f"torch {absence.removed_in}"
 
 
-def _instead(successor: Successor | None, absence: Absence | None) -> str:
+def _instead(successor: Successor | None, absence: Absence | None, form: NameForm) -> str:
     """An imperative sentence without a period."""
     if successor is not None:
         return successor.advice
+    if form is NameForm.CONSTANT:
+        return "Declare the result as a pointer or reference to const"
     if absence is not None and absence.last is None:
         return f"Compile with torch {absence.added_in} or later"
     last = "" if absence is None else f" (the last release that declares it is torch {absence.last})"

@@ -7,6 +7,7 @@ the environment that runs the tests. There is no HIP compiler: a host compiler c
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from abiscan.rules import load_rules
 from abiscan.source import SingleSource, SourceRules
+from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
 
 SOURCES = Path(__file__).parent / "compiled"
@@ -86,6 +88,22 @@ def test_accessors_and_error_macros(tmp_path: Path) -> None:
     assert "ComplexDouble" in outputs[0]
     assert "14const_data_ptr" in imports[0]
     assert "14const_data_ptr" not in imports[1]
+
+
+@pytest.mark.torch
+def test_members_in_another_form(tmp_path: Path) -> None:
+    """The flagged lines are those that the compiler rejects, and it accepts every line after the rewrite."""
+    source = tmp_path / "storages.cpp"
+    text = (SOURCES / source.name).read_text()
+    source.write_text(text)
+    said = compiled(source, "-fsyntax-only").stderr
+    rejected = {int(line) for line in re.findall(r"(?m)^\S*storages\.cpp:(\d+):\d+: error", said)}
+    flagged = places_in(text, source.name, SourceRules(load_rules()), SingleSource(), "2.13.0")
+    assert {text.count("\n", 0, place.at) + 1 for place in flagged} == rejected
+    assert {place.rule.id for place in flagged} == {"removed-name"}
+    source.write_text(rewritten(source.name))
+    done = compiled(source, "-fsyntax-only")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.torch

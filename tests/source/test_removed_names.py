@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from abiscan.ownership.torch_declarations import HEADERS, MACROS, declarations
+from abiscan.ownership.torch_declarations import HEADERS, MACROS, TEMPLATE, WRITABLE, declarations
 from abiscan.ownership.torch_successors import successors
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, SingleSource, SourceRules, check_source
@@ -35,6 +35,12 @@ def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
         ("void f(c10::IValue v) { v.toGenericListRef(); }", "c10::IValue::toGenericListRef"),
         ("void f(at::TensorOptions o) { o.is_variable(true); }", "at::TensorOptions::is_variable"),
         ("#include <THC/THC.h>\n", "THC/THC.h"),
+        # there in another form
+        ("void f(c10::Storage s) { s.data<float>(); }", "c10::Storage::data<T>()"),
+        ("void f(at::Tensor x) { x.storage().data<float>(); }", "c10::Storage::data<T>()"),
+        ("void f(at::Tensor x) { x.unsafeGetTensorImpl()->data<int>(); }", "c10::TensorImpl::data<T>()"),
+        ("void f(at::Storage s) { void* p = s.data(); }", "at::Storage::data()"),
+        ("void f(at::Tensor x) { at::Tensor& g = x.grad(); }", "at::Tensor::grad()"),
         # deprecated there
         ("void f(at::Tensor x) { x.is_variable(); }", "at::Tensor::is_variable"),
         ("at::IntList s;", "at::IntList"),
@@ -64,6 +70,13 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
         '// at::symeig(x)\nconst char* s = "at::symeig(x)";',
         "at::Tensor f(at::Tensor x) { return at::linalg_eigh(x); }",
         "at::never_there(x);",
+        # ATen/cuda/ApplyGridUtils.cuh
+        "auto blocks = at::cuda::ATenCeilDiv(n, 512);",
+        "void f(c10::Storage s) { float* p = (float*)s.data(); const void* q = s.data(); auto r = s.data(); }",
+        "void f(c10::Storage s) { static_cast<const float*>(s.data()); const at::DataPtr& p = s.data_ptr(); }",
+        "void f(std::vector<c10::Storage> s) { c10::Storage* p = s.data(); }",
+        "void f(at::Tensor x) { float* p = x.data_ptr<float>(); const at::Tensor& g = x.grad(); }",
+        "void f(c10::Storage s) { bool b = s.nbytes<4 && s.device()>(c); }",
         "at::tensor({1, 2});",  # declared by a macro
         "auto s = at::ScalarType::Float; auto k = torch::kFloat32; auto t = at::Tag::core;",
         "c10::optional<at::Tensor> a; at::cuda::getCurrentCUDAStream(); c10::DispatchKey::SparseCsrCUDA;",
@@ -119,12 +132,15 @@ def test_successors_are_declared_and_what_they_replace_is_not() -> None:
     forwarding = {"THC/THCAtomics.cuh", "THC/THCDeviceUtils.cuh"}
     for row in successors():
         for name in {*row.names} - forwarding:
-            scope, _, base = name.rpartition("::")
+            scope, _, base = name.removesuffix("()").replace("<T>", TEMPLATE).rpartition("::")
+            base += WRITABLE if name.endswith("()") and not base.endswith(TEMPLATE) else ""
             scopes = [HEADERS] if "/" in name else [scope] if scope else [MACROS, ""]
             gone = [table.absence(each, name if "/" in name else base, newest) for each in scopes]
             deprecated = table.deprecated_since(scope, base, newest)
             assert deprecated or any(each is not None and each.last is not None for each in gone), name
         scope, _, base = row.use.rpartition("::")
+        if not row.use:
+            continue
         for each in (HEADERS, row.header), (HEADERS if "/" in row.use else scope, row.use if "/" in row.use else base):
             assert table.absence(*each, newest) is None, row
 
