@@ -208,7 +208,7 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     """Each of these takes a millisecond or more, or starts a process."""
     heavy = {"subprocess", "tempfile", "pathlib", "tomllib", "json", "multiprocessing", "importlib.metadata", "cxxfilt"}
     heavy |= {"ctypes.util", "hashlib", "logging", "email", "packaging", "jinja2", "numpy", "elftools", "torch"}
-    heavy |= {"uuid", "platform", "decimal", "textwrap"}
+    heavy |= {"uuid", "platform", "decimal", "textwrap", "datetime", "msgspec.inspect", "msgspec.yaml"}
     assert not heavy & set(plain["all"])
 
 
@@ -225,6 +225,34 @@ def test_a_scan_needs_no_parser_of_options(what: str) -> None:
     """click imports inspect, and msgspec imports typing_extensions, which imports inspect too."""
     found = set(costs(str(GOOD), what=what)["all"])
     assert not {"click", "inspect", "ast", "gettext", "typing_extensions"} & found
+
+
+def test_a_scan_compiles_no_annotations() -> None:
+    """msgspec compiles annotations that are strings; the first `compile` also creates all classes of ast."""
+    program = (
+        "import builtins, os, sys\n"
+        "compile, sources = builtins.compile, []\n"
+        "builtins.compile = lambda text, *more, **also: (sources.append(text), compile(text, *more, **also))[1]\n"
+        "os._exit = sys.exit; sys.argv = ['abiscan', *sys.argv[1:]]\n"
+        "from abiscan.cli import run\n"
+        "try: run()\n"
+        "except SystemExit: print(sorted(source for source in sources if isinstance(source, str)))"
+    )
+    for name in ("good-extension.so", "old-string-extension.so"):
+        command = [sys.executable, "-c", program, str(GOOD.with_name(name))]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+        assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_modules_that_msgspec_was_imported_without_can_be_imported() -> None:
+    program = (
+        "from abiscan.cli import _import_msgspec; _import_msgspec()\n"
+        "import datetime, msgspec.inspect, msgspec.toml, typing, uuid\n"
+        "assert msgspec.inspect.type_info(int) == msgspec.inspect.IntType()\n"
+        "assert msgspec.json.encode(datetime.date(2026, 1, 2)) == b'\"2026-01-02\"'\n"
+        "assert typing.ForwardRef('int').__forward_arg__ == 'int'"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_wheel_that_requires_no_torch_needs_no_specifiers(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
-from abiscan.environment.preload_sequence import Preloads  # noqa: E402
-from abiscan.environment.preloads import PreloadTable, mark_of  # noqa: E402
+from abiscan.environment.preload_sequence import Preloads, PreloadTable  # noqa: E402
+from abiscan.environment.preloads import mark_of  # noqa: E402
 from abiscan.environment.torch_init import read_preloads  # noqa: E402
 from abiscan.model.versions import is_release, order  # noqa: E402
 

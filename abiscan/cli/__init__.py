@@ -71,32 +71,46 @@ def _refuse_closed_streams() -> int:
 
 
 def _import_msgspec() -> None:
-    """Import msgspec without modules that serve only types and schemas that abiscan does not use: 60 of 530 million
+    """Import msgspec without modules that serve only types and schemas that abiscan does not use: 80 of 530 million
     instructions of a scan.
 
     Without typing_extensions, which is installed with every torch and imports inspect, ast, dis and tokenize, msgspec
     uses the `get_type_hints` of typing. Of uuid (which imports platform) and decimal it keeps the classes, to
-    recognise their values; textwrap serves its JSON schemas."""
+    recognise their values; the classes of datetime are those of _datetime. textwrap and inspect serve its JSON schemas.
+    Compiling the first ForwardRef, by which msgspec detects Python 3.11, creates the classes of ast."""
     if "msgspec" in sys.modules:
         return
+    import typing
+
     placeholders = {
         "typing_extensions": None,  # importing it fails, as the language has it
         "uuid": _placeholder("uuid", UUID=type("UUID", (), {}), SafeUUID=type("SafeUUID", (), {"unknown": None})),
         "decimal": _placeholder("decimal", Decimal=type("Decimal", (), {})),
         "textwrap": _placeholder("textwrap"),
+        "datetime": __import__("_datetime"),
+        "msgspec.inspect": _placeholder("msgspec.inspect"),
+        "msgspec._json_schema": _placeholder("msgspec._json_schema", schema=None, schema_components=None),
+        "msgspec.toml": _placeholder("msgspec.toml"),
+        "msgspec.yaml": _placeholder("msgspec.yaml"),
     }
     absent = {name: each for name, each in placeholders.items() if name not in sys.modules}
+    forward_reference = typing.ForwardRef
     sys.modules.update(absent)  # type: ignore[arg-type]  # None, as above
+    typing.ForwardRef = _placeholder  # type: ignore[assignment,misc]
     try:
         # A release that needs more of them is imported again, as usual, by the first module that uses it.
         with contextlib.suppress(ImportError, AttributeError):
-            import msgspec  # noqa: F401
+            import msgspec
+
+            for name in ("inspect", "toml", "yaml"):
+                delattr(msgspec, name)
     finally:
+        typing.ForwardRef = forward_reference  # type: ignore[misc]
         for name in absent:
             del sys.modules[name]
 
 
-def _placeholder(name: str, **attributes: type) -> ModuleType:
+def _placeholder(name: str, **attributes: object) -> ModuleType:
     module = type(sys)(name)
     vars(module).update(attributes)
     return module

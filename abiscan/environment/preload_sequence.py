@@ -1,7 +1,6 @@
 """The libraries that `import torch` opens by path, as a value."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from msgspec import Struct
 
 # Placeholder in a pattern for the major version of `torch.version.cuda`.
@@ -35,3 +34,15 @@ class Preloads(Struct, frozen=True):
     after: tuple[Preload, ...] = ()
     errors: tuple[str, ...] = ()
     instead: tuple[Preload, ...] = ()
+
+
+class PreloadTable(Struct, frozen=True):
+    """The libraries that each release opens.
+
+    Attributes:
+        rows: releases, oldest first, each with the sequence that applies until the next.
+        sources: size and CRC-32 of a release's `torch/__init__.py` (`132911-7f3a90c1`) -> the release of its row.
+    """
+
+    rows: tuple[tuple[str, Preloads], ...]
+    sources: dict[str, str]

@@ -17,11 +17,10 @@ import zlib
 from collections.abc import Iterable
 
 import msgspec
-from msgspec import Struct
 
 from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
-from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads
+from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads, PreloadTable
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
@@ -68,18 +67,6 @@ def imported_at_once(names: Iterable[str], python: PythonVersion | None) -> list
 def global_dependencies(torch: InstalledTorch) -> str:
     """The library that `import torch` opens first and globally; some builds lack it."""
     return os.path.join(torch.library_dir, "libtorch_global_deps.so")
-
-
-class PreloadTable(Struct, frozen=True):
-    """The libraries that each release opens.
-
-    Attributes:
-        rows: releases, oldest first, each with the sequence that applies until the next.
-        sources: size and CRC-32 of a release's `torch/__init__.py` (`132911-7f3a90c1`) -> the release of its row.
-    """
-
-    rows: tuple[tuple[str, Preloads], ...]
-    sources: dict[str, str]
 
 
 def preloads_of(torch: InstalledTorch) -> Preloads:

@@ -1,7 +1,6 @@
 """Long-form pages of causes: explanation, confirmation, and a fix for each situation."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 import enum
 
 from msgspec import Struct

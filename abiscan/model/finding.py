@@ -1,7 +1,6 @@
 """Findings of rules, and descriptions of rules for reports (made by `rules` and `source`)."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 import enum
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ class Severity(enum.StrEnum):
         """0 for the most severe. Compare ranks: members are strings, which `<` compares alphabetically."""
         return _RANKS[self]
 
-    def at_least(self, other: Severity | None) -> bool:
+    def at_least(self, other: "Severity | None") -> bool:
         """Whether it is at least as severe as `other`; False for None."""
         return other is not None and self.rank <= other.rank
 

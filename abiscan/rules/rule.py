@@ -3,6 +3,7 @@
 `validate.py` reads the files with these types. `load.py` reads `abiscan/data/rules.json`, the same rules as one
 file."""
 
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 import enum
 from collections.abc import Mapping
 

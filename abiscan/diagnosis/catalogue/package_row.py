@@ -1,7 +1,6 @@
 """The rows of the package catalogue as values. The fields are the keys of `catalogue/packages.toml`."""
 
-from __future__ import annotations
-
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 from msgspec import Struct
 
 
