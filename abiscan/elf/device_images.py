@@ -18,10 +18,11 @@ from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuMod
 if TYPE_CHECKING:
     from abiscan.elf.scattered_reads import Read
 
-_CUDA = {b".nv_fatbin": False, b"__nv_relfatbin": True}
+# Section -> whether its code is relocatable.
+CUDA_SECTIONS = {b".nv_fatbin": False, b"__nv_relfatbin": True}
 _HIP = b".hip_fatbin"
 # Sections that are read only here.
-SECTIONS = frozenset((*_CUDA, _HIP))
+SECTIONS = frozenset((*CUDA_SECTIONS, _HIP))
 
 # (architecture, code, relocatable), by which images, compressed ones and the newest code version are recorded.
 _Key = tuple[str, DeviceCode, bool]
@@ -57,11 +58,11 @@ def device_images(image: Image, path: str | os.PathLike[str] | None = None) -> D
     for name, header in named_sections(image):
         start, end = header.offset, min(header.offset + header.size, image.size)
         try:
-            if name in _CUDA:
+            if name in CUDA_SECTIONS:
                 from abiscan.elf.scattered_reads import scattered_reads
 
                 with scattered_reads(image, path) as read:
-                    _cuda(read, start, end, found, relocatable=_CUDA[name])
+                    _cuda(read, start, end, found, relocatable=CUDA_SECTIONS[name])
             elif name == _HIP:
                 _hip(image, start, end, found)
         except ValueError as error:

@@ -19,6 +19,9 @@ from abiscan.filesystem import READ_ONLY, file_type
 if TYPE_CHECKING:
     import mmap
 
+# Bytes of a file from which GPU images are looked for before it is read.
+_LARGE = 4 << 20
+
 
 def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFile:
     """Map a file and read its headers.
@@ -32,7 +35,9 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
         FileNotFoundError: it does not exist.
     """
     shown = display if display is not None else os.fspath(path)
-    return ElfFile(map_file(path, shown), shown, mapped=path)
+    contents = map_file(path, shown)
+    assert not isinstance(contents, Sparse), "only of files that are copied"
+    return ElfFile(contents, shown, mapped=path)
 
 
 def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
@@ -55,13 +60,13 @@ def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
     return ElfFile(sparse.whole(), display)
 
 
-def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
+def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap | Sparse:
     """Map a file of any format.
 
     Args:
         shown: its name in messages.
-        copy_up_to: files of at most this many bytes are read instead of mapped: a file that shrinks under a map kills
-            the process.
+        copy_up_to: files of at most this many bytes are read instead of mapped, large ones without their GPU images: a
+            file that shrinks under a map kills the process.
 
     Raises:
         UnreadableFile: it is empty or not a regular file, or cannot be opened.
@@ -83,7 +88,7 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
         if status.st_size == 0:
             raise UnreadableFile(shown, describe_other(b""))
         if status.st_size <= copy_up_to:
-            return _read_whole(descriptor, status.st_size, shown)
+            return _read(path, descriptor, status.st_size, shown)
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
@@ -91,7 +96,13 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
         os.close(descriptor)
 
 
-def _read_whole(descriptor: int, size: int, shown: str) -> bytes:
+def _read(path: str | os.PathLike[str], descriptor: int, size: int, shown: str) -> bytes | Sparse:
+    if size >= _LARGE:
+        from abiscan.elf.read_without_images import read_without_images
+
+        found = read_without_images(path, descriptor, size, shown)
+        if found is not None:
+            return found
     data = os.read(descriptor, size)
     while len(data) < size:
         part = os.read(descriptor, size - len(data))
