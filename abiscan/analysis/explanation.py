@@ -38,8 +38,8 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     """Explain every subject of an error message or a log.
 
     The torch is that of `--torch`; else the one in the text; else the installed one, if the error is from this machine
-    (the text names a file that exists here) or if the text is a name that the installed torch does not export. Other
-    facts about this machine count only if the error is from here.
+    (`--python` is given, or the text names a file that exists here) or if the text is a name that the installed torch
+    does not export. Other facts about this machine count only if the error is from here.
 
     Args:
         text: a symbol, an error message, or a whole log.
@@ -51,7 +51,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
         return (listed,)
     read = read_text(text)
-    here = any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
+    here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
@@ -152,7 +152,14 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         if facts.from_source and not here:
             known = _as_source_build(known, facts)
     environment = _environment(known, facts, here)
-    return replace(known, environment=environment, made_for=facts.made_for, gpu=facts.gpu, project=facts.project)
+    return replace(
+        known,
+        environment=environment,
+        made_for=facts.made_for,
+        gpu=facts.gpu,
+        project=facts.project,
+        rejected_name=facts.rejected_name,
+    )
 
 
 def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:

@@ -50,15 +50,30 @@ def normalised(name: str | None) -> str | None:
 
 NEEDS_CHECKOUT: Final = "commit them in git first, or add --force"
 """The condition of `abiscan fix --apply`, for the comment of its command; "them" are the sources."""
-_WITH_GCC: Final = "CC=gcc CXX=g++"
+REWRITES: Final = f"rewrites the sources; {NEEDS_CHECKOUT}"
+_ARCHITECTURES: Final = "TORCH_CUDA_ARCH_LIST="
 
 
-def build_rewritten(missing: MissingName) -> str:
-    """Build a source tree after a rewrite, with GCC. The published source of the package lacks the rewrite."""
+def source_tree(missing: MissingName) -> str:
+    """The source tree of the extension, for a comment that explains DIRECTORY."""
     known = package_commands.find_package(missing)
-    environment = () if known is None else build_commands.environment_of(known, missing)
-    command = " ".join((*environment, _WITH_GCC, build_commands.BUILD, "."))
-    notes = [f"in the directory of setup.py or pyproject.toml, with {_torch(missing)} installed"]
+    if known is not None and known.checkout:
+        return f"a checkout of your release of {known.name} (git clone --recursive {known.checkout})"
+    name = package(missing) if known is None else known.name
+    return f"the source tree of {name or 'the extension'}"
+
+
+def build_tree(missing: MissingName) -> str:
+    """Build the source tree in DIRECTORY, as one command. The published source of the package lacks a rewrite."""
+    known = package_commands.find_package(missing)
+    environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
+    command = " ".join((*environment, build_commands.BUILD, "."))
+    notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
+    notes += [
+        f"{each.removeprefix(_ARCHITECTURES)}: the compute capability of your GPU"
+        for each in environment
+        if each.startswith(_ARCHITECTURES)
+    ]
     return build_commands.with_build_tools(command, missing, notes)
 
 

@@ -60,6 +60,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         made_for: an extension in a text, and the torch (major.minor) in its version label.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
         from_source: whether a torch without known version was built from source, according to a text.
+        rejected_name: whether a demangler cannot read the symbol, according to a text.
         gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); empty if unknown.
         project: the package that pip built, according to a text; empty if unknown.
     """
@@ -77,6 +78,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     cxx11_abi: bool | None = None
     made_for: tuple[str, str] | None = None
     from_source: bool = False
+    rejected_name: bool = False
     gpu: str = ""
     project: str = ""
 

@@ -29,6 +29,7 @@ class Reference(Struct, frozen=True):
         msvc: whether a Microsoft tool printed it.
         link_time: reported by a linker, not a loader: the order of loading does not matter.
         before_torch: a text shows that the file was imported without torch before it.
+        demangled: the text has its readable form, which does not show the mangling.
         bare: a name without a message: nothing shows that a loader or linker looked for it.
         unfound: libraries that `ldd` did not find when the symbol was missing.
     """
@@ -44,6 +45,7 @@ class Reference(Struct, frozen=True):
     msvc: bool = False
     link_time: bool = False
     before_torch: bool = False
+    demangled: bool = False
     bare: bool = False
     unfound: tuple[str, ...] = ()
 

@@ -70,5 +70,11 @@ def without_tag(file_name: str) -> str:
     return file_name if _tag(file_name) is None else re.sub(_TAG, "", file_name)
 
 
+def operator_namespace(module: str) -> str:
+    """The namespace of operators that replace the functions of a module: `lltm__C` for `lltm._C`. The last part alone
+    is common to many packages, and the first to several modules of one."""
+    return re.sub(r"\W", "_", module)
+
+
 def _tag(file_name: str) -> re.Match[str] | None:
     return re.search(_TAG, file_name) if any(start in file_name for start in _STARTS) else None

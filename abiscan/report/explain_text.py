@@ -68,6 +68,12 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
     return lines + _because(cause, style, printed)
 
 
+def _is_named(subject: Subject) -> bool:
+    """Whether the first sentence names a Python object, which has no other name and no release."""
+    first = subject.causes[0].evidence[0] if subject.causes and not subject.title else ""
+    return subject.kind in (SubjectKind.PYTHON_NAME, SubjectKind.DYNAMO) and subject.text in first
+
+
 def _is_certain(subject: Subject) -> bool:
     """Whether an error states the cause; for a symbol, whether the target is known not to export it."""
     if subject.kind is SubjectKind.SYMBOL:
@@ -101,7 +107,7 @@ def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:
 def _about(subject: Subject, style: Style) -> list[str]:
     """The subject: its name, the file that needs it, and the releases that export it."""
     name = subject.demangled or subject.mangled or subject.text
-    lines = wrap(name, style, style.paint(f"  {_word(subject)}: ", "cyan"), "    ")
+    lines = [] if _is_named(subject) else wrap(name, style, style.paint(f"  {_word(subject)}: ", "cyan"), "    ")
     if subject.mangled is not None and subject.mangled != name:
         llvm = " (demangled by LLVM only)" if subject.demangled_by is DemangledBy.LLVM else ""
         lines += wrap(subject.mangled + llvm, style, "  mangled: ", "    ")

@@ -7,6 +7,7 @@ and `torch.library.opcheck`.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,22 @@ def python(text: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def _follow_template(fix: str, directory: Path) -> None:
+    """Fill in the places of the printed lines with what the printed command prints."""
+    lines = fix.splitlines()
+    command = next(line for line in lines if line.startswith("python -c '"))
+    printed = python(command.split("'")[1], directory).stdout
+    parameters = printed.partition("(")[2].partition(") -> ")[0]
+    parameters = re.sub(r"typing\.SupportsFloat[^,]*", "float", parameters)
+    names = ", ".join(each.partition(":")[0] for each in parameters.split(", "))
+    first = next(at for at, line in enumerate(lines) if line.startswith("from typing import"))
+    written = "\n".join(lines[first : first + 5]).replace("RESULT:", "None:", 1).replace("torch.empty_like(x)", "None")
+    text = written.replace("PARAMETERS", parameters).replace("ARGUMENTS", names)
+    check = "\nx = torch.arange(4.0)\ntorch.library.opcheck(rms_norm, (torch.empty_like(x), x))"
+    done = python(text + check, directory)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_function_of_pybind11_is_registered(tmp_path: Path) -> None:
     source = tmp_path / "lltm.cpp"
     source.write_text(SOURCE.read_text())
@@ -68,6 +85,7 @@ def test_a_function_of_pybind11_is_registered(tmp_path: Path) -> None:
     (subject,) = explain(refused.stderr, Knowledge())
     assert subject.causes[0].cause is CauseId.OP_NOT_REGISTERED
     assert "lltm::rms_norm" in subject.causes[0].fix
+    _follow_template(subject.causes[0].fix, tmp_path)
 
     fix = [sys.executable, "-m", "abiscan", "fix", "--apply", "--force", "lltm.cpp"]
     root = {"PYTHONPATH": str(Path(__file__).parents[2])}

@@ -17,6 +17,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
+from abiscan.model.module_name import operator_namespace
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.companions import built_for
@@ -145,10 +146,11 @@ def _newest_python_of_torch(values: Values, _missing: MissingName) -> str | None
 
 
 def _install_torch(values: Values, missing: MissingName) -> str | None:
-    """The command that installs the value `torch` in the variant `label`, or any."""
+    """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
+    package index."""
     label = values.get("label", "")
     version = values.get("torch", "")
-    command = torch_commands.install_torch(version, missing, variant=label)
+    command = torch_commands.install_torch(version, missing, variant=label) if label or missing.target else None
     return command or torch_commands.from_package_index(version, missing)
 
 
@@ -293,6 +295,11 @@ def _is_this_python(values: Values, missing: MissingName) -> str | None:
     return "yes" if python.removesuffix("t") in for_python.split(", ") else "no"
 
 
+def _operator_namespace(values: Values, _missing: MissingName) -> str | None:
+    """The namespace of an operator that replaces a function of the value `module`."""
+    return fixes.safe(operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
+
+
 def _needs_checkout(_values: Values, _missing: MissingName) -> str:
     """The condition of `abiscan fix --apply`."""
     return fixes.NEEDS_CHECKOUT
@@ -346,5 +353,6 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "distribution": _distribution,
     "python": _python,
     "is_this_python": _is_this_python,
+    "operator_namespace": _operator_namespace,
     "needs_checkout": _needs_checkout,
 }

@@ -47,6 +47,9 @@ class Package(_Row, frozen=True, kw_only=True):
         sdist: the newest release on the package index has its source.
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
+        checkout: source repository with files that the source on the index lacks.
+        checkout_environment: variables for a complete build of a checkout.
+        without: prefix of a shared object -> command that installs releases without this file.
         requires: packages to install before a build without isolation.
         imports: packages of its `Requires-Dist` that its import needs besides torch, which `--no-deps` leaves out.
         fetches_wheel: its build first looks for the wheel for the installed torch.
@@ -68,6 +71,9 @@ class Package(_Row, frozen=True, kw_only=True):
     sdist: bool = False
     repository: str = ""
     environment: tuple[str, ...] = ()
+    checkout: str = ""
+    checkout_environment: tuple[str, ...] = ()
+    without: dict[str, str] = {}
     requires: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     fetches_wheel: bool = False

@@ -52,7 +52,17 @@ _SKIPPED = (
     re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
+    # Retellings: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`.
+    re.compile(
+        r"([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?)?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII
+    ),
+    re.compile(
+        r"skipped[`'\"]?(?:,| on| for|:|\uff1a|\uff0c){1,2} ?(?:the function )?[`'\"]?((?:\w{1,64}\.){1,8}\w{1,64})",
+        re.ASCII,
+    ),
 )
+# Classes of functions, which some releases print in place of a name.
+_CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
 _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
 # Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
@@ -108,8 +118,8 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
 
 
 def skipped_function(hit: Hit, values: Values) -> Values:
-    """The function that Dynamo skips: `name` (if not captured), `function` and `library` for an operator that replaces
-    it, `bound` and `capsule` if it is bound from C++, and the last frame of the user's code."""
+    """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
+    replaces it, `bound` and `capsule` if it is bound from C++, and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     named = None if "name" in values else next(filter(None, (each.search(around) for each in _SKIPPED)), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
@@ -119,11 +129,13 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if record is not None and not module and "module" in values:
         module = values["module"]
         name = f"{module}.{name}"
-    found = {"function": name.rsplit(".", 1)[-1]}
+    found = {}
+    if (function := name.rsplit(".", 1)[-1]).isidentifier() and function not in _CLASSES:
+        found["function"] = function
     if record is not None:
         found["capsule"] = record[0]
     if record is not None and record[0] != "PyCapsule":
-        name = f"{module}.{found['function']}" if module else found["function"]
+        name = f"{module}.{function}" if module else function
     library = module.split(".")[0]
     if library.isidentifier():
         found["library"] = library

@@ -6,8 +6,11 @@ section 5.1.8, after itanium-cxx-abi/cxx-abi issue 24). GCC, the compiler of lib
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.missing_name import MissingName
@@ -29,7 +32,6 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
-_WRITE_IT = f"abiscan fix --apply --select const-data-ptr DIRECTORY  # rewrites the sources; {fixes.NEEDS_CHECKOUT}"
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
 _ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
 
@@ -44,6 +46,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.file.is_torch_itself:
         yield from _two_compilers(missing)
     yield from _other_compiler(missing)
+    yield from _readable(missing)
     yield from _darwin_integers(missing)
     yield from _windows_integers(missing)
 
@@ -92,7 +95,38 @@ def _other_compiler(missing: MissingName) -> Candidates:
     else:
         evidence.append("No known build exports this function under any mangling.")
     evidence.append(missing.exported_text)
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, forms))
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, *_where(forms)))
+
+
+def _readable(missing: MissingName) -> Candidates:
+    """A readable name of a template that some releases constrain: Clang's mangling may be the one that is missing."""
+    assert missing.cxx is not None
+    arguments = missing.cxx.template_args or ()
+    if not missing.reference.demangled or not arguments:
+        return
+    constrained = arguments if arguments[-1] == "0" else (*arguments, "0")
+    name = (
+        missing.name
+        if constrained == arguments
+        else next((form.name for form in missing.related if form.parsed.template_args == constrained), None)
+    )
+    if name is None:
+        return
+    meant = MissingName(replace(missing.reference, name=name), missing.knowledge, missing.file)
+    if not meant.exported_in:
+        return
+    releases = meant.exported_in.text()
+    words = "which Clang 18 and later mangle differently from GCC, the compiler of libtorch (Tn..., enable_if)"
+    evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
+    if missing.knowledge.rejected_name:
+        evidence.append("c++filt cannot read such a name: it reads those of GCC.")
+    score = 0.9 if missing.knowledge.rejected_name else 0.59
+    evidence.append(
+        f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
+    )
+    yield Candidate(
+        CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, meant.target_library is not None)
+    )
 
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
@@ -118,7 +152,7 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     ]
     evidence += [f"torch {form.where} exports the GCC mangling: {form.name}" for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, alike, beginning))
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, *_where(alike), beginning))
 
 
 def _without_identifiers(mangled: str) -> str:
@@ -137,48 +171,94 @@ def _compiler(name: str) -> str:
     return "nvcc's front end" if "sr4__T" in name else "Clang 18 or later"
 
 
-def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | None = None) -> str:
-    """What to change in the source, or how to compile; with the old mangling only if the target exports that."""
+def _where(forms: Sequence[RelatedExport]) -> tuple[str, bool]:
+    """The releases that export the mangling of GCC, and whether the target does."""
+    return (forms[0].where if forms else ""), any(form.in_target for form in forms)
+
+
+def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | None = None) -> str:
+    """What to change in the source, or how to compile. One way is enough.
+
+    Args:
+        releases: export the mangling of GCC.
+        in_target: whether the target exports it.
+        beginning: of the name, if its end is unknown.
+    """
     assert missing.cxx is not None
+    plain = _unconstrained(missing)
+    again = plain is not None and bool(plain.in_target)
+    tree, build = fixes.source_tree(missing), fixes.build_tree(missing)
     ways: list[str] = []
-    if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
-        argument = (missing.cxx.template_args or ("T",))[0]
-        if beginning is not None:
-            at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
-            argument = _BUILTIN.get(beginning[at : at + 1], "T")
-        argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
-        ways += _data_ptr(missing, beginning or missing.name, argument)
-    flag = f"Compile {AS_GCC}"
-    if any(form.in_target for form in forms):
-        ways.append(f"{flag}.")
-    elif missing.target is None and forms:
-        ways.append(f"{flag}, for torch {forms[0].where}.")
-    else:
+    if again:
+        declared = f"{missing.target_label} declares the template without this parameter"
+        ways.append(f"build it again: {declared}, so any compiler will do. DIRECTORY: {tree}\n{build}")
+    rewrite = _rewrite(missing, beginning)
+    if rewrite and missing.cxx.base == "const_data_ptr":
+        write = "abiscan fix --apply --select const-data-ptr DIRECTORY"
+        rewrite += (
+            f": {write}, then the same command  # {fixes.REWRITES}"
+            if again
+            else f". DIRECTORY: {tree}\n{write}  # {fixes.REWRITES}\n{build}"
+        )
+    ways += [rewrite] if rewrite else []
+    alone = "without this change, compile" if rewrite else "compile"
+    if in_target:
+        ways.append(f"{alone} {AS_GCC}.")
+    elif missing.target is None and releases:
+        ways.append(f"{alone} {AS_GCC}, for torch {releases}.")
+        if plain is not None and plain.exported_in.last == missing.known_versions[-1]:
+            ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
+    elif not ways:
         ways.append(fixes.rebuild(missing))
     if not missing.file.is_torch_itself:
-        known = package_commands.find_package(missing)
-        name = "the package" if known is None else known.name
-        ways.append(f"With only the wheel: install another release of {name}, or ask its publisher for one that loads.")
-    return "\nor: ".join(ways)
+        ways.append(f"with only the wheel: {_other_release(missing)}")
+    text = "\nor: ".join(ways)
+    return text if text.startswith("pip ") else text[0].upper() + text[1:]
 
 
-def _data_ptr(missing: MissingName, name: str, argument: str) -> Iterator[str]:
-    """The accessor with one mangling and the releases that export it; nothing if none does."""
+def _rewrite(missing: MissingName, beginning: str | None) -> str:
+    """Which accessor to use; empty if none helps."""
+    assert missing.cxx is not None
+    if missing.cxx.base not in ("const_data_ptr", "mutable_data_ptr"):
+        return ""
+    argument = (missing.cxx.template_args or ("T",))[0]
+    if beginning is not None:
+        at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
+        argument = _BUILTIN.get(beginning[at : at + 1], "T")
+    argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
+    return _data_ptr(missing, beginning or missing.name, argument)
+
+
+def _unconstrained(missing: MissingName) -> RelatedExport | None:
+    """The same function as headers of other releases declare it, without the constrained parameter."""
+    assert missing.cxx is not None
+    arguments = missing.cxx.template_args or ()
+    return next((f for f in missing.related if arguments and f.parsed.template_args == arguments[:-1]), None)
+
+
+def _other_release(missing: MissingName) -> str:
+    """How to get a release of the package without this file, else one that loads."""
+    known, base = package_commands.find_package(missing), posixpath.basename(missing.file.path)
+    without = {} if known is None else known.without
+    name = "the package" if known is None else known.name
+    commands = (command for prefix, command in without.items() if not base or base.startswith(prefix))
+    return next(commands, f"install another release of {name}, or ask its publisher for one that loads.")
+
+
+def _data_ptr(missing: MissingName, name: str, argument: str) -> str:
+    """The accessor with one mangling and the releases that export it; empty if none does."""
     assert missing.cxx is not None
     element, releases = re.search(_ELEMENT, name), missing.knowledge.releases
     exported = ""
     if element is not None and releases is not None and missing.known_versions:
         history = releases.history(f"_ZNK2at10TensorBase8data_ptrI{element[1]}EEPT_v", missing.knowledge.machine)
         if history is None or not history.exported_in:
-            return
+            return ""
         target = None if missing.target is None else missing.target.version
         if target in missing.known_versions and not history.exported_in.contains(target):
-            return
+            return ""
         exported = f", exported by torch {history.exported_in.text()}"
-    use = f"Use data_ptr<{argument}>(){exported}."
-    if missing.cxx.base == "const_data_ptr":
-        use = f"{use}\n{_WRITE_IT}\n{fixes.build_rewritten(missing)}"
-    yield use
+    return f"use data_ptr<{argument}>(){exported}"
 
 
 def _darwin_integers(missing: MissingName) -> Candidates:

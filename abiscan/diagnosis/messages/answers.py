@@ -196,6 +196,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         # Only linkers print names of import libraries.
         link_time=found.by_linker or found.text.startswith("__imp_"),
         before_torch=found.before_torch,
+        demangled=spelled.exact and classify(found.text.strip("'\"` ")) is NameKind.C,
         bare=found.message is None and not file.path,
         unfound=question.unfound if file.path else (),
     )
@@ -208,10 +209,13 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    decides = missing.is_torch_name and not missing.is_of_other_compiler and not knowledge.from_source
-    if knowledge.target is None and decides:
-        notes.append("The installed torch is unknown: pass --torch VERSION for a definite answer.")
     causes = causes_of(missing)
+    # Of a readable name, another mangling may be missing than the one that releases export.
+    unsure = reference.demangled and bool(causes) and causes[0].cause is CauseId.TEMPLATE_MANGLING
+    is_exact = spelled.exact and not unsure
+    decides = missing.is_torch_name and not missing.is_of_other_compiler and not knowledge.from_source
+    if knowledge.target is None and decides and not unsure:
+        notes.append("The installed torch is unknown: pass --torch VERSION for a definite answer.")
     near = _near(found.text if spelled.given == found.text else name, missing, spelled)
     if near and (missing.cxx is None or not spelled.exact):
         causes, notes = _as_if_typed_well(near[0], missing, causes), []
@@ -220,11 +224,11 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
     return Subject(
         found.text,
         SubjectKind.SYMBOL,
-        mangled,
+        None if unsure else mangled,
         shown,
-        demangled.by if spelled.exact else DemangledBy.NONE,
+        demangled.by if is_exact else DemangledBy.NONE,
         missing.owner,
-        _exported_in(missing) if spelled.exact else None,
+        _exported_in(missing) if is_exact else None,
         tuple(candidate.as_cause() for candidate in causes),
         history=history_of(missing),
         needed_by=file.path or None,

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
+from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
@@ -162,6 +163,7 @@ class LogFacts(Struct, frozen=True):
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
+        rejected_name: whether the text says that a demangler cannot read the symbol.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
             object in it, normalised; empty if unknown.
@@ -176,6 +178,7 @@ class LogFacts(Struct, frozen=True):
     from_source: bool = False
     gpu: str = ""
     project: str = ""
+    rejected_name: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -187,7 +190,7 @@ def log_facts(text: str) -> LogFacts:
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
     source = find_source_build(text) is not None
-    of_machine = (_platform(text), source, find_gpu_vendor(text), _project(text))
+    of_machine = (_platform(text), source, find_gpu_vendor(text), _project(text), find_rejected_name(text))
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
 

@@ -63,6 +63,17 @@ _MSVC_TYPES: Final = {
 _STRING = re.compile(
     r"std::(?:__cxx11::|__1::)?basic_string<char,\s*std::(?:__1::)?char_traits<char>,\s*std::(?:__1::)?allocator<char>\s*>"
 )
+# Types of sources that demanglers print as builtin ones (Linux on 64 bits).
+_OF_WIDTH: Final = {
+    "int8_t": "signed char",
+    "uint8_t": "unsigned char",
+    "int16_t": "short",
+    "int32_t": "int",
+    "uint32_t": "unsigned int",
+    "int64_t": "long",
+    "uint64_t": "unsigned long",
+}
+_FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
@@ -376,6 +387,7 @@ def _before_parameters(text: str) -> str:
 def comparable(text: str) -> str:
     """A normal form of a demangled text, equal for the output of two demanglers."""
     text = _STRING.sub("std::string", text)
+    text = _FIXED_WIDTH.sub(lambda found: _OF_WIDTH[found[1]], text)
     text = re.sub(r"\[abi:\w+\]|__cxx11::|\(anonymous namespace\)|\s+", "", text)
     return text.replace("unsignedlong", "ulong")
 
@@ -386,8 +398,9 @@ def _compares(name: str, wanted: str) -> bool:
         return False
     shown = comparable(parsed.display)
     signature = comparable(parsed.signature)
-    # With or without a return type and parameters; data and names without parameters unchanged.
-    return wanted in (shown, signature, _before_parameters(signature), comparable(parsed.qualified))
+    # With or without a return type, parameters and const; data and names without parameters unchanged.
+    without_const = signature.removesuffix("const")
+    return wanted in (shown, signature, without_const, _before_parameters(signature), comparable(parsed.qualified))
 
 
 def _length(part: str) -> int:

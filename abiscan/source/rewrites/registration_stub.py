@@ -11,6 +11,7 @@ import re
 
 from msgspec.structs import replace
 
+from abiscan.model.module_name import operator_namespace
 from abiscan.source.pybind_functions import Keyword, Parameter, PybindFunction, PybindSignature
 
 # C++ type, without namespaces, const and references -> annotation for torch.library.infer_schema.
@@ -59,8 +60,7 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
         functions: functions on tensors, each with its signature.
     """
     head = _HEAD
-    # The last part alone (`_C`, `csrc`) is common to many packages.
-    namespace = re.sub(r"\W", "_", module or posixpath.splitext(source)[0])
+    namespace = operator_namespace(module or posixpath.splitext(source)[0])
     if module is None:
         module = UNKNOWN_MODULE
         place = (_UNNAMED + _HEAD).partition("import {module} as")[0].count("\n") + 1
