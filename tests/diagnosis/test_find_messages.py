@@ -219,10 +219,10 @@ def test_a_large_log_takes_time_in_proportion() -> None:
     line = "[12:00:01] building foo/bar.cpp -O2 -I/usr/include warning: unused variable 'x' [-Wunused]\n"
     error = "/usr/bin/ld: a.o: undefined reference to `at::foo{}(int)'\n"
     text = "".join(line * 20 + error.format(number) for number in range(10_000))
-    started = time.perf_counter()
+    started = time.process_time()
     found = find_messages(clean(text))
     # 19 MB; ten seconds is several hundred times the cost. Quadratic reading would take hours.
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(found) == MAX_FOUND
 
 

@@ -129,7 +129,7 @@ def test_endless_hash_chains_are_given_up() -> None:
         data[at : at + 4] = symoffset.to_bytes(4, "little")
     # No chain ends: no word has its lowest bit set.
     data = data[:chains] + bytes(b & 0xFE for b in data[chains:]) + bytes(16 << 20)
-    started = time.monotonic()
+    started = time.process_time()
     gave_up = False
     try:
         damaged = read_elf(bytes(data), "damaged.so")
@@ -138,4 +138,4 @@ def test_endless_hash_chains_are_given_up() -> None:
     except UnreadableFile as error:
         gave_up = "corrupt" in str(error) or "truncated" in str(error)
     assert gave_up
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30

@@ -47,6 +47,6 @@ def test_any_text_ends_and_offsets_fit(text: str) -> None:
 @pytest.mark.parametrize("unit", ['"\\', "/*", 'R"(', "'", "\\\n", "//\\\n", "1'", "#include <"])
 def test_time_is_linear(unit: str) -> None:
     """A backtracking pattern takes tens of seconds on this."""
-    start = time.monotonic()
+    start = time.process_time()
     tokens(unit * 20_000)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
