@@ -11,6 +11,7 @@ Package Index with CUDA: 30 for x86_64, 7 for aarch64. A row is a build of the r
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -23,9 +24,18 @@ sys.path.insert(0, str(ROOT))
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
 from abiscan.releases.build import Build  # noqa: E402
 from abiscan.releases.index import open_index  # noqa: E402
-from abiscan.releases.kernel_lists import TABLE, list_in  # noqa: E402
+from abiscan.releases.kernel_lists import TABLE  # noqa: E402
 
 _MEMBER = "torch/lib/libtorch_python.so"
+# At least two entries, as no torch build has fewer. A compiler may move the start of a longer text into code, so there
+# need not be a zero byte before it.
+_LIST = re.compile(rb"(?:(?:sm|compute)_\d{2,3}[af]? )+(?:sm|compute)_\d{2,3}[af]?(?=\0)")
+
+
+def list_in(libtorch_python: bytes) -> tuple[str, ...]:
+    """The list in the bytes of a libtorch_python; empty if there is none or more than one."""
+    found = {match[0] for match in _LIST.finditer(libtorch_python)}
+    return tuple(found.pop().decode("ascii").split()) if len(found) == 1 else ()
 
 
 def read_lists(directory: Path, builds: tuple[Build, ...]) -> dict[str, tuple[str, ...]]:

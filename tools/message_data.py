@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from abiscan.diagnosis.catalogue.message_row import Catalogue
-from abiscan.diagnosis.catalogue.read_catalogue import read_catalogue
+from tools.read_catalogue import read_catalogue
 
 # Members of rows that `explain` does not use.
 _UNREAD = ("examples", "source")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from abiscan.rules.rule import Rule
-from abiscan.rules.validate import read_rule_file
+from tools.read_rule_file import read_rule_file
 
 CATALOGUE = Path(__file__).parents[1] / "abiscan" / "rules" / "catalogue"
 

@@ -16,9 +16,9 @@ from abiscan.rules.computed import (
     loader_rules,
     provenance_rules,
     python_source_rules,
-    wheel_rules,
 )
-from abiscan.rules.validate import read_rule_file
+from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
+from tools.read_rule_file import read_rule_file
 from tools.rule_data import CATALOGUE
 from tools.rule_data import rules as rules_of_the_catalogue
 
@@ -70,7 +70,7 @@ def _looks_at(rule: Rule) -> str:
         },
         "source": rule.sources,
         "generated kernel": rule.id in python_source_rules(),
-        "wheel": rule.id in wheel_rules(),
+        "wheel": rule.id in WHEEL_RULES,
     }
     return ", ".join(kind for kind, looked_at in kinds.items() if looked_at)
 

@@ -8,7 +8,6 @@ list says where the build as a whole runs. `tools/build_kernel_lists.py` reads i
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 
 import msgspec
@@ -17,20 +16,11 @@ from abiscan.data import data_file
 from abiscan.releases.build import Build
 
 TABLE = "kernel_lists.json"
-# At least two entries, as no torch build has fewer. A compiler may move the start of a longer text into code, so there
-# need not be a zero byte before it.
-_LIST = re.compile(rb"(?:(?:sm|compute)_\d{2,3}[af]? )+(?:sm|compute)_\d{2,3}[af]?(?=\0)")
 
 
 def kernel_list(build: Build) -> tuple[str, ...] | None:
     """`sm_75`, `compute_90`, ... of a build; None if unknown, as for builds of the user's index."""
     return None if build.user else _table().get(build.key)
-
-
-def list_in(libtorch_python: bytes) -> tuple[str, ...]:
-    """The list in the bytes of a libtorch_python; empty if there is none or more than one."""
-    found = {match[0] for match in _LIST.finditer(libtorch_python)}
-    return tuple(found.pop().decode("ascii").split()) if len(found) == 1 else ()
 
 
 @functools.cache

@@ -22,14 +22,11 @@ from abiscan.releases.table import (
     FORMAT_VERSION,
     MAGIC,
     PREAMBLE_SIZE,
-    ReleaseTable,
     VtableWord,
 )
 
 # Measured over all builds (docs/explanation/release-index.md): smaller blocks need more space, larger ones more time.
 NAMES_A_BLOCK = 256
-# For the earlier releases, which few runs use: blocks four times as large save an eighth of the bytes.
-NAMES_A_BLOCK_EARLIER = 1024
 VTABLE_BYTES_A_BLOCK = 1 << 16
 
 
@@ -107,27 +104,6 @@ def write_index(path: Path, builds: Iterable[BuildExports], names_a_block: int =
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     unfinished.write_bytes(data)
     unfinished.replace(path)
-
-
-def read_back(table: ReleaseTable) -> list[BuildExports]:
-    """The builds of an index file, so that another with more of them can be written."""
-    exports: list[dict[str, ReleaseExport]] = [{} for _ in table.builds]
-    vtables: list[dict[str, tuple[VtableWord, ...]]] = [{} for _ in table.builds]
-    records: dict[int, tuple[ReleaseExport | None, ...]] = {}
-    for name, number in table.names():
-        if number not in records:
-            records[number] = table.record(number)
-        for at, export in enumerate(records[number]):
-            if export is not None:
-                exports[at][name] = export
-    for name, tables in table.vtables():
-        for at, words in enumerate(tables):
-            if words is not None:
-                vtables[at][name] = words
-    return [
-        BuildExports(build, exports[at], vtables[at], table.statistics["omitted"].get(build.key, {}))
-        for at, build in enumerate(table.builds)
-    ]
 
 
 def _fields(build: Build) -> dict[str, object]:

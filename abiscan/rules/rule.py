@@ -1,7 +1,7 @@
 """Rules as values. The fields are the keys of a rule's TOML file, with their types.
 
-`validate.py` reads the files with these types. `load.py` reads `abiscan/data/rules.json`, the same rules as one
-file."""
+`tools/read_rule_file.py` reads the files with these types. `load.py` reads `abiscan/data/rules.json`, the same rules as
+one file."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
 import enum

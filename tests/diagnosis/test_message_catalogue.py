@@ -15,12 +15,12 @@ from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_by_anchor
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
 from abiscan.diagnosis.catalogue.message_row import Example, Message
-from abiscan.diagnosis.catalogue.read_catalogue import InvalidMessage, read_catalogue
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.read_text import read_text
 from tools.message_data import FOLDER, catalogue
+from tools.read_catalogue import InvalidMessage, read_catalogue
 
 CATALOGUE = catalogue()
 EXAMPLES = [(message, example) for message in CATALOGUE.message for example in message.examples]

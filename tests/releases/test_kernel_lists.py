@@ -9,8 +9,9 @@ import pytest
 
 from abiscan.model.gpu_architecture import parse_architecture
 from abiscan.releases import open_index
-from abiscan.releases.kernel_lists import kernel_list, list_in
+from abiscan.releases.kernel_lists import kernel_list
 from tests import torch_here
+from tools.build_kernel_lists import list_in
 
 
 def test_every_released_build_with_cuda_has_a_list_and_no_other_has() -> None:

@@ -26,10 +26,10 @@ from abiscan.releases.table import ReleaseTable
 from abiscan.releases.writer import (
     BuildExports,
     pack,
-    read_back,
     write_index,
 )
 from tests import torch_here
+from tools.build_release_index import read_back
 
 FUNCTION = ReleaseExport(("libtorch_cpu.so",), ExportKind.FUNCTION, None, False)
 VTABLE = ReleaseExport(("libc10.so", "libtorch_cpu.so"), ExportKind.OBJECT, 0x70, False)

@@ -32,8 +32,8 @@ from abiscan.rules.element_types import type_code
 from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import ranges_text, rewrite_symbols
-from abiscan.rules.validate import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS
 from abiscan.source import SourceRules, match_source
+from tools.read_rule_file import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS
 
 
 def bound(

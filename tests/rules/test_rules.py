@@ -23,11 +23,11 @@ from abiscan.rules.computed import (
     loader_rules,
     provenance_rules,
     python_source_rules,
-    wheel_rules,
 )
-from abiscan.rules.validate import read_rule_file
+from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
 from tests.rules.reports import FIXTURES, index, report, reports
 from tests.rules.snapshots import HERE, file_of, snapshot
+from tools.read_rule_file import read_rule_file
 
 FILES = sorted(Path(abiscan.rules.__file__).parent.glob("catalogue/*.toml"))
 
@@ -52,7 +52,7 @@ def test_computed_rules_are_those_with_a_function() -> None:
         loader_rules(),
         provenance_rules(),
         python_source_rules(),
-        wheel_rules(),
+        WHEEL_RULES,
     )
     functions = [(identifier, function) for table in tables for identifier, function in table.items()]
     assert sorted(identifier for identifier, _function in functions) == [r.id for r in load_rules() if r.computed]

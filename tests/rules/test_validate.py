@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.rules.validate import InvalidRule, read_rule_file
+from tools.read_rule_file import InvalidRule, read_rule_file
 
 GOOD = """
 summary = "A thing is called"

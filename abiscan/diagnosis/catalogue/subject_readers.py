@@ -18,12 +18,6 @@ SUBJECTS: Final[Mapping[str, type[FoundSubject]]] = {
     "version": VersionSubject,
 }
 """Names of subjects in rows."""
-_NO_VALUES: Final = frozenset(("position", "message", "location"))
-
-
-def subject_values(subject: str) -> frozenset[str]:
-    """The values that a row with a subject may capture or set; `text` is its name, a flag has any text."""
-    return frozenset((*SUBJECTS[subject].__struct_fields__, "source_file", "source_line")) - _NO_VALUES
 
 
 @cache

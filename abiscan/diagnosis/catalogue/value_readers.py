@@ -89,5 +89,3 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "skipped-function": python_readers.skipped_function,
     "source-build": python_readers.source_build,
 }
-# Values of all readers, for the check of templates.
-READER_VALUES: Final = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)

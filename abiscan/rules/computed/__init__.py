@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from abiscan.rules.computed.contradicted_labels import LabelSubject
     from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
-    from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding
 
 
 def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Finding]]]:
@@ -79,10 +78,3 @@ def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterab
     from abiscan.rules.computed.generated_kernel import match_kernels
 
     return {"generated-kernel": match_kernels}
-
-
-def wheel_rules() -> Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]]:
-    """Over a wheel and the reports of its members, in the order of the findings in reports."""
-    from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
-
-    return WHEEL_RULES

@@ -1,10 +1,9 @@
-"""Reads and checks the TOML file of a rule: keys and types by `rule.py`, other conditions here.
-
-Only the tests and the tool that generates `abiscan/data/rules.json` read the files; a scan reads the generated file."""
+"""Reads and checks the TOML file of a rule: keys and types by `rule.py`, other conditions here."""
 
 from __future__ import annotations
 
 import string
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,8 +51,6 @@ def read_rule_file(path: Path) -> Rule:
     Raises:
         InvalidRule: the first problem.
     """
-    import tomllib
-
     where = path.name
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

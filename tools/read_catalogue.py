@@ -1,5 +1,4 @@
-"""Reads and checks the TOML files of the message catalogue: keys and types by `message_row.py`, other conditions here.
-Only the tests and the tool that generates `abiscan/data/messages.json` read these files."""
+"""Reads and checks the TOML files of the message catalogue: keys and types by `message_row.py`, the rest here."""
 
 from __future__ import annotations
 
@@ -13,19 +12,23 @@ from typing import Any
 
 import msgspec
 
+from abiscan.diagnosis.catalogue import compiler_readers, python_readers
 from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
 from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Line, Message
-from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS, subject_values
-from abiscan.diagnosis.catalogue.value_readers import READER_VALUES, VALUE_READERS
+from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
+from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Keys of an answer that a message may have itself, instead of an answer; keys of its only cause.
 _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause", "computed", "evidence", "fix")
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
+_NO_VALUES = frozenset(("position", "message", "location"))
+# Values of all readers, for the check of templates.
+READER_VALUES = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)
 
 
 class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
@@ -155,7 +158,7 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
     for pattern in (message.before, message.after, message.line, message.refuted_by):
         yield from _pattern_problems(pattern)
     if message.subject is not None and message.subject in SUBJECTS:
-        known = subject_values(message.subject)
+        known = _subject_values(message.subject)
         names = _values_of([message], None, finders) - ({*READER_VALUES} if message.reader else set())
         yield from (f"{name!r} is no value of a {message.subject}: {', '.join(known)}" for name in names - known)
         if "text" not in names and not message.reader:
@@ -242,3 +245,8 @@ def _is_unbounded(parsed: Any) -> bool:
         elif operation in (opcodes.ASSERT, opcodes.ASSERT_NOT) and _is_unbounded(argument[1]):
             return True
     return False
+
+
+def _subject_values(subject: str) -> frozenset[str]:
+    """The values that a row with a subject may capture or set; `text` is its name, a flag has any text."""
+    return frozenset((*SUBJECTS[subject].__struct_fields__, "source_file", "source_line")) - _NO_VALUES
