@@ -49,6 +49,11 @@ def package_of_file(path: str) -> Package | None:
     return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
 
 
+def is_module_of_package(module: str) -> bool:
+    """Whether a top-level module belongs to a package of the catalogue."""
+    return module.lower() in _packages_by_module()
+
+
 def is_file_of_package(module: str) -> bool:
     """Whether a module (`spconv.core_cc`, `flash_attn_2_cuda`) is a shared object of a package, by its name."""
     first, _, base = module.rpartition(".")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import is_file_of_package
+from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.wheel.metadata import split_wheel_name
@@ -87,6 +87,14 @@ def compiled_module(hit: Hit, values: Values) -> Values | None:
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}
     return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
+
+
+def package_module(_hit: Hit, values: Values) -> Values | None:
+    """`project` of the module `name`, if it is a Python module of a package of the catalogue, not a compiled one."""
+    name = values["name"]
+    project = name.partition(".")[0]
+    compiled = _COMPILED.fullmatch(name) is not None and name != project
+    return {"project": project} if is_module_of_package(project) and not compiled else None
 
 
 def private_module(_hit: Hit, values: Values) -> Values | None:

@@ -67,6 +67,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "glibc-symbol": _glibc_symbol,
     "compiled-module": python_readers.compiled_module,
     "private-module": python_readers.private_module,
+    "package-module": python_readers.package_module,
     "wheel-tags": python_readers.wheel_tags,
     "undeclared-name": compiler_readers.undeclared_name,
     "torch-member": compiler_readers.torch_member,
