@@ -73,11 +73,6 @@ class MachoBinary(SymbolsOnly):
         found = self.macho.exported_among(tuple(map(linker_name, names)))
         return frozenset(map(source_name, found))
 
-    def export(self, name: str) -> Export | None:
-        """The export of this name."""
-        found = self.macho.export(linker_name(name))
-        return None if found is None else _export(found)
-
     def exports(self) -> Iterator[Export]:
         """Every export, in the order of the export trie."""
         return map(_export, self.macho.exports())
@@ -95,7 +90,7 @@ def _export(found: MachoExport) -> Export:
     kind = SymbolType.FUNC if found.is_code else SymbolType.OBJECT
     if found.thread_local:
         kind = SymbolType.TLS
-    elif found.reexport is not None:
+    elif found.is_reexport:
         kind = SymbolType.NOTYPE
     binding = SymbolBinding.WEAK if found.weak else SymbolBinding.GLOBAL
     name = source_name(found.name)

@@ -47,17 +47,12 @@ class PeBinary(SymbolsOnly):
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name or an ordinal (`#12`), forwarders included."""
         ordinal = _ordinal(name)
-        return self.pe.exports_name(name) if ordinal is None else self.pe.export_by_ordinal(ordinal) is not None
+        return self.pe.exports_name(name) if ordinal is None else self.pe.exports_ordinal(ordinal)
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """The names and ordinals that it exports, including forwarders."""
         ordinals = (name for name in names if _ordinal(name) is not None and self.exports_name(name))
         return self.pe.exported_among(names) | frozenset(ordinals)
-
-    def export(self, name: str) -> Export | None:
-        """The export of this name."""
-        found = self.pe.export(name)
-        return None if found is None else _export(found, name)
 
     def exports(self) -> Iterator[Export]:
         """Every export that has a name, in table order."""

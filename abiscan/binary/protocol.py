@@ -97,10 +97,6 @@ class Binary(Protocol):
         """The names that it exports, in any version. Searching several files for the same names costs little."""
         ...
 
-    def export(self, name: str) -> Export | None:
-        """The export of this name, the default version first."""
-        ...
-
     def exports(self) -> Iterator[Export]:
         """Every export, in table order; slow for a large library."""
         ...

@@ -71,10 +71,6 @@ class StoredBinary:
         """The names that it exports and some file of its package imports."""
         return self._exported.intersection(names)
 
-    def export(self, name: str) -> Export | None:
-        """Not stored."""
-        self._not_stored("an export")
-
     def exports(self) -> Iterator[Export]:
         """Not stored."""
         self._not_stored("its exports")

@@ -85,7 +85,6 @@ class SymbolsOnly(ABC):
             size=self.size,
             machine=self.machine,
             bits=bits,
-            little_endian=True,
             soname=self.soname,
             needed=self.needed,
             # LC_RPATH of macOS is no run path of ELF.
@@ -96,7 +95,6 @@ class SymbolsOnly(ABC):
             version_needs=(),
             version_definitions=(),
             compilers=(),
-            has_sections=True,
             format=form,
         )
 

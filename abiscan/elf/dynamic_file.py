@@ -339,7 +339,6 @@ class DynamicFile:
             size=self.size,
             machine=self.machine,
             bits=64 if self.image.is64 else 32,
-            little_endian=self.image.little_endian,
             soname=self.soname,
             needed=self.needed,
             rpath=self.rpath,
@@ -349,7 +348,6 @@ class DynamicFile:
             version_needs=needs,
             version_definitions=self.version_definitions,
             compilers=notes.compilers(self.image),
-            has_sections=notes.has_sections(self.image),
         )
 
     def __enter__(self) -> Self:

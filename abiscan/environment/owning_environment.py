@@ -138,7 +138,7 @@ def _without_interpreter(
     if active is not None and active.version is not None and version in (None, active.version):
         # The active interpreter would import from there; these packages come first, as with PYTHONPATH.
         return replace(active, site_packages=(site, *active.site_packages))
-    return PythonEnvironment(None, None, version, site, site, (site,), None, files)
+    return PythonEnvironment(None, None, version, site, (site,), None, files)
 
 
 def _holds_torch(directory: str, files: FileSystem) -> bool:

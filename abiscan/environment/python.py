@@ -36,7 +36,6 @@ class PythonEnvironment(Struct, frozen=True):
         launcher: path of the command that starts it (`bin/python` of a virtual environment).
         version: Python version and build; None if unknown.
         prefix: `sys.prefix` of the environment.
-        base_prefix: prefix of the standard library; differs from `prefix` in a virtual environment.
         site_packages: directories that `import` searches for packages, in order.
         stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it exists; None
             for Windows, where extension modules of the standard library lie elsewhere.
@@ -47,7 +46,6 @@ class PythonEnvironment(Struct, frozen=True):
     launcher: str | None
     version: PythonVersion | None
     prefix: str
-    base_prefix: str
     site_packages: tuple[str, ...]
     stdlib: str | None
     files: FileSystem = HERE
@@ -129,7 +127,6 @@ def read_environment(
         launcher=os.path.abspath(path),
         version=version,
         prefix=prefix,
-        base_prefix=base,
         site_packages=_search_path(
             [p for p in (python_path or "").split(os.pathsep) if p],
             [

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterator
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from abiscan.binary import describe_other
 from abiscan.inputs import file_kind
@@ -165,8 +164,6 @@ class Collector(Struct):
 
         facts = container_facts(self.place.display, self.place.name, kind, self.metadata, self.names)
         wanted = [f for f in self._found if f[2] is ArtifactKind.SHARED_OBJECT or kind not in _WITHOUT_SOURCES]
-        shared = any(f[2] is ArtifactKind.SHARED_OBJECT for f in wanted)
-        facts = replace(facts, is_pure=not shared)
         group = Group(self.place.display, facts, self._aliases(kind))
         artifacts = [
             Artifact(

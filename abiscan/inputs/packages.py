@@ -129,7 +129,6 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         yield from errors
         yield from expand_directory(tree, tree, replace(options, sources=False), facts)
         return
-    group.facts = replace(group.facts, is_pure=not len(group))
     yield from errors
     yield from group
     if not errors and not len(group):
@@ -212,7 +211,7 @@ def _facts(
 ) -> tuple[ContainerFacts, tuple[InputError, ...]]:
     metadata: dict[str, bytes] = {}
     unread: list[InputError] = []
-    for base in ("METADATA", "WHEEL", "top_level.txt"):
+    for base in ("METADATA", "WHEEL"):
         if package.dist_info:
             content = files.read(os.path.join(package.site, package.dist_info, base), limit + 1)
             excess = "" if content is None else find_excess_of_metadata(base, content)

@@ -11,7 +11,7 @@ from abiscan.model.limits import MAX_EXPORTS, MAX_NAMES, MAX_STRING
 
 _KIND, _THREAD_LOCAL = 0x03, 0x01
 _ABSOLUTE = 0x02
-_WEAK, _REEXPORT, _STUB_AND_RESOLVER = 0x04, 0x08, 0x10
+_WEAK, _REEXPORT = 0x04, 0x08
 
 
 class TrieExport(Struct, frozen=True, gc=False):
@@ -19,7 +19,6 @@ class TrieExport(Struct, frozen=True, gc=False):
 
     Attributes:
         address: relative to the header; for a re-export, the ordinal of the library.
-        target: for a re-export, the name in that library; else None.
     """
 
     name: bytes
@@ -27,7 +26,7 @@ class TrieExport(Struct, frozen=True, gc=False):
     weak: bool
     thread_local: bool
     absolute: bool
-    target: bytes | None
+    is_reexport: bool
 
 
 def read_trie(data: bytes) -> Iterator[TrieExport]:
@@ -74,10 +73,8 @@ def read_trie(data: bytes) -> Iterator[TrieExport]:
 def _terminal(data: bytes, name: bytes) -> TrieExport:
     flags, at = read_uleb(data, 0)
     address, at = read_uleb(data, at)
-    target = None
-    if flags & _REEXPORT:
-        target, at = read_name(data, at)
-        # The name is omitted if it is the same.
-        target = target or name
+    is_reexport = bool(flags & _REEXPORT)
+    if is_reexport:
+        read_name(data, at)  # that in the other library; must end in the data
     kind = flags & _KIND
-    return TrieExport(name, address, bool(flags & _WEAK), kind == _THREAD_LOCAL, kind == _ABSOLUTE, target)
+    return TrieExport(name, address, bool(flags & _WEAK), kind == _THREAD_LOCAL, kind == _ABSOLUTE, is_reexport)

@@ -21,7 +21,6 @@ from abiscan.model.macho_facts import (
     LookupScope,
     MachoExport,
     MachoImport,
-    MachoReexport,
     MachoSlice,
 )
 
@@ -177,9 +176,8 @@ class MachoFile:
         try:
             for each in read_trie(data):
                 name = decoded(each.name)
-                if each.target is not None:
-                    target = MachoReexport(self._library(each.address), decoded(each.target))
-                    yield MachoExport(name, 0, each.weak, each.thread_local, False, target)
+                if each.is_reexport:
+                    yield MachoExport(name, 0, each.weak, each.thread_local, False, is_reexport=True)
                 else:
                     code = not each.absolute and is_code(each.address)
                     yield MachoExport(name, each.address, each.weak, each.thread_local, code)
@@ -205,10 +203,6 @@ class MachoFile:
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """The names that it exports (see `exports_name`)."""
         return frozenset(filter(self._exports.__contains__, names))
-
-    def export(self, name: str) -> MachoExport | None:
-        """The export of this name."""
-        return self._exports.get(name)
 
     def exports(self) -> Iterator[MachoExport]:
         """Every export, in the order of the export trie."""

@@ -150,13 +150,12 @@ class SharedObject(Struct, frozen=True):
         path: as given on the command line.
         size: in bytes.
         machine: `x86_64`, `aarch64`, `i386`, ... or `EM_<number>`.
-        bits, little_endian: the ELF class and data encoding.
+        bits: of an address.
         soname, needed, rpath, runpath: from the dynamic section, neither split nor expanded.
         build_id: lower-case hexadecimal, from NT_GNU_BUILD_ID.
         imports: undefined entries of .dynsym without the null entry, in table order.
         version_needs, version_definitions: from .gnu.version_r and .gnu.version_d.
         compilers: distinct strings of .comment ("GCC: (GNU) 13.2.1", "clang version 19..."), if it was not stripped.
-        has_sections: whether there is a usable section header table.
         format: object file format.
     """
 
@@ -164,7 +163,6 @@ class SharedObject(Struct, frozen=True):
     size: int
     machine: str
     bits: int
-    little_endian: bool
     soname: str | None
     needed: tuple[str, ...]
     rpath: str | None
@@ -174,7 +172,6 @@ class SharedObject(Struct, frozen=True):
     version_needs: tuple[VersionNeed, ...]
     version_definitions: tuple[str, ...]
     compilers: tuple[str, ...]
-    has_sections: bool
     format: FileFormat = FileFormat.ELF
 
 

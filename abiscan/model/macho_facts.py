@@ -79,18 +79,6 @@ class MachoImport(Struct, frozen=True, gc=False):
     weak: bool
 
 
-class MachoReexport(Struct, frozen=True, gc=False):
-    """The target of a re-export in another library.
-
-    Attributes:
-        library: its install name; None if no load command has its ordinal.
-        name: in that library, with the underscore.
-    """
-
-    library: str | None
-    name: str
-
-
 class MachoExport(Struct, frozen=True, gc=False):
     """An exported symbol.
 
@@ -100,7 +88,7 @@ class MachoExport(Struct, frozen=True, gc=False):
         weak: a weak definition, which dyld coalesces with others of its name.
         thread_local: EXPORT_SYMBOL_FLAGS_KIND_THREAD_LOCAL.
         is_code: whether its section contains instructions.
-        reexport: its target in another library.
+        is_reexport: whether another library has it.
     """
 
     name: str
@@ -108,7 +96,7 @@ class MachoExport(Struct, frozen=True, gc=False):
     weak: bool
     thread_local: bool
     is_code: bool
-    reexport: MachoReexport | None = None
+    is_reexport: bool = False
 
 
 class MachoSlice(Struct, frozen=True, gc=False):

@@ -26,21 +26,8 @@ class PeImport(Struct, frozen=True, gc=False):
 
     @property
     def symbol(self) -> str:
-        """The name, or `#12` for ordinal 12, as forwarders spell it."""
+        """The name, or `#12` for ordinal 12, as in a forwarder."""
         return f"#{self.ordinal}" if self.name is None else self.name
-
-
-class PeForwarder(Struct, frozen=True, gc=False):
-    """The target of a forwarded export.
-
-    Attributes:
-        library: the DLL without `.dll`, as the file spells it (`NTDLL`, `api-ms-win-core-synch-l1-2-0`).
-        name, ordinal: as in an import; one of the two is None.
-    """
-
-    library: str
-    name: str | None
-    ordinal: int | None = None
 
 
 class PeExport(Struct, frozen=True, gc=False):
@@ -51,11 +38,11 @@ class PeExport(Struct, frozen=True, gc=False):
         ordinal: with the base of the table added, as importers use it.
         address: relative to the load base; 0 for a forwarder.
         is_code: whether its section is executable; False for data and for forwarders.
-        forwarder: its target in another DLL.
+        forwarder: its target in another DLL: `KERNEL32.Sleep`, `WS2_32.#115`.
     """
 
     name: str | None
     ordinal: int
     address: int
     is_code: bool
-    forwarder: PeForwarder | None = None
+    forwarder: str | None = None

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from abiscan.model.limits import MAX_EXPORTS
-from abiscan.model.pe_facts import PeExport, PeForwarder
+from abiscan.model.pe_facts import PeExport
 from abiscan.pe.pe_image import EXPORTS, SCN_EXECUTE, PeImage
 
 _DIRECTORY = struct.Struct("<IIHHIIIIIII")
@@ -65,21 +65,10 @@ class ExportTable:
                 found.setdefault(name, place)
         return found
 
-    @cached_property
-    def _names_by_place(self) -> dict[int, str]:
-        return {place: name for name, place in reversed(self.names.items())}
-
-    def by_name(self, name: str) -> PeExport | None:
-        """The export of a name."""
-        place = self.names.get(name)
-        return None if place is None else self._export(name, place)
-
-    def by_ordinal(self, ordinal: int) -> PeExport | None:
-        """The export of an ordinal; with a name, if it has any."""
+    def has_ordinal(self, ordinal: int) -> bool:
+        """Whether it exports an ordinal."""
         place = ordinal - self._base
-        if not 0 <= place < len(self._functions) or not self._functions[place]:
-            return None
-        return self._export(self._names_by_place.get(place), place)
+        return 0 <= place < len(self._functions) and self._functions[place] != 0
 
     def rows(self) -> Iterator[PeExport]:
         """Every export: those with names in the order of the name table, then those without."""
@@ -94,16 +83,8 @@ class ExportTable:
         address = self._functions[place]
         # An address within the table itself is that of a forwarder text (Export Address Table).
         if self._start <= address < self._end:
-            text = self._image.text_at(address, "a forwarder of the export table")
-            library, _, target = text.rpartition(".")
-            ordinal = int(target[1:]) if _is_ordinal(target) else None
-            forwarder = PeForwarder(library, None if ordinal is not None else target, ordinal)
+            forwarder = self._image.text_at(address, "a forwarder of the export table")
             return PeExport(name, self._base + place, 0, False, forwarder)
         section = self._image.section_at(address)
         is_code = section is not None and bool(section.flags & SCN_EXECUTE)
         return PeExport(name, self._base + place, address, is_code)
-
-
-def _is_ordinal(target: str) -> bool:
-    digits = target[1:]
-    return target.startswith("#") and digits.isascii() and digits.isdigit() and len(digits) <= 5

@@ -97,13 +97,9 @@ class PeFile:
         """The names that it exports, forwarders included."""
         return frozenset(filter(self._export_table.names.__contains__, names))
 
-    def export(self, name: str) -> PeExport | None:
-        """The export of this name."""
-        return self._export_table.by_name(name)
-
-    def export_by_ordinal(self, ordinal: int) -> PeExport | None:
-        """The export of this ordinal, with one of its names, if any."""
-        return self._export_table.by_ordinal(ordinal)
+    def exports_ordinal(self, ordinal: int) -> bool:
+        """Whether it exports an ordinal."""
+        return self._export_table.has_ordinal(ordinal)
 
     def exports(self) -> Iterator[PeExport]:
         """Every export: those with names in the order of the name table, then those without."""

@@ -38,7 +38,6 @@ class RunProgress(Struct):
 
     done: int = 0
     skipped: int = 0
-    judged_again: int = 0
     unreadable: int = 0
     bytes_read: int = 0
     bytes_stored: int = 0
@@ -86,7 +85,6 @@ def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunPr
     row = record.wheel
     progress.done += 1
     progress.paths.add(record.path)
-    progress.judged_again += row["source"] == "facts"
     if row["verdict"] == "unreadable":
         progress.unreadable += 1
         if len(progress.unread) < _LISTED_ERRORS and (errors := record.columns.tables.get("errors")):

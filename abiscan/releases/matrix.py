@@ -70,14 +70,12 @@ class Matrix(Struct, frozen=True):
             causes of failure.
         histories: of each name that the index has.
         unknown: names that the index does not record, which are not checked.
-        of_cuda: names from torch's CUDA libraries, which no build of the index has (`stands_for_cuda`).
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
     exporting: ReleaseRanges
     histories: dict[str, SymbolHistory]
     unknown: tuple[str, ...]
-    of_cuda: tuple[str, ...] = ()
 
 
 def build_matrix(
@@ -160,8 +158,7 @@ def build_matrix(
                 reason=reason,
             )
         )
-    of_cuda = [name for name, homes in needs.homes.items() if open_to_cuda and any(map(accelerator_of, homes))]
-    return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown, tuple(of_cuda))
+    return Matrix(tuple(verdicts), ranges_of(builds, fits), histories, unknown)
 
 
 def _masks(

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from abiscan.model.dependency_specifiers import find_excess, find_excess_of_requirements
 from abiscan.model.limits import MAX_HEADER_LINES, MAX_METADATA, MAX_TAGS
-from abiscan.model.module_name import without_tag
 
-_DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$"
+_DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL)$"
 _PKG_INFO = r"^[^/]+/PKG-INFO$"
 _DATA = r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$"
 _INDEX = "info/index.json"
@@ -22,7 +21,7 @@ _CONDA_SITE = r"^lib/python\d[^/]*/site-packages/(.+)$"
 # From lib/pythonX.Y/site-packages up to the prefix, in every layout to which wheels are installed on Linux.
 _TO_PREFIX = "../../../"
 # Fields of METADATA and WHEEL that are read beside `Requires-Dist`.
-_READ_FIELDS = ("name", "version", "requires-python", "tag", "root-is-purelib")
+_READ_FIELDS = ("name", "version", "requires-python", "tag")
 
 
 class ContainerKind(enum.StrEnum):
@@ -46,9 +45,6 @@ class ContainerFacts(Struct, frozen=True):
         metadata_tags: `Tag` lines of its WHEEL file; they should be the same.
         requires_dist: `Requires-Dist` lines, verbatim; `depends` of a conda package.
         requires_python: `Requires-Python`, verbatim.
-        top_level: import names, from the paths of its files (wheels, installed), sorted.
-        is_pure: whether it contains no shared object.
-        root_is_purelib: `Root-Is-Purelib` of the WHEEL file.
         unread: why its METADATA is unreadable; empty if it is readable.
         lacks: name of the required metadata file that is missing; empty if it exists.
     """
@@ -61,9 +57,6 @@ class ContainerFacts(Struct, frozen=True):
     metadata_tags: tuple[str, ...] = ()
     requires_dist: tuple[str, ...] = ()
     requires_python: str | None = None
-    top_level: tuple[str, ...] = ()
-    is_pure: bool = False
-    root_is_purelib: bool | None = None
     unread: str = ""
     lacks: str = ""
 
@@ -71,7 +64,7 @@ class ContainerFacts(Struct, frozen=True):
 def is_metadata(name: str) -> bool:
     """Whether a member is a metadata file that `container_facts` needs."""
     # About three of thousands of members pass this; matching two patterns for each would take 0.6 us.
-    return name.endswith(("METADATA", "WHEEL", "top_level.txt", "PKG-INFO", "index.json")) and (
+    return name.endswith(("METADATA", "WHEEL", "PKG-INFO", "index.json")) and (
         re.match(_DIST_INFO_FILE, name) is not None or re.match(_PKG_INFO, name) is not None or name == _INDEX
     )
 
@@ -137,9 +130,6 @@ def find_excess_of_metadata(name: str, raw: bytes) -> str:
     has"; empty for none."""
     if len(raw) > MAX_METADATA:
         return f"{len(raw)} bytes (limit: {MAX_METADATA})"
-    if name.endswith("top_level.txt"):
-        names = len(raw.split(None, MAX_HEADER_LINES))
-        return f"more than {MAX_HEADER_LINES} names" if names > MAX_HEADER_LINES else ""
     if name.endswith("index.json"):
         index = _conda_index(raw)
         if index is None:
@@ -195,25 +185,18 @@ def container_facts(
 
     Args:
         metadata: content of the members that `is_metadata` accepts.
-        names: all members, for the import names.
+        names: all members.
     """
     if kind is ContainerKind.CONDA:
         return _conda_facts(display, metadata, names)
     main: dict[str, list[str]] = {}
     wheel: dict[str, list[str]] = {}
-    top: set[str] = set()
     for name in sorted(metadata):
         if name.endswith(("/METADATA", "/PKG-INFO")):
             main = main or headers(metadata[name])
         elif name.endswith("/WHEEL"):
             wheel = wheel or headers(metadata[name])
-        elif name.endswith("/top_level.txt"):
-            top.update(metadata[name].decode("utf-8", "replace").split())
     by_name = split_wheel_name(file_name) if kind is ContainerKind.WHEEL else None
-    pure = wheel.get("root-is-purelib", [None])[0]
-    if kind in (ContainerKind.WHEEL, ContainerKind.INSTALLED):
-        names = tuple(names)
-        top |= _import_names(names)
     return ContainerFacts(
         path=display,
         kind=kind,
@@ -223,8 +206,6 @@ def container_facts(
         metadata_tags=tuple(wheel.get("tag", ())),
         requires_dist=tuple(main.get("requires-dist", ())),
         requires_python=_first(main, "requires-python"),
-        top_level=tuple(sorted(top)),
-        root_is_purelib=None if pure is None else pure.lower() == "true",
         unread=_unread(main, metadata),
         lacks="METADATA" if kind is ContainerKind.WHEEL and not any(map(_is_core_metadata, names)) else "",
     )
@@ -274,26 +255,6 @@ def _conda_facts(display: str, metadata: Mapping[str, bytes], names: Iterable[st
         requires_dist=index.depends,
         lacks="" if _INDEX in metadata or _INDEX in names else _INDEX,
     )
-
-
-def _import_names(names: Iterable[str]) -> set[str]:
-    found = set()
-    for name in names:
-        place = install_path(ContainerKind.WHEEL, name) or ""
-        first, slash, rest = place.partition("/")
-        imported = _module(rest if slash else first)
-        if slash and (rest == "__init__.py" or imported is not None):
-            found.add(first)
-        elif not slash and imported is not None:
-            found.add(imported)
-    return {name for name in found if name.isidentifier()}
-
-
-def _module(file_name: str) -> str | None:
-    """The module name for a file, possibly in a folder; None for a file that Python does not import."""
-    if file_name.endswith(".py"):
-        return file_name.removesuffix(".py")
-    return without_tag(file_name).rpartition(".")[0] if file_name.endswith((".so", ".pyd")) else None
 
 
 def install_path(kind: ContainerKind, name: str) -> str | None:

@@ -24,7 +24,7 @@ def here(tmp_path: Path) -> ScanOptions:
     library = site / "nvidia/cuda_runtime/lib/libcudart.so.12"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"\x7fELF")
-    environment = PythonEnvironment(None, None, (3, 11), str(site), str(site), (str(site),), None)
+    environment = PythonEnvironment(None, None, (3, 11), str(site), (str(site),), None)
     return ScanOptions(None, environment, LoaderSettings(str(tmp_path)))
 
 

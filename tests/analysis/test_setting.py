@@ -45,7 +45,7 @@ def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
     """An environment without packages, and without torch."""
     site = tmp_path / str(version)
     site.mkdir(exist_ok=True)
-    return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
+    return PythonEnvironment(None, None, version, str(site), (str(site),), None)
 
 
 def wheel(folder: Path, name: str, tag: str, *members: tuple[str, str], requires: str = "") -> str:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.corpus
 def bare(folder: Path, version: PythonVersion) -> PythonEnvironment:
     site = folder / str(version)
     site.mkdir(exist_ok=True)
-    return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
+    return PythonEnvironment(None, None, version, str(site), (str(site),), None)
 
 
 def report(

@@ -194,5 +194,5 @@ def test_invalid_interpreters(tmp_path: Path) -> None:
 
 def test_the_tag_of_old_interpreters_has_a_flag() -> None:
     """PEP 3149: `cpython-37m`, until 3.8 dropped the flag."""
-    old = PythonEnvironment(None, None, PythonVersion(3, 7), "/x", "/x", (), None)
+    old = PythonEnvironment(None, None, PythonVersion(3, 7), "/x", (), None)
     assert old.module_tags == ("cpython-37m", "abi3")

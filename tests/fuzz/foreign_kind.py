@@ -55,8 +55,9 @@ def pe_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
         binary = PeBinary(pe)
         binary.facts()
         names = [each.name for each in binary.exports()]
-        for each in (*pe.exports(), *map(pe.export_by_ordinal, range(12))):
-            assert each is None or each.name is None or binary.exports_name(each.name)
+        for each in pe.exports():
+            assert pe.exports_ordinal(each.ordinal)
+            assert each.name is None or binary.exports_name(each.name)
         binary.exported_among((*names, "absent"))
         binary.names_with_prefix("m")
         list(binary.strings_with(b"a"))

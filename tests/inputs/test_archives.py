@@ -66,9 +66,6 @@ def test_a_wheel(tmp_path: Path) -> None:
     assert facts.metadata_tags == ("cp311-cp311-linux_x86_64",)
     assert facts.requires_dist == ("torch==2.4.0",)
     assert facts.requires_python == ">=3.9"
-    assert facts.top_level == ("demo", "extra")
-    assert facts.root_is_purelib is False
-    assert not facts.is_pure
 
 
 def test_another_process_finds_the_neighbours_of_a_member(tmp_path: Path) -> None:

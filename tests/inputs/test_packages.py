@@ -52,7 +52,6 @@ def test_by_distribution_or_import_name(tmp_path: Path, site: Path, name: str) -
     facts = found[0].group.facts
     assert (facts.kind, facts.name, facts.requires_dist) == (ContainerKind.INSTALLED, "demo", ("torch==2.4.0",))
     assert facts.metadata_tags == ("cp311-cp311-linux_x86_64",)
-    assert not facts.is_pure
     assert found[0].group.named("libhelp.so.1") == (found[0],)
 
 

@@ -17,7 +17,7 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 INDEX = open_index()
 CP311 = ("cp311-cp311-manylinux_2_28_x86_64",)
-PYTHON = PythonEnvironment("/e/bin/python3.11", "/e/bin/python", PythonVersion(3, 11), "/e", "/usr", (), None)
+PYTHON = PythonEnvironment("/e/bin/python3.11", "/e/bin/python", PythonVersion(3, 11), "/e", (), None)
 TORCH = InstalledTorch(
     "/e/torch", "/e/torch/lib", (), None, "2.13.0+cpu", "2.13.0", "cpu", None, None, None, True, "x86_64", PYTHON
 )

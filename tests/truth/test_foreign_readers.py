@@ -36,9 +36,7 @@ def _members(wheel: Wheel, suffixes: tuple[str, ...], directory: Path) -> Iterat
 
 
 def _export(each: PeExport) -> tuple[str | None, int, str | None]:
-    forward = each.forwarder
-    target = None if forward is None else f"{forward.library}.{forward.name or f'#{forward.ordinal}'}"
-    return each.name, each.ordinal, target
+    return each.name, each.ordinal, each.forwarder
 
 
 @pytest.mark.parametrize("wheel", WINDOWS, ids=lambda wheel: wheel.requirement)
@@ -60,7 +58,7 @@ def test_windows(wheel: Wheel, tmp_path: Path) -> None:
 
 
 def _address(each: MachoExport, base: int) -> int | None:
-    return None if each.reexport is not None else each.address + base
+    return None if each.is_reexport else each.address + base
 
 
 # LLVM's words for lookups outside of one library.

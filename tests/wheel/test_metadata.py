@@ -147,20 +147,6 @@ def test_places_of_installation(kind: ContainerKind, name: str, expected: str | 
     assert install_path(kind, name) == expected
 
 
-def test_import_names() -> None:
-    names = [
-        "a/__init__.py",
-        "b.py",
-        "c.cpython-311-x86_64-linux-gnu.so",
-        "d.abi3.so",
-        "e.libs/libx.so",
-        "f/_C.so",
-        "g/x.txt",
-    ]
-    facts = container_facts("x", "x-1-py3-none-any.whl", ContainerKind.WHEEL, {}, names)
-    assert facts.top_level == ("a", "b", "c", "d", "f")
-
-
 @pytest.mark.parametrize("index", [b"", b"[]", b"{", b"[" * 100_000, b'{"depends": 3}', b'{"name": null}'])
 def test_a_conda_index_that_is_formed_wrongly(index: bytes) -> None:
     assert container_facts("x", "x.conda", ContainerKind.CONDA, {"info/index.json": index}, []).requires_dist == ()

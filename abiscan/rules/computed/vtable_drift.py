@@ -40,7 +40,6 @@ class VtableChange(Struct, frozen=True):
     """
 
     old_size: int
-    new_size: int
     added: tuple[str, ...]
     removed: tuple[str, ...]
     reordered: bool
@@ -55,7 +54,6 @@ def compare(old: Words, new: Words) -> VtableChange | None:
         return None
     return VtableChange(
         old_size=len(old) * _WORD,
-        new_size=len(new) * _WORD,
         added=_only(new, after, before),
         removed=_only(old, before, after),
         reordered=sorted(filter(None, before)) == sorted(filter(None, after)),
