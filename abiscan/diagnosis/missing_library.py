@@ -11,7 +11,6 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
-from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.platforms import file_key, platform_of
@@ -75,6 +74,8 @@ def causes(
     elif (torch := re.search(_FOR_TORCH, name)) is not None:
         yield from _named_for_torch(name, torch[1], missing)
     else:
+        from abiscan.diagnosis.unfound_vendor_library import explain_library  # with system packages and messages
+
         yield from explain_library(name, missing, by_torch=by_torch)
 
 

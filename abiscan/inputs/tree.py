@@ -15,7 +15,6 @@ from abiscan.filesystem import FileSystem, file_type
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.byte_source import FileBytes
-from abiscan.inputs.members import MemberPlace, nothing_found
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -80,6 +79,7 @@ def expand_file(path: str, display: str, options: Options, facts: ContainerFacts
     if form is not None and not file_kind.named_like_shared_object(display):
         if options.archives:
             from abiscan.inputs.archives import expand_archive
+            from abiscan.inputs.members import MemberPlace
 
             yield from expand_archive(
                 FileBytes(host, display, options.progress), form, MemberPlace(display, None, 1), options
@@ -157,9 +157,12 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
     yield from group
     for host, shown, form in archives if options.archives else ():
         from abiscan.inputs.archives import expand_archive
+        from abiscan.inputs.members import MemberPlace
 
         yield from expand_archive(FileBytes(host, shown, options.progress), form, MemberPlace(shown, None, 1), options)
     if not errors and not len(group) and not archives:
+        from abiscan.inputs.members import MemberPlace, nothing_found
+
         found = nothing_found(MemberPlace(display, None, 1), group.facts)
         if skipped_links and isinstance(found, InputError):
             link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"

@@ -14,7 +14,6 @@ from abiscan.report.escape import printable
 from abiscan.report.provenance_text import provenance_sections
 from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.summary import status_counts
-from abiscan.report.text_table import Row, Table, Tone, text_table
 from abiscan.report.wording import counted, ranges_words
 
 # Notes, and lines of a list, without -v and with one.
@@ -162,6 +161,8 @@ def _import_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGro
 def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if not artifact.releases:
         return []
+    from abiscan.report.text_table import Row, Table, Tone, text_table
+
     words = loading_words([artifact.machine])
     rows = []
     for release in artifact.releases:

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from abiscan.analysis.built_releases import build_of, newest_of
-from abiscan.analysis.call_locations import locations_of
 from abiscan.analysis.file_record import FileRecord
 from abiscan.mangling import parse
 from abiscan.model.finding import Finding, WhatIf
@@ -27,6 +26,8 @@ def apply_rules(record: FileRecord) -> None:
     findings = run(context.rules, subject)
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
+        from abiscan.analysis.call_locations import locations_of  # few files have findings with locations
+
         # Reading source lines takes longer than everything else, so members of packages are checked without it.
         lines = record.artifact.disk_path is not None
         sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites)

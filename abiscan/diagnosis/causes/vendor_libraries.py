@@ -6,8 +6,6 @@ import re
 from typing import Final
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.causes.system_libraries import is_symbol_version
-from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
@@ -53,7 +51,12 @@ def causes(missing: MissingName) -> Candidates:
     if missing.cxx is not None and missing.reference.library is None:
         yield from _cxx_runtime(missing)
         return
-    if missing.is_torch_name or is_symbol_version(missing.name):
+    if missing.is_torch_name:
+        return
+    # Most missing symbols are of torch.
+    from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+
+    if is_symbol_version(missing.name):
         return
     if (
         missing.file.facts is None
@@ -130,6 +133,8 @@ def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
+    from abiscan.diagnosis.cuda_releases import release_evidence
+
     evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
     releases = release_evidence(missing, vendor)
     score = 0.72
