@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from abiscan.diagnosis import build_commands, package_commands, torch_commands
@@ -168,6 +169,11 @@ def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
 _INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
 
 
+@lru_cache(maxsize=256)  # the same fix is advised for many files
+def _admitted(specifier: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(version for version in known if admits(specifier, (version,)))
+
+
 def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], bool], *, widen: bool = False) -> str:
     """A fix without alternatives that name other releases of torch than the admitted ones.
 
@@ -178,8 +184,8 @@ def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], 
     ways = []
     for way in fix.split("\nor: "):
         found = _INSTALL.search(way)
-        named = [] if found is None else [v for v in known if admits(found["specifier"], (v,))]
-        right = [version for version in (known if widen and named else named) if admitted(version)]
+        named = () if found is None else _admitted(found["specifier"], tuple(known))
+        right = tuple(version for version in (known if widen and named else named) if admitted(version))
         if found is not None and right != named:
             if not right:
                 continue

@@ -24,6 +24,8 @@ _ISA_LEVELS = (1 << 10) - 1
 # A system with every package installed has about ten thousand entries.
 _MAX_CACHE = 64 << 20
 _MAX_STRING = 4096
+# Names whose paths are kept: far more than the libraries that one program needs.
+_MAX_KEPT = 4096
 
 _ORDER: Literal["little", "big"] = byteorder
 
@@ -44,6 +46,8 @@ class LibraryCache:
         self._legacy = legacy
         self._base, self._count, self._entries, self._entry_size, self._strings = self._layout()
         self._priorities = self._read_priorities(levels) if self._entry_size == _NEW_ENTRY else []
+        # The files of a run need the same libraries.
+        self._paths: dict[str, str | None] = {}
 
     @classmethod
     def read(
@@ -117,6 +121,13 @@ class LibraryCache:
 
     def lookup(self, name: str) -> str | None:
         """The path that the cache has for a name; the file may not exist."""
+        if name not in self._paths:
+            if len(self._paths) >= _MAX_KEPT:
+                self._paths.clear()
+            self._paths[name] = self._search(name)
+        return self._paths[name]
+
+    def _search(self, name: str) -> str | None:
         raw = name.encode("utf-8", "surrogateescape")
         left, right = 0, self._count - 1
         while left <= right:
