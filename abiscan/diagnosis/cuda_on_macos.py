@@ -19,14 +19,14 @@ FIX = (
     "Install the build of the extension for macOS, or build it there without its CUDA sources.\n"
     "If it has no such build, run it on Linux or Windows with a GPU of NVIDIA."
 )
-_VERSION = re.compile(r"(?:\.\d{1,8}){1,4}(?=\.dylib$)")
+_VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
 
 def needs_library(name: str, missing: MissingName) -> bool:
     """Whether a missing library is of CUDA, or of torch for CUDA, on macOS."""
     if missing.file.is_torch_itself or (not name.endswith(".dylib") and "darwin" not in missing.file.path):
         return False
-    vendor = vendor_of_library(_VERSION.sub("", name))
+    vendor = vendor_of_library(re.sub(_VERSION, "", name))
     return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
 
 

@@ -17,7 +17,7 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import find_toolkit, needs_gpu_build
 from abiscan.releases.pythons import with_wheels
 
-_SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
+_SITE = r"(?:site|dist)-packages/([^/]+)/"
 # `NAME-1.0-py3.7-linux-x86_64.egg`, a folder of setup.py install.
 _EGG = r"-\d[^/]*-py\d[^/]*\.egg$"
 # The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
@@ -36,7 +36,7 @@ def package(missing: MissingName) -> str | None:
     """The distribution of the file, from its metadata or its path; None if unknown.
     `.../site-packages/torch_scatter/_version_cuda.so` belongs to torch-scatter. A module directly in site-packages, or
     a path elsewhere, does not show it."""
-    found = _SITE.search((missing.file.path or missing.file.importer).replace("\\", "/"))
+    found = re.search(_SITE, (missing.file.path or missing.file.importer).replace("\\", "/"))
     folder = None if found is None else re.sub(_EGG, "", found[1].removesuffix(".libs"))
     name = missing.file.distribution or folder
     return normalised(name)
@@ -166,7 +166,7 @@ def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-_INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
+_INSTALL = r'pip install "torch(?P<specifier>[^"]*)"'
 
 
 @lru_cache(maxsize=256)  # the same fix is advised for many files
@@ -183,7 +183,7 @@ def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], 
     """
     ways = []
     for way in fix.split("\nor: "):
-        found = _INSTALL.search(way)
+        found = re.search(_INSTALL, way)
         named = () if found is None else _admitted(found["specifier"], tuple(known))
         right = tuple(version for version in (known if widen and named else named) if admitted(version))
         if found is not None and right != named:

@@ -11,19 +11,23 @@ SOURCE_BUILD = "source build"
 """The variant of a torch source build whose version has the number of a release."""
 # Local version labels and pre-releases: NVIDIA containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
-_OTHER_BUILD = re.compile(rf"\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}", re.IGNORECASE)
+_OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}"
+# Variants of releases, without their digits.
+_OF_RELEASES = frozenset(("cpu", "cu", "rocm", "xpu"))
 # setup.py of torch: version.txt has `2.1.0a0`. Without PYTORCH_BUILD_VERSION it adds the commit, or `gitUnknown`
 # without git.
-_FROM_SOURCE = re.compile(
-    rf"\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+{SOURCE_BUILD}", re.IGNORECASE
-)
+_FROM_SOURCE = rf"(?i)\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+{SOURCE_BUILD}"
 
 
 def is_other_build(target: TorchBuild) -> bool:
     """Whether the version is that of no release."""
-    return not versions.is_release(target.version) or bool(_OTHER_BUILD.search(f"{target.version}+{target.variant}"))
+    if not versions.is_release(target.version):
+        return True
+    if target.version.replace(".", "").isdigit() and (target.variant or "").rstrip("0123456789.") in _OF_RELEASES:
+        return False
+    return re.search(_OTHER_BUILD, f"{target.version}+{target.variant}") is not None
 
 
 def built_from_source(target: TorchBuild) -> bool:
     """Whether only a build from a checkout has such a version."""
-    return _FROM_SOURCE.search(f"{target.version}+{target.variant}") is not None
+    return re.search(_FROM_SOURCE, f"{target.version}+{target.variant}") is not None

@@ -38,8 +38,8 @@ from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
-_RELEASE = re.compile(r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)')
-_INDEX = re.compile(r" --(?:extra-)?index-url \S*\{variant\}\S*")
+_RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
+_INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 _MOST_BUILDS: Final = 3
 
@@ -113,9 +113,9 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
         return
     wheels = wheels_by_id()[package.wheels[0]]
     variant = "" if missing.target is None else missing.target.variant
-    install = _RELEASE.sub(lambda _: package.name, wheels.install)
+    install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
     if not variant:
-        install = _INDEX.sub("", install)
+        install = re.sub(_INDEX, "", install)
     places_of_file = (*_OF_ONE_FILE, *(() if variant else ("{variant}",)))
     if missing.target is None or any(place in install for place in places_of_file):
         return

@@ -19,7 +19,7 @@ _Entry = TypeVar("_Entry")
 PIP: Final = "pip install --force-reinstall --no-deps"
 PIP_WITH_TORCH: Final = "pip install --force-reinstall"
 # `cu92`, `cu128`, or all variants of one CUDA major release: `cu12`.
-_CUDA = re.compile(r"cu(1\d|[2-9])\d?")
+_CUDA = r"cu(1\d|[2-9])\d?"
 # The first release whose builds on the package index all have the C++11 std::string.
 _NEW_STRING: Final = (2, 7)
 _PLATFORMS: Final = (("win_amd64", ("\\", ".dll", ".pyd")), ("macosx", (".dylib", "-darwin.so", "macosx")))
@@ -59,7 +59,7 @@ def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
 
 def cuda_major(variant: str) -> str:
     """The CUDA major release of a variant (`12` for `cu128`); empty if it is of no CUDA."""
-    found = _CUDA.fullmatch(variant)
+    found = re.fullmatch(_CUDA, variant)
     return "" if found is None else found[1]
 
 

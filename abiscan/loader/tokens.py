@@ -18,6 +18,9 @@ def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | No
     """
     if "$" not in text:
         return text
+    name, slash, rest = text.partition("/")
+    if name == "$ORIGIN" and "$" not in rest:  # nearly all
+        return "" if origin is None else origin + slash + rest
     values = {"ORIGIN": origin, "LIB": lib, "PLATFORM": platform}
     if any(values[match[1] or match[2]] is None for match in re.finditer(_TOKEN, text)):
         return ""

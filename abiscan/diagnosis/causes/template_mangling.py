@@ -132,7 +132,7 @@ def _readable(missing: MissingName) -> Candidates:
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
 _DECLARED = r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))"
 # What has digits: <substitution>, <template-param>, literals; and <source-name> with its length.
-_WITH_DIGITS = re.compile(r"S[0-9A-Z]{0,9}_|T\d{0,9}_|L[a-z]n?\d{1,20}E|(\d{1,5})")
+_WITH_DIGITS = r"S[0-9A-Z]{0,9}_|T\d{0,9}_|L[a-z]n?\d{1,20}E|(\d{1,5})"
 
 
 def _cut_off(missing: MissingName, beginning: str) -> Candidates:
@@ -157,8 +157,8 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
 
 def _without_identifiers(mangled: str) -> str:
     """The name with `_` for each letter of an identifier: `ScalarType` declares no parameter."""
-    at = 0
-    while (found := _WITH_DIGITS.search(mangled, at)) is not None:
+    at, pattern = 0, re.compile(_WITH_DIGITS)
+    while (found := pattern.search(mangled, at)) is not None:
         at = found.end()
         if found[1] is not None:
             end = min(at + int(found[1]), len(mangled))

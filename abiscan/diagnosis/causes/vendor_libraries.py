@@ -99,7 +99,7 @@ def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
 
 _MKL: Final = next(each for each in VENDORS if each.library == "mkl_rt")
 # hipamd, include/hip/hip_runtime_api.h: names of ROCm 6 with another structure (hipDeviceProp_tR0600).
-_OF_ROCM = re.compile(r"R0([6-9])00$")
+_OF_ROCM = r"R0([6-9])00$"
 
 
 def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
@@ -113,7 +113,7 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
             "LD_LIBRARY_PATH for that of the environment"
         )
         return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, tuple(evidence), fix)
-    release = _OF_ROCM.search(missing.name)
+    release = re.search(_OF_ROCM, missing.name)
     if release is not None:
         evidence.append(f"The symbol came with ROCm {release[1]}.0: the loaded library is older.")
     evidence.append("torch's wheels for ROCm contain its libraries, which are loaded first, whatever /opt/rocm has.")
@@ -186,7 +186,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
 
 
 # triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
-_OF_TRITON = re.compile(r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$")
+_OF_TRITON = r"torchinductor_|\.triton[/\\]|(?:__triton_launcher|cuda_utils|triton_)[\w.-]{0,64}\.so$"
 
 _COMPILE_AGAIN: Final = (
     'rm -rf "${TRITON_CACHE_DIR:-$HOME/.triton/cache}" /tmp/torchinductor_$(whoami)  # Triton compiled the file: it is '
@@ -234,7 +234,7 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
 
 def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
-        again = _COMPILE_AGAIN if _OF_TRITON.search(missing.file.path) is not None else ""
+        again = _COMPILE_AGAIN if re.search(_OF_TRITON, missing.file.path) is not None else ""
         return again + (
             "Update the NVIDIA driver (`nvidia-smi` prints the CUDA version that it supports). Remove stubs/ from "
             "LD_LIBRARY_PATH."
