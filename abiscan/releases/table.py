@@ -261,21 +261,21 @@ class ReleaseTable:
             raise self._damaged("its records cannot be read") from error
 
     @cached_property
-    def _raw_states(self) -> tuple[list[str], list[list[Any]]]:
-        """Sonames, and the rows to which state numbers refer."""
+    def _raw_states(self) -> tuple[list[str], list[msgspec.Raw]]:
+        """Sonames, and the rows to which state numbers refer, undecoded: several thousand, of which few are used."""
         try:
-            raw = _decoded(self._inflated(self._states_section))
-            return raw["libraries"], raw["states"]
+            raw = msgspec.json.decode(self._inflated(self._states_section), type=dict[str, list[msgspec.Raw]])
+            return [_decoded(bytes(each)) for each in raw["libraries"]], raw["states"]
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged("its states cannot be read") from error
 
     def _state(self, number: int) -> ReleaseExport:
-        """Decode a row on first use: a query needs few of several thousand."""
+        """Decode a row on first use."""
         made = self._made_states.get(number)
         if made is None:
             sonames, rows = self._raw_states
             try:
-                libraries, kind, size, weak = rows[number]
+                libraries, kind, size, weak = _decoded(bytes(rows[number]))
                 made = ReleaseExport(
                     libraries=tuple(sonames[i] for i in libraries), kind=ExportKind(kind), size=size, weak=bool(weak)
                 )
