@@ -78,6 +78,7 @@ class EntryWalk:
         self._sibling = struct.Struct("<I" if order == "little" else ">I")
         self._tables: dict[tuple[int, int, int, int], Abbreviations] = {}
         self._unit_at = 0, 0, Abbreviations({}, (0, 0, 0), {}, []), 0
+        self._text_offsets = 0
 
     def run(self) -> None:
         """Walk the units of .debug_info, and those of version 4 in .debug_types, until damage or a limit ends the
@@ -161,7 +162,7 @@ class EntryWalk:
         info = self._info
         self._unit_at = start, end, table, word
         scopes: list[str | None] = []
-        base = 8 if word == 4 else 16
+        self._text_offsets = 8 if word == 4 else 16
         while at < end:
             if scopes:
                 at = self._pass(start, at, end, table.quick)
@@ -195,9 +196,9 @@ class EntryWalk:
                 values, at = self._values(info, at, entry, word)
                 if not scopes:
                     scope = ""
-                    base = values.get(STR_OFFSETS_BASE, (0, base))[1]
+                    self._text_offsets = values.get(STR_OFFSETS_BASE, (0, self._text_offsets))[1]
                 elif outer is not None and is_looked_at:
-                    text = self._text(*values[NAME], word, base) if NAME in values else ""
+                    text = self.text_of(*values[NAME]) if NAME in values else ""
                     scope = self.visit(entry, place, outer, text, values)
                 following = start + values.get(SIBLING, (0, 0))[1]
                 if scopes and scope is None and entry.children and at < following < end:
@@ -230,6 +231,21 @@ class EntryWalk:
         self._left = left
         self._spend(0)
         return at
+
+    def text_of(self, form: int, value: int) -> str:
+        """The text of an attribute of the current unit; empty for one that cannot be read."""
+        data, at = self._strings, value
+        if form == STRING:
+            data = self._info
+        elif form == LINE_STRP:
+            data = self._line_strings
+        elif form in STRX:
+            word = self._unit_at[3]
+            at = self._number(self._str_offsets, self._text_offsets + value * word, word)
+        elif form != STRP:
+            return ""
+        text, end, _rest = bytes(data[at : at + _MOST_NAME]).partition(b"\0")
+        return text.decode("utf-8", "replace") if end else ""
 
     def entry_at(self, place: int) -> tuple[DebugEntry | None, dict[int, tuple[int, int]]]:
         """An entry of the current unit and its values; None for an invalid one."""
@@ -308,19 +324,6 @@ class EntryWalk:
                     length, at = uleb(info, at)
                 at += length
         return at
-
-    def _text(self, form: int, value: int, word: int, base: int) -> str:
-        data, at = self._strings, value
-        if form == STRING:
-            data = self._info
-        elif form == LINE_STRP:
-            data = self._line_strings
-        elif form in STRX:
-            at = self._number(self._str_offsets, base + value * word, word)
-        elif form != STRP:
-            return ""
-        text, end, _rest = bytes(data[at : at + _MOST_NAME]).partition(b"\0")
-        return text.decode("utf-8", "replace") if end else ""
 
 
 def _end_of_text(data: memoryview, at: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from abiscan.elf.abbreviations import LOCATION, SPECIFICATION, TYPE, DebugEntry
+from abiscan.elf.abbreviations import LOCATION, NAME, SPECIFICATION, TYPE, DebugEntry
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.record_sizes import NAMESPACE, RECORDS, RecordWalk
 
@@ -27,11 +27,21 @@ def record_holders(elf: DynamicFile, wanted: Collection[str], foreign: tuple[str
 
     Damaged or too large debug information yields what was read before.
     """
+    # Few files hold one, and torch's own classes are most of the entries: the file's own classes are looked at first.
+    own = _OwnMembers.of(elf, (), foreign)
+    if own is None or own.types.isdisjoint({"", *(name.rpartition("::")[2] for name in wanted)}):
+        return {}
     walk = _HolderWalk.of(elf, wanted, foreign)
     return walk.found() if walk is not None else {}
 
 
-class _HolderWalk(RecordWalk):
+class _OwnMembers(RecordWalk):
+    """A walk over the file's own classes.
+
+    Attributes:
+        types: unqualified names of the records that they hold; empty for one whose name is elsewhere.
+    """
+
     looked_at = RecordWalk.looked_at | {_MEMBER, _INHERITANCE}
 
     def prepare(self, foreign: tuple[str, ...]) -> None:
@@ -39,7 +49,7 @@ class _HolderWalk(RecordWalk):
         self._own: set[str] = set()
         self._places: dict[int, str] = {}
         self._members: list[tuple[str, tuple[int, int]]] = []
-        self._by_signature: list[tuple[str, int]] = []
+        self.types: set[str] = set()
         self._signed: dict[int, str] = {}
         self._holders: dict[str, str] = {}
 
@@ -67,14 +77,14 @@ class _HolderWalk(RecordWalk):
         return name
 
     def end_unit(self, signature: tuple[int, int] | None) -> None:
-        if signature is not None and signature[1] in self.declared:
-            self._signed[signature[0]] = self.declared[signature[1]]
-        for holder, reference in self._members:
+        for reference in {reference for _holder, reference in self._members}:
             form, value = self._resolve_type(*reference)
             if form == _REF_SIG8:
-                self._by_signature.append((holder, value))
-            elif form in _IN_UNIT and value in self.declared:
-                self._holders.setdefault(self.declared[value], holder)
+                self.types.add("")
+            elif form in _IN_UNIT:
+                entry, values = self.entry_at(value)
+                if entry is not None and entry.tag in RECORDS and NAME in values:
+                    self.types.add("" if SPECIFICATION in values else self.text_of(*values[NAME]))
         self._members.clear()
         self._places.clear()
         super().end_unit(signature)
@@ -89,6 +99,26 @@ class _HolderWalk(RecordWalk):
                 break
             form, value = values[TYPE]
         return form, value
+
+
+class _HolderWalk(_OwnMembers):
+    def prepare(self, foreign: tuple[str, ...]) -> None:
+        super().prepare(foreign)
+        self._by_signature: list[tuple[str, int]] = []
+        self._signed: dict[int, str] = {}
+        self._holders: dict[str, str] = {}
+
+    def end_unit(self, signature: tuple[int, int] | None) -> None:
+        if signature is not None and signature[1] in self.declared:
+            self._signed[signature[0]] = self.declared[signature[1]]
+        for holder, reference in self._members:
+            form, value = self._resolve_type(*reference)
+            if form == _REF_SIG8:
+                self._by_signature.append((holder, value))
+            elif form in _IN_UNIT and value in self.declared:
+                self._holders.setdefault(self.declared[value], holder)
+        self._members.clear()
+        super().end_unit(signature)
 
     def found(self) -> dict[str, str]:
         """Record -> class."""
