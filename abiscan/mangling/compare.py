@@ -105,24 +105,26 @@ _MAX_LISTED = 256
 def _lists(
     kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[NameTexts], tuple[str, ...] | None]
 ) -> Iterator[Difference]:
-    old, new = (texts(name.in_style(RenderStyle.CANONICAL)) for name in (a, b))
-    if old is None and new is None:
+    old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) for name in (a, b))
+    if old_shown == new_shown:
         return
-    old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) or () for name in (a, b))
-    old_neutral, new_neutral = (texts(name.in_style(RenderStyle.NEUTRAL)) or () for name in (a, b))
-    long = max(len(old or ()), len(new or ())) > _MAX_LISTED
-    for i, j in (_first_different if long else _aligned)(old or (), new or ()):
+    old_shown, new_shown = old_shown or (), new_shown or ()
+    old, new = (texts(name.in_style(RenderStyle.CANONICAL)) or () for name in (a, b))
+    long = max(len(old), len(new)) > _MAX_LISTED
+    for i, j in (_first_different if long else _aligned)(old, new):
         if i is None:
             assert j is not None
             yield Difference(kind, j, None, new_shown[j])
         elif j is None:
             yield Difference(kind, i, old_shown[i], None)
-        elif old is not None and new is not None and old[i] != new[j]:
+        elif old[i] != new[j]:
             yield Difference(kind, i, old_shown[i], new_shown[j])
-        elif old_neutral[i] != new_neutral[j]:
-            yield Difference(DifferenceKind.NAMESPACE_ALIAS, i, old_shown[i], new_shown[j])
         elif old_shown[i] != new_shown[j]:
-            yield Difference(_spelling(old_shown[i], new_shown[j]), i, old_shown[i], new_shown[j])
+            # Few names need their neutral form.
+            old_neutral, new_neutral = (texts(name.in_style(RenderStyle.NEUTRAL)) or () for name in (a, b))
+            alias = old_neutral[i] != new_neutral[j]
+            spelling = DifferenceKind.NAMESPACE_ALIAS if alias else _spelling(old_shown[i], new_shown[j])
+            yield Difference(spelling, i, old_shown[i], new_shown[j])
 
 
 def _texts(
