@@ -50,12 +50,22 @@ class SharedLayouts(Struct, frozen=True):
         uses: detected from the imports.
         side: the releases against which the file was compiled, as far as known.
         held: class that a class of the file contains by value -> that class (from debug information; up to 0.25 s).
+        key_takers: the imports in whose calls dispatch keys are still to be read; none if no use depends on them.
     """
 
     uses: tuple[Use, ...]
     side: CompiledAgainst
     table: LayoutTable
     held: Callable[[], Mapping[str, str]]
+    key_takers: tuple[str, ...] = ()
+
+    def reads_keys(self, verdicts: Iterable[ReleaseVerdict]) -> bool:
+        """Whether `with_layouts` reads the keys."""
+        from abiscan.rules.computed.layout_drift import KEY
+
+        loading = {each.torch for each in verdicts if each.loads}.difference(self.side.releases)
+        numbers = {self.table.number(KEY, release) for release in (*self.side.releases, *loading)}
+        return bool(self.key_takers and loading) and len(numbers) > 1
 
     def uses_for(self, release: str) -> tuple[Use, ...]:
         """The uses, with those from debug information if the imports do not decide for this release."""
@@ -91,7 +101,7 @@ def shared_layouts(
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
     if matrix is None or machine not in _MACHINES or not names:
         return None
-    from abiscan.analysis.dispatch_keys import having_keys, registered_keys
+    from abiscan.analysis.dispatch_keys import having_keys, key_takers, registered_keys
     from abiscan.releases.open_layouts import layouts_of
     from abiscan.rules.computed.layout_drift import shared_records
 
@@ -113,7 +123,8 @@ def shared_layouts(
         keyed=lambda releases: having_keys(releases, keys, table) if any(use.numbers for use in uses) else None,
     )
     held = functools.cache(lambda: binary.record_holders(table.changing.keys(), NOT_ITS_OWN))
-    return SharedLayouts(uses, side, table, held)
+    is_open = any(use.numbers for use in uses) and not keys.cache_info().currsize
+    return SharedLayouts(uses, side, table, held, key_takers(names) if is_open else ())
 
 
 def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it") -> CompiledAgainst | None:

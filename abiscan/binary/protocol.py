@@ -122,13 +122,14 @@ class Binary(Protocol):
         ...
 
     def call_sites(
-        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
     ) -> dict[str, tuple[CallSite, ...]]:
         """Where its code uses each of these imports, in address order; names without a site are left out.
 
         Args:
             lines: whether to look up source lines in debug information, too.
             most: maximum number of sites of each import; with few, the search ends when it has them.
+            also: imports for `call_constants`, found in the same search of the code and not returned.
         """
         ...
 

@@ -92,7 +92,7 @@ class StoredBinary:
         return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
 
     def call_sites(
-        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
     ) -> dict[str, tuple[CallSite, ...]]:
         """The call sites of torch imports, without source lines."""
         return {name: places[:most] for name, places in self._stored.sites.items() if name in names}

@@ -137,7 +137,7 @@ class SymbolsOnly(ABC):
         return ()
 
     def call_sites(
-        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
     ) -> dict[str, tuple[CallSite, ...]]:
         """Always empty: not read."""
         return {}

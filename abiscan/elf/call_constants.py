@@ -9,11 +9,12 @@ object. Calling conventions: System V ABI for x86-64, section 3.2.3; AAPCS64, se
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Final
 
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.x86_instructions import LATER_MAP, SHIFTS, Instruction, instructions
+from abiscan.model.facts import CallSite
 from abiscan.model.limits import MAX_SITES
 
 # The four low bytes of a value; None for an unknown byte.
@@ -25,7 +26,9 @@ _MAX_WALKED: Final = 1 << 18
 _LONGEST: Final = 15
 
 
-def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> dict[str, tuple[Word, ...]]:
+def call_constants(
+    elf: DynamicFile, names: Collection[str], position: int, sites: Mapping[str, tuple[CallSite, ...]] | None = None
+) -> dict[str, tuple[Word, ...]]:
     """For each import, the low four bytes of an argument at each call, in address order.
 
     If there may be more calls than are looked at, one unknown value follows.
@@ -33,7 +36,7 @@ def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> d
     Args:
         names: mangled names of imports of the file.
         position: index of the argument among those in integer registers, from 0.
-
+        sites: the call sites, if they were searched already.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -44,7 +47,7 @@ def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> d
     if walk is None:
         return {}
     found = {}
-    sites = find_call_sites(elf, names)
+    sites = find_call_sites(elf, names) if sites is None else {name: sites[name] for name in names if sites[name]}
     calls: dict[int, dict[int, int]] = {}
     for listed in sites.values():
         for each in listed:

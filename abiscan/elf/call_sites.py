@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -34,7 +34,7 @@ PT_GNU_EH_FRAME: Final = 0x6474E550
 
 
 def find_call_sites(
-    elf: DynamicFile, names: Collection[str], lines: bool = False, most: int = MAX_SITES
+    elf: DynamicFile, names: Collection[str], lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
 ) -> dict[str, tuple[CallSite, ...]]:
     """Find where the code uses each import, in address order; names without a site are left out.
 
@@ -42,6 +42,7 @@ def find_call_sites(
         names: mangled names of imports of the file.
         lines: whether to look up source lines in DWARF, if the file has it.
         most: maximum number of sites of each import, the first ones.
+        also: imports with up to MAX_SITES sites, found in the same search of the code; source lines are not looked up.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -50,7 +51,7 @@ def find_call_sites(
     code = [s for s in elf.image.segments if s.type == PT_LOAD and s.flags & 1 and s.file_size]
     if got_types is None or not elf.image.little_endian or sum(s.file_size for s in code) > MAX_CODE:
         return {}
-    symbols = {each.index: each.name for each in elf.imports if each.name in names}
+    symbols = {each.index: each.name for each in elf.imports if each.name in names or each.name in also}
     slots: dict[int, str] = {}
     lazy: set[int] = set()
     for each in references(elf.relocations, symbols):
@@ -61,19 +62,22 @@ def find_call_sites(
     if not slots:
         return {}
     search = _x86_64 if elf.machine == "x86_64" else _aarch64
+    limits = {name: MAX_SITES if name in also else most for name in slots.values()}
     hits: dict[str, dict[int, bool]] = {}
-    for name, address, called in search(elf, code, slots, lazy, most):
+    for name, address, called in search(elf, code, slots, lazy, limits):
         places = hits.setdefault(name, {})
         if len(places) < MAX_SITES:
             places[address] = called or places.get(address, False)
-    sites = {name: sorted(places)[:most] for name, places in sorted(hits.items())}
+    sites = {name: sorted(places)[: limits[name]] for name, places in sorted(hits.items())}
     addresses = sorted({address for places in sites.values() for address in places})
     functions = _Functions(elf, addresses)
     at_line: dict[int, tuple[str, int]] = {}
     if lines:
         from abiscan.elf.source_lines import source_lines
 
-        at_line = source_lines(elf, addresses)
+        at_line = source_lines(
+            elf, sorted({each for name, places in sites.items() if name in names for each in places})
+        )
     return {
         name: tuple(
             CallSite(
@@ -201,7 +205,7 @@ def _upper_halves(first: int, last: int) -> bytes:
 
 
 def _x86_64(
-    elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int], most: int
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int], limits: Mapping[str, int]
 ) -> Iterator[tuple[str, int, bool]]:
     stubs: dict[int, str] = {}
     direct: list[tuple[str, int, bool]] = []
@@ -219,7 +223,7 @@ def _x86_64(
         direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
     # Whether a jump outside of the tables is a stub is known when all code was searched for calls of it.
-    left = dict.fromkeys(stubs.values(), most) if all(is_in_table(stub) for stub in stubs) else {"": 1}
+    left = {name: limits[name] for name in stubs.values()} if all(is_in_table(stub) for stub in stubs) else {"": 1}
     for segment in code if stubs else ():
         text, base, offset = text_of(elf, segment), segment.address, segment.offset
 
@@ -291,7 +295,7 @@ _PAIR_DISTANCE = 8
 
 
 def _aarch64(
-    elf: DynamicFile, code: list[Segment], slots: dict[int, str], _lazy: Collection[int], _most: int
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], _lazy: Collection[int], _limits: Mapping[str, int]
 ) -> Iterator[tuple[str, int, bool]]:
     word = struct.Struct("<I").unpack_from
     pages = {slot & ~0xFFF for slot in slots}

@@ -6,6 +6,7 @@ Few files need them, so each is a module of its own that is imported on use.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.elf.dynamic_file import DynamicFile
@@ -31,19 +32,26 @@ class ElfFile(DynamicFile):
 
         return derived_classes(self, bases)
 
+    @cached_property
+    def _found_too(self) -> dict[str, tuple[CallSite, ...]]:
+        return {}
+
     def call_sites(
-        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES
+        self, names: Collection[str], *, lines: bool = False, most: int = MAX_SITES, also: Collection[str] = ()
     ) -> dict[str, tuple[CallSite, ...]]:
         """See `call_sites.find_call_sites`."""
         from abiscan.elf.call_sites import find_call_sites
 
-        return find_call_sites(self, names, lines, most)
+        found = find_call_sites(self, names, lines, most, also)
+        self._found_too.update((name, found.get(name, ())) for name in also)
+        return {name: sites[:most] for name, sites in found.items() if name in names}
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """See `call_constants.call_constants`."""
         from abiscan.elf.call_constants import call_constants
 
-        return call_constants(self, names, position)
+        known = self._found_too
+        return call_constants(self, names, position, known if all(name in known for name in names) else None)
 
     def bound_functions(self) -> tuple[str, ...]:
         """See `bound_functions.bound_functions`."""

@@ -30,7 +30,7 @@ def apply_rules(record: FileRecord) -> None:
 
         # Reading source lines takes longer than everything else, so members of packages are checked without it.
         lines = record.artifact.disk_path is not None
-        sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites)
+        sites = record.binary.call_sites(wanted, lines=lines, most=context.options.sites, also=_key_takers(record))
         findings = attach_locations(findings, locations_of(sites, context))
     findings += (*_vtable_drift(record), *_layout_drift(record))
     if context.sources:
@@ -45,6 +45,14 @@ def apply_rules(record: FileRecord) -> None:
         *_loader_findings(record),
         *record.gpu_check.findings,
     )
+
+
+def _key_takers(record: FileRecord) -> tuple[str, ...]:
+    """The imports whose calls `compare_drift` reads."""
+    layouts, matrix = record.layouts, record.matrix
+    if layouts is None or matrix is None or not (record.releases_asked or record.verdict is ArtifactVerdict.FAILS):
+        return ()
+    return layouts.key_takers if layouts.reads_keys(matrix.verdicts) else ()
 
 
 def _subject(record: FileRecord) -> RuleSubject:
