@@ -157,6 +157,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         environment=environment,
         made_for=facts.made_for,
         gpu=facts.gpu,
+        rocm=facts.rocm,
+        capability=facts.capability,
         project=facts.project,
         rejected_name=facts.rejected_name,
     )

@@ -2,53 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from abiscan.diagnosis import build_requirements
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import platform_of
-from abiscan.model import versions
 
-# Requirements of a build without isolation; setuptools before 70.1 needs `wheel`.
-_BUILD_TOOLS: Final = ("setuptools", "wheel", "ninja")
-# Before this release, torch.utils.cpp_extension imports pkg_resources.packaging, which setuptools 70 removed.
-_WITHOUT_PKG_RESOURCES: Final = (2, 2)
-_OLD_SETUPTOOLS: Final = '"setuptools<70"'
 BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _FORCE_CUDA: Final = "FORCE_CUDA=1"
 
 
 def build(package: Package, missing: MissingName, others: Iterable[str] = ()) -> str | None:
-    """The command that builds it for the installed torch; None if pip cannot get its source.
+    """The command that builds it for the installed torch; None if pip cannot get its source. With HIP it may have
+    several lines.
 
     Args:
-        others: packages to build with the same command; those with other build requirements are omitted.
+        others: packages to build with the same command; those with another environment are omitted.
     """
     if package.command:
         return package.command
     if not package.sdist and not package.repository:
         return None
+    known = (packages_by_name().get(name) for name in others)
+    alike = (each for each in known if each is not None and _is_built_alike(each, package))
+    built = tuple({each.name: each for each in (package, *alike)}.values())
+    if is_for_hip(missing) and any(each.hip or each.rocm_wheels for each in built):
+        return "\n".join(_with_hip(built, missing))
     gpu, environment = _is_for_gpu(missing), environment_of(package, missing)
-    built = [package]
-    if package.sdist:
-        known = (packages_by_name().get(name) for name in others)
-        built += (each for each in known if each is not None and _is_built_alike(each, package))
-        names = dict.fromkeys(each.name for each in built)
-        release = f"--no-binary {','.join(names)} {' '.join(names)}"
-    else:
-        release = f'"git+{package.repository}"'
-    command = " ".join((*environment, BUILD, release))
     notes = []
     if gpu:
         cuda = None if missing.target is None else missing.target.cuda
-        major = "the CUDA major release of torch.version.cuda" if cuda is None else f"CUDA {cuda.partition('.')[0]}"
-        notes.append(f"CUDA sources need nvcc of {major}")
-        if cuda is None and _FORCE_CUDA in environment:
+        compiler, major = "nvcc", "the CUDA major release of torch.version.cuda"
+        if cuda is not None:
+            major = f"CUDA {cuda.partition('.')[0]}"
+        elif is_for_hip(missing):
+            compiler, major = "hipcc", "the ROCm release of torch.version.hip"
+        notes.append(f"needs {compiler} of {major}")
+        if cuda is None and _FORCE_CUDA in environment and not vendor_of(missing):
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
+    sources = [each.name if each.sdist else f'"git+{each.repository}"' for each in built]
+    return _build_of(built, sources, environment, missing, notes)
+
+
+def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]:
+    """The builds with HIP, and where wheels are."""
+    none: dict[str, None] = {}
+    for each in hip_builds(built, missing):
+        if each.lead:
+            yield each.lead
+        if each.sources:
+            notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
+            yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
+        none |= dict.fromkeys(each.none)
+    pages = dict.fromkeys(each.rocm_wheels for each in built if each.rocm_wheels)
+    if vendor_of(missing) == AMD and not missing.knowledge.target_from_source:
+        names = f"{', '.join(none)}: " if none else "or "
+        yield f"{names}wheels of another project, for ROCm 5.7 and later: {' '.join(pages)}  # by torch, ROCm, Python"
+    elif none:
+        yield f"{', '.join(none)}: no source that compiles with this torch and ROCm is known"
+
+
+def _build_of(
+    built: Iterable[Package],
+    sources: Iterable[str],
+    environment: Iterable[str],
+    missing: MissingName,
+    notes: Iterable[str],
+) -> str:
+    built, sources = tuple(built), tuple(sources)
+    names = [each.partition("==")[0] for each in sources if not each.startswith('"')]
+    from_index = [f"--no-binary {','.join(names)}"] if names else []
+    command = in_shell(environment, " ".join((BUILD, *from_index, *sources)), missing)
+    requires = (name for each in built for name in each.requires)
     imports = (name for each in built for name in each.imports)
-    return with_build_tools(command, missing, notes, (*package.requires, *imports))
+    return with_build_tools(command, missing, notes, requires, imports)
 
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
@@ -56,27 +88,39 @@ def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     return tuple(each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA)
 
 
+def in_shell(environment: Iterable[str], command: str, missing: MissingName) -> str:
+    """A command with variables, for the shell of the platform (cmd.exe on Windows)."""
+    if _is_on_windows(missing):
+        return " && ".join((*(f'set "{each}"' for each in environment), command))
+    return " ".join((*environment, command))
+
+
+def _is_on_windows(missing: MissingName) -> bool:
+    return platform_of(missing) == "win_amd64"
+
+
 def _is_for_gpu(missing: MissingName) -> bool:
-    return (missing.target is None or missing.target.variant != "cpu") and platform_of(missing) != "macosx"
+    is_cpu = vendor_of(missing) == NO_GPU or (missing.target is not None and missing.target.variant == "cpu")
+    return not is_cpu and platform_of(missing) != "macosx"
 
 
 def _is_built_alike(other: Package, package: Package) -> bool:
-    return other.sdist and (other.environment, other.requires) == (package.environment, package.requires)
+    return (other.sdist or bool(other.repository)) and other.environment == package.environment
 
 
-def with_build_tools(command: str, missing: MissingName, notes: Iterable[str], more: Iterable[str] = ()) -> str:
+def with_build_tools(
+    command: str, missing: MissingName, notes: Iterable[str], more: Iterable[str] = (), imports: Iterable[str] = ()
+) -> str:
     """The command that installs the requirements of a build without isolation, the build and a comment, in one line.
 
     Args:
         notes: parts of the comment.
-        more: further requirements of the project.
+        more: further requirements of the build.
+        imports: what the extension imports besides torch.
     """
-    release = None if missing.target is None else versions.order(missing.target.version)
-    tools = dict.fromkeys((*_BUILD_TOOLS, *more))
-    notes = list(notes)
-    if release is not None and release[:2] < _WITHOUT_PKG_RESOURCES:
-        tools = dict.fromkeys(_OLD_SETUPTOOLS if each == "setuptools" else each for each in tools)
-    elif release is None:
-        notes.append(f"torch before 2.2 needs {_OLD_SETUPTOOLS}")
-    comment = f"  # {'; '.join(notes)}" if notes else ""
-    return f"pip install -U {' '.join(tools)} && {command}{comment}"
+    torch, imports = "" if missing.target is None else missing.target.version, tuple(imports)
+    notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
+    mark = " & rem " if _is_on_windows(missing) else "  # "
+    comment = f"{mark}{'; '.join(notes)}" if notes else ""
+    steps = (build_requirements.install_tools(torch, more), build_requirements.install_imports(imports, torch), command)
+    return " && ".join(filter(None, steps)) + comment

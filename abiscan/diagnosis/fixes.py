@@ -68,7 +68,7 @@ def build_tree(missing: MissingName) -> str:
     """Build the source tree in DIRECTORY, as one command. The published source of the package lacks a rewrite."""
     known = package_commands.find_package(missing)
     environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
-    command = " ".join((*environment, build_commands.BUILD, "."))
+    command = build_commands.in_shell(environment, f"{build_commands.BUILD} .", missing)
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
     notes += [
         f"{each.removeprefix(_ARCHITECTURES)}: the compute capability of your GPU"

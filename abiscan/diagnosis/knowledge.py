@@ -61,7 +61,10 @@ class Knowledge(Struct, frozen=True, dict=True):
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
         from_source: whether a torch without known version was built from source, according to a text.
         rejected_name: whether a demangler cannot read the symbol, according to a text.
-        gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); empty if unknown.
+        gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); `cpu` for a build of torch without GPU;
+            empty if unknown.
+        rocm: release of ROCm, according to a text; empty if unknown.
+        capability: compute capability of the GPU, from 9.0 on, according to a text; empty if unknown.
         project: the package that pip built, according to a text; empty if unknown.
     """
 
@@ -80,6 +83,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     from_source: bool = False
     rejected_name: bool = False
     gpu: str = ""
+    rocm: str = ""
+    capability: str = ""
     project: str = ""
 
     def for_platform(self, machine: str) -> Knowledge:

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
+from abiscan.diagnosis.build_requirements import install_imports
 from abiscan.diagnosis.catalogue.load_packages import wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.missing_name import MissingName
@@ -33,21 +34,21 @@ class PublishedWheel(Struct, frozen=True):
         with_torch: whether they name torch, too.
         release: of the package, possibly its first parts only; empty if the place of the wheel decides.
         remark: what to replace in the arguments; empty if nothing.
-        imports: packages that its import needs, which `--no-deps` leaves out.
+        requires: the command that installs what `--no-deps` leaves out; empty if it needs nothing.
     """
 
     arguments: str
     with_torch: bool
     release: str = ""
     remark: str = ""
-    imports: tuple[str, ...] = ()
+    requires: str = ""
 
     @property
     def command(self) -> str:
         """The command that replaces an installed build of the same release, too."""
         how = PIP_WITH_TORCH if self.with_torch else PIP
-        if self.imports and not self.with_torch:
-            how = f"pip install {' '.join(self.imports)} && {how}"
+        if self.requires and not self.with_torch:
+            how = f"{self.requires} && {how}"
         return f"{how} {self.arguments}" + (f"  # {self.remark}" if self.remark else "")
 
 
@@ -72,7 +73,7 @@ def published_wheel(wheels: Wheels, package: Package, torch: str, variant: str, 
     """The wheel of a row for a torch and a variant."""
     arguments = fill_row(wheels, package, torch, variant, missing)
     release = entry_of_release(wheels.releases, torch) or ""
-    return PublishedWheel(arguments, wheels.with_torch, release, imports=package.imports)
+    return PublishedWheel(arguments, wheels.with_torch, release, requires=install_imports(package.imports, torch))
 
 
 def fill_row(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> str:

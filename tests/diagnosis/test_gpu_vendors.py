@@ -9,7 +9,7 @@ import pytest
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
+from abiscan.diagnosis.messages.gpu_vendors import find_capability, find_gpu_vendor, find_rocm
 from abiscan.loader import LoaderSettings
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
@@ -28,6 +28,11 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         ("Radeon RX 7900 XTX", "amd"),
         ("/opt/dtk/bin/hipcc --offload-arch=gfx906", "dcu"),
         ("海光 DCU Z100", "dcu"),
+        ("ROCm 5.7 + torch 2.0.1", "amd"),
+        ("rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1", "amd"),
+        ("I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0)", "cpu"),
+        ("USE_CUDA=0 USE_ROCM=1 python setup.py develop", ""),
+        ("the CPU-only wheels are smaller", ""),
         ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
         ("nvidia-smi: command not found", ""),
         ("gfx906 here, RTX 3090 there", ""),
@@ -36,6 +41,26 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 )
 def test_vendor(text: str, vendor: str) -> None:
     assert find_gpu_vendor(text) == vendor
+
+
+@pytest.mark.parametrize(
+    ("text", "rocm"),
+    [
+        ("ROCm 5.7 + torch 2.0.1", "5.7"),
+        ("rocm5.7_ubuntu22.04", "5.7"),
+        ("/opt/rocm-6.2.0/lib/llvm", "6.2"),
+        ("torch 2.4.0+rocm6.1", "6.1"),
+        ("HIP version: 5.6.31061-8c743ae5d", "5.6"),
+        ("ROCm 5.6 and ROCm 6.0", ""),
+        ("ROCm", ""),
+    ],
+)
+def test_release_of_rocm(text: str, rocm: str) -> None:
+    assert find_rocm(text) == rocm
+
+
+def test_capability() -> None:
+    assert [find_capability(each) for each in ("NVIDIA H100", "RTX 5090", "A100")] == ["9.0", "12.0", ""]
 
 
 def test_mask_of_torch_scatter() -> None:
@@ -52,9 +77,19 @@ _ERROR = "torch-scatter: csrc/hip/segment_csr_cuda.hip:188:20: error: no matchin
 @pytest.mark.parametrize(
     ("fact", "present", "absent"),
     [
-        ("--offload-arch=gfx906", ("torch-scatter>=2.1.0",), ("NVIDIA GPU", "nvidia-smi", "data.pyg.org")),
-        ("/opt/dtk/bin/hipcc gfx906", ("Hygon", "torch-scatter>=2.1.0"), ("NVIDIA GPU", "AMD GPU:", "data.pyg.org")),
-        ("GeForce RTX 3090", ("data.pyg.org", "3.7-3.10"), ("AMD GPU:", "torch-scatter>=2.1.0")),
+        (
+            "--offload-arch=gfx906",
+            ("scatter.git@32caa1c", "torch-scatter==2.1.2", "pyg-rocm-build"),
+            ("NVIDIA GPU", "nvidia-smi", "data.pyg.org"),
+        ),
+        (
+            "/opt/dtk/bin/hipcc gfx906",
+            ("Hygon", "sourcefind.cn", "torch-scatter==2.1.2"),
+            ("NVIDIA GPU", "AMD GPU:", "data.pyg.org", "pyg-rocm-build"),
+        ),
+        ("GeForce RTX 3090", ("data.pyg.org", "3.7-3.10"), ("AMD GPU:", "pytorch_scatter.git")),
+        ("ROCm 5.7", ("scatter.git@32caa1c",), ("torch-scatter==2.1.2", "NVIDIA GPU", "data.pyg.org")),
+        ("/opt/rocm-5.4.2/bin/hipcc", ("torch-scatter==2.1.2",), ("pytorch_scatter.git", "NVIDIA GPU")),
         ("", ("nvidia-smi", "data.pyg.org", "3.7-3.10", "AMD GPU:"), ()),
         ("Python version: 3.11.4", ("not for 3.11",), ()),
     ],

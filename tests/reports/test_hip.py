@@ -48,6 +48,30 @@ def compiled_by_hip(source: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
+_SHUFFLES = """#include <c10/util/Half.h>
+{overloads}
+template <typename T> __global__ void k(T* o) {{
+  o[0] = __shfl(o[1], 1); o[2] = __shfl_up(o[3], 1); o[4] = __shfl_down(o[5], 1); o[6] = __shfl_xor(o[7], 1);
+}}
+template __global__ void k<float>(float*);
+template __global__ void k<double>(double*);
+template __global__ void k<int>(int*);
+template __global__ void k<long>(long*);
+template __global__ void k<c10::Half>(c10::Half*);
+"""
+
+
+def test_the_printed_overloads_of_shuffles_compile(tmp_path: Path) -> None:
+    """With the headers here: HIP 5.2 of Debian has no shuffle of __half, later releases have."""
+    overloads = []
+    for name in ("__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"):
+        (subject,) = explain(f"k.hip:4:3: error: call to '{name}' is ambiguous", Knowledge())
+        overloads += subject.causes[0].fix.splitlines()[1:]
+    source = tmp_path / "shuffles_cuda.cu"
+    source.write_text(_SHUFFLES.format(overloads="\n".join(overloads)))
+    assert compiled_by_hip(source) == ""
+
+
 def test_the_fixed_source_compiles_after_hipify(tmp_path: Path) -> None:
     source = tmp_path / "reads_cuda.cu"  # of no known package: for torch-scatter, another release is the fix
     source.write_text(SOURCE.read_text())

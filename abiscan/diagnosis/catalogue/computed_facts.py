@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from abiscan.diagnosis import fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
@@ -176,13 +177,48 @@ def _built_project(values: Values, missing: MissingName) -> str | None:
 
 
 def _gpu_vendor(_values: Values, missing: MissingName) -> str | None:
-    """The vendor of the GPU, according to the text: `nvidia`, `amd`, `dcu`."""
-    return missing.knowledge.gpu or None
+    """The vendor of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `dcu`."""
+    return vendor_of(missing) or None
 
 
 def _is_not_nvidia(_values: Values, missing: MissingName) -> str | None:
-    """Set if the text names a GPU of AMD or Hygon."""
-    return "yes" if missing.knowledge.gpu in (AMD, DCU) else None
+    """Set if the text names a GPU of AMD or Hygon, or torch is for ROCm."""
+    return "yes" if is_for_hip(missing) else None
+
+
+def _for_hip(_values: Values, missing: MissingName) -> str | None:
+    """Set if the GPU is AMD's or Hygon's, or torch is for ROCm."""
+    return "yes" if is_for_hip(missing) else None
+
+
+def _for_cpu(_values: Values, missing: MissingName) -> str | None:
+    """Set if torch is a CPU build, according to the text or its variant."""
+    return "yes" if vendor_of(missing) == NO_GPU or (missing.target and missing.target.variant == "cpu") else None
+
+
+def _platform(_values: Values, missing: MissingName) -> str:
+    """The platform, as in wheel tags: `linux_x86_64`, `win_amd64`."""
+    return wheel_rows.platform_of(missing)
+
+
+def _hip_rebuild(values: Values, missing: MissingName) -> str | None:
+    """The builds of the package of the message that compile with HIP; None if no such source is known."""
+    if _hip_project(values, missing) is None:
+        return None
+    if not is_for_hip(missing):
+        known = replace(missing.knowledge, gpu=AMD, target=_without_variant(missing.target))
+        missing = MissingName(missing.reference, known, missing.file)
+    return fixes.rebuild(missing, project=_built_project(values, missing))
+
+
+def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
+    return None if target is None else replace(target, variant="", cuda=None)
+
+
+def _hip_project(values: Values, missing: MissingName) -> str | None:
+    """The package of the message, if its sources differ in the HIP that they compile with."""
+    package = package_commands.find_package(missing, _built_project(values, missing))
+    return None if package is None or not package.hip else package.name
 
 
 def _torch_of_release(values: Values, _missing: MissingName) -> str | None:
@@ -332,6 +368,11 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "built_project": _built_project,
     "gpu_vendor": _gpu_vendor,
     "is_not_nvidia": _is_not_nvidia,
+    "for_hip": _for_hip,
+    "for_cpu": _for_cpu,
+    "platform": _platform,
+    "hip_rebuild": _hip_rebuild,
+    "hip_project": _hip_project,
     "torch_of_release": _torch_of_release,
     "pythons_of_release": _pythons_of_release,
     "newest_python_of_release": _newest_python_of_release,

@@ -35,6 +35,26 @@ class Wheels(_Row, frozen=True, kw_only=True):
     date: str = ""
 
 
+class HipSource(_Row, frozen=True, kw_only=True):
+    """A source of a package that compiles with HIP, for AMD and Hygon GPUs.
+
+    Attributes:
+        source: requirement for pip.
+        torch, before_torch: first torch, and the first one that it does not compile with; empty if none is known.
+        rocm, before_rocm: the same for ROCm.
+        because: how this was found.
+        date: YYYY-MM-DD.
+    """
+
+    source: str
+    torch: str = ""
+    before_torch: str = ""
+    rocm: str = ""
+    before_rocm: str = ""
+    because: str = ""
+    date: str = ""
+
+
 class Package(_Row, frozen=True, kw_only=True):
     """A package of extensions.
 
@@ -45,6 +65,8 @@ class Package(_Row, frozen=True, kw_only=True):
         namespaces: of its C++ names.
         wheels: ids of wheels outside of the package index.
         sdist: the newest release on the package index has its source.
+        hip: its sources that compile with HIP, best first; empty if the newest release does, or nothing is known.
+        rocm_wheels: page with wheels for ROCm of another project.
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
         checkout: source repository with files that the source on the index lacks.
@@ -69,6 +91,8 @@ class Package(_Row, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
     sdist: bool = False
+    hip: tuple[HipSource, ...] = ()
+    rocm_wheels: str = ""
     repository: str = ""
     environment: tuple[str, ...] = ()
     checkout: str = ""

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
-from abiscan.diagnosis.messages.gpu_vendors import find_gpu_vendor
+from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.model.versions import is_version
@@ -76,6 +76,8 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
 # without git (tools/generate_torch_version.py of pytorch).
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown))\b", re.ASCII)
+# An image of AMD: `rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1`.
+_IMAGE = re.compile(r"\brocm/pytorch:[\w.-]{1,80}?_pytorch_(?:release[_-])?([12]\.\d{1,2}\.\d{1,2})\b", re.ASCII)
 # `the version that was used to compile PyTorch (11.8)`, also as people write it: a CUDA release, as is any above 2.
 _CUDA_BEHIND = re.compile(r"used to comp\w{2,4} $")
 _OF_CUDA = re.compile(r"1\d\.\d")
@@ -164,7 +166,9 @@ class LogFacts(Struct, frozen=True):
         from_source: whether the text says that torch was built from source.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         rejected_name: whether the text says that a demangler cannot read the symbol.
-        gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; empty if unknown.
+        gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
+        rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
+        capability: compute capability of a GPU of NVIDIA, from 9.0 on; empty if unknown or older.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
             object in it, normalised; empty if unknown.
     """
@@ -179,6 +183,8 @@ class LogFacts(Struct, frozen=True):
     gpu: str = ""
     project: str = ""
     rejected_name: bool = False
+    rocm: str = ""
+    capability: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -190,7 +196,16 @@ def log_facts(text: str) -> LogFacts:
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
     source = find_source_build(text) is not None
-    of_machine = (_platform(text), source, find_gpu_vendor(text), _project(text), find_rejected_name(text))
+    gpu = find_gpu_vendor(text)
+    of_machine = (
+        _platform(text),
+        source,
+        gpu,
+        _project(text),
+        find_rejected_name(text),
+        find_rocm(text) if gpu == AMD else "",
+        find_capability(text),
+    )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
 
@@ -224,12 +239,21 @@ def _project(text: str) -> str:
 
 # A Python frame or a Windows path; output of collect_env and issue templates.
 _PLATFORMS: Final = (
-    ("win_amd64", re.compile(r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d")),
+    (
+        "win_amd64",
+        re.compile(
+            r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
+            r"|\bWindows ?(?:7|8|10|11|Server)\b"
+        ),
+    ),
     (
         "macosx",
         re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"),
     ),
-    ("linux_aarch64", re.compile(r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64")),
+    (
+        "linux_aarch64",
+        re.compile(r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"),
+    ),
 )
 
 
@@ -270,9 +294,10 @@ def _torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_HERE.finditer(text), _MOST)}
     if len(here) == 1:
         return here.pop()
-    here = {match[1] for match in itertools.islice(_CHECKOUT.finditer(text), _MOST)}
-    if len(here) == 1:
-        return here.pop()
+    for pattern in (_CHECKOUT, _IMAGE):
+        here = {match[1] for match in itertools.islice(pattern.finditer(text), _MOST)}
+        if len(here) == 1:
+            return here.pop()
     said: tuple[dict[str, None], ...] = tuple({} for _ in _TORCH_PATTERNS)
     at = text.find("orch")
     for _ in range(_MOST):

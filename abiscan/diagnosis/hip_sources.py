@@ -1,0 +1,91 @@
+"""Sources of packages that compile with HIP, by the releases of torch and ROCm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.diagnosis.catalogue.package_row import HipSource, Package
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+
+# The first HIP with shuffles of __half (amd_detail/amd_hip_fp16.h), and a release before it.
+_FIRST: Final = "5.6"
+_BEFORE: Final = "5.5"
+# The releases of torch whose builds are all for that HIP or later.
+_FOR_FIRST: Final = (2, 2)
+# The first ROCm whose builds of torch are all of that release or later.
+_ONLY_NEW: Final = (6, 0)
+
+
+class HipBuild(Struct, frozen=True):
+    """What to build together with HIP.
+
+    Attributes:
+        lead: for which HIP; empty for any, or the known one.
+        sources: of the packages, for pip.
+        notes: sources for another torch.
+        none: packages without a source that compiles.
+    """
+
+    lead: str
+    sources: tuple[str, ...]
+    notes: tuple[str, ...]
+    none: tuple[str, ...]
+
+
+def vendor_of(missing: MissingName) -> str:
+    """The vendor of the GPU, as in `gpu_vendors.py`: from the text, else from the variant of torch."""
+    variant = "" if missing.target is None else missing.target.variant
+    return missing.knowledge.gpu or (AMD if variant.startswith("rocm") else "")
+
+
+def is_for_hip(missing: MissingName) -> bool:
+    """Whether the GPU is AMD's or Hygon's."""
+    return vendor_of(missing) in (AMD, DCU)
+
+
+def rocm_of(missing: MissingName) -> str:
+    """The release of ROCm: from the text, else from the variant of torch; empty if unknown."""
+    variant = "" if missing.target is None else missing.target.variant
+    return missing.knowledge.rocm or (variant.removeprefix("rocm") if variant.startswith("rocm") else "")
+
+
+def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBuild, ...]:
+    """The builds of the packages with the HIP of the target; for an unknown HIP, those of each kind."""
+    torch = "" if missing.target is None else missing.target.version
+    rocm = rocm_of(missing)
+    at = versions.order(torch)
+    if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
+        return (_build(packages, torch, rocm or _FIRST, ""),)
+    first = _build(packages, torch, _FIRST, f"HIP {_FIRST} or later (hipcc --version prints it):")
+    before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST}:")
+    return (first,) if first.sources == before.sources else (first, before)
+
+
+def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> HipBuild:
+    sources, notes, none = [], [], []
+    for package in packages:
+        fits = [each for each in package.hip if _fits(each, torch, rocm)]
+        if fits:
+            sources.append(fits[0].source)
+            if not torch and fits[0].torch and len(fits) > 1 and (versions.order(rocm) or ()) < _ONLY_NEW:
+                notes.append(f"torch before {fits[0].torch}: {fits[1].source}")
+        elif package.hip or not package.sdist:
+            none.append(package.name)
+        else:
+            sources.append(package.name)
+    return HipBuild(lead, tuple(sources), tuple(notes), tuple(none))
+
+
+def _fits(row: HipSource, torch: str, rocm: str) -> bool:
+    return _is_between(torch, row.torch, row.before_torch) and _is_between(rocm, row.rocm, row.before_rocm)
+
+
+def _is_between(version: str, first: str, end: str) -> bool:
+    """Whether a version is `first` or later, and before `end`; an unknown one may be."""
+    at, low, high = (versions.order(each) for each in (version, first, end))
+    return at is None or ((low is None or at >= low) and (high is None or at < high))
