@@ -34,6 +34,8 @@ _CUDA_OF = {
     ("cusolver", "11"): ("11", "12"),
     ("cusolver", "12"): ("13",),
 }
+# Their sonames have never changed: the number of the file says nothing about the release of CUDA.
+_OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
 _SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 
 
@@ -270,6 +272,10 @@ def _cuda_library(
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
         return
     fix = _cuda_library_fix(vendor, major, releases, missing)
+    if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), _itself(vendor, major, missing))
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), fix)
+        return
     exports = missing.knowledge.exports
     provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
     if missing.file.facts is not None and not others and provided is None:
@@ -359,10 +365,17 @@ def _of_cuda(missing: MissingName) -> str:
 def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     """How to install exactly this library."""
     path = (
-        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is installed"
+        "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
+        f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
     if major is None:
         return path
+    if vendor.library == "nvToolsExt":
+        # The wheels for CUDA 12.9 and later do not contain it.
+        return (
+            "pip install nvidia-nvtx-cu11 && export LD_LIBRARY_PATH=\"$(python -c 'import nvidia.nvtx; "
+            "print(nvidia.nvtx.__path__[0])')/lib:$LD_LIBRARY_PATH\"  # for every release of CUDA\nor: " + path
+        )
     distribution = cuda_distribution(vendor, int(major))
     target = missing.target
     cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])

@@ -179,6 +179,7 @@ VENDORS = (
         "mpi",
         "MPI (each implementation and major version has its own names)",
         Owner.OTHER,
+        files=("mpi_cxx", "mpi_mpifh", "mpi_usempif08", "mpi_java", "oshmem", "open-rte", "open-pal"),
         starts=("mpi_mpi_", "ompi_", "MPI_", "PMPI_", "opal_", "orte_"),
     ),
     Vendor("ittnotify", "Intel's ITT notification library", Owner.OTHER, starts=("iJIT_", "__itt_")),

@@ -159,7 +159,7 @@ def test_a_cpu_build_that_only_other_systems_have(index: ReleaseIndex) -> None:
 def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
     """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
     (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)
-    assert subject.causes[0].cause is _MISSING
+    assert subject.causes[0].cause is CauseId.LIBRARY_VERSION_MISMATCH
     assert "mkl<2024.1" in subject.causes[0].fix
     assert "source tree" not in _said(subject)
 

@@ -15,6 +15,7 @@ from tests.diagnosis.oracles import read_elf
 from tests.diagnosis.reported import knowledge_of_text
 
 _UNUSABLE, _MISSING, _FIRST = CauseId.UNUSABLE_FILE, CauseId.LIBRARY_MISSING, CauseId.IMPORT_TORCH_FIRST
+_OTHER_COPY = CauseId.LIBRARY_VERSION_MISMATCH
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
 _CUDA, _GPU, _BUILD = CauseId.CUDA_LIBRARY_MISMATCH, CauseId.GPU_ARCHITECTURE_MISMATCH, CauseId.CUDA_BUILD_REQUIRED
 _HALF, _LINK = CauseId.HALF_INTRINSIC, CauseId.LIBRARY_NOT_LINKED
@@ -87,7 +88,7 @@ WORDINGS = {
             'OSError: [WinError 1455] The paging file is too small. Error loading "C:\\torch\\lib\\cufft64_10.dll"',
             _UNUSABLE,
         ),
-        ('OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\e\\_C.pyd"', _NEWER),
+        ('OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\e\\_C.pyd"', _OTHER_COPY),
         ("Could not locate zlibwapi.dll. Please make sure it is in your library path!", _MISSING),
         ("ImportError: Module use of python310.dll conflicts with this version of Python.", _PYTHON),
         ("ImportError: DLL load failed while importing _C: The specified program could not be found.", _NEWER),
@@ -314,7 +315,13 @@ WORDINGS = {
             "    from torch._C import *\nImportError: DLL load failed: The specified module could not be found.",
             _MISSING,
         ),
-        ("ImportError: DLL load failed: The operating system cannot run %1.", _NEWER),
+        ("ImportError: DLL load failed: The operating system cannot run %1.", _OTHER_COPY),
+        # FormatMessage of ERROR_INVALID_ORDINAL.
+        ("ImportError: DLL load failed while importing _C: Das Betriebssystem kann %1 nicht ausführen.", _OTHER_COPY),
+        ("ImportError: DLL load failed: Le système d\u2019exploitation ne peut pas exécuter %1.", _OTHER_COPY),
+        ("ImportError: DLL load failed: オペレーティング システムで %1 を実行できません。", _OTHER_COPY),
+        ("ImportError: DLL load failed while importing _C: Belirtilen yordam bulunamad\u0131.", _NEWER),
+        ("ImportError: DLL load failed while importing _C: Belirtilen modül bulunamad\u0131.", _MISSING),
         ("ImportError: DLL load failed", _MISSING),
         ('LdrpProcessWork - ERROR: Unable to load DLL: "cublas64_11.dll", Parent Module: "C:\\x.dll"', _CUDA),
     ),
@@ -429,7 +436,7 @@ WORDINGS = {
     ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),
-        ("iJIT_NotifyEvent import error", _MISSING),
+        ("iJIT_NotifyEvent import error", _OTHER_COPY),
     ),
 }
 EACH = [(text, cause) for rows in WORDINGS.values() for text, cause in rows]

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import fixes, package_commands, torch_commands, wheel_rows
+from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
@@ -336,6 +336,16 @@ def _operator_namespace(values: Values, _missing: MissingName) -> str | None:
     return fixes.safe(operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
 
 
+def _package_of_file(values: Values, _missing: MissingName) -> str | None:
+    """The package on a package index that has the value `file`, by its path."""
+    return file_package.package_of_file(values.get("file", ""))
+
+
+def _reinstall_file(values: Values, _missing: MissingName) -> str | None:
+    """The commands that install the package with the value `file` again, by its path."""
+    return file_package.reinstall_file(values.get("file", ""))
+
+
 def _needs_checkout(_values: Values, _missing: MissingName) -> str:
     """The condition of `abiscan fix --apply`."""
     return fixes.NEEDS_CHECKOUT
@@ -395,5 +405,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "python": _python,
     "is_this_python": _is_this_python,
     "operator_namespace": _operator_namespace,
+    "package_of_file": _package_of_file,
+    "reinstall_file": _reinstall_file,
     "needs_checkout": _needs_checkout,
 }

@@ -41,6 +41,8 @@ _COMMON = frozenset(
         "python",
     }
 )
+# torch.utils.ffi, which torch 1.0 removed, named its builds `_ext/NAME/_NAME.so`.
+_OF_FFI = re.compile(r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$")
 _CPU_FILE = r"(?:^|[_.-])cpu(?:[_.-]|$)"
 _LINKED_BINARY = "__cudaRegisterLinkedBinary_"
 
@@ -151,6 +153,17 @@ def _c_name(missing: MissingName) -> Candidates:
             "Nothing shows that it is a symbol: a function or Triton kernel of Python has none.",
         ]
     score = 0.6
+    if _OF_FFI.search(missing.file.path):
+        text = (
+            "The file is where torch.utils.ffi, which torch 1.0 removed, wrote its builds: it needs the C symbols of "
+            "an older torch."
+        )
+        way = (
+            "Use a release or fork of the project whose setup.py has torch.utils.cpp_extension, or the operators of "
+            "torchvision (torchvision.ops.roi_align, nms)\n"
+            "or: Run it with torch 0.4.1 (Python 3.6), and import torch before it"
+        )
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.78, (evidence[0], text), way)
     if re.search(_CPU_FILE, missing.file.base_name):
         text = (
             f"The file's name ({missing.file.base_name}) marks it as the CPU variant of its library; the GPU variant "

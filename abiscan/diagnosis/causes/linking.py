@@ -197,6 +197,8 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         )
         # A linker has the library of the same headers, and no other possible reason.
         score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
+        if missing.target is None and _is_named_by_cmake(missing.file.path):
+            score = max(score, 0.68)
     flags = (
         "torch_python.lib with /LIBPATH: for torch\\lib"
         if missing.reference.msvc
@@ -208,6 +210,13 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
     )
     yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _is_named_by_cmake(path: str) -> bool:
+    """Whether a build other than setuptools, which links libtorch_python, most likely made the file: it is in no
+    package, and its name has neither the suffix of an extension module nor the underscore of a private one."""
+    base = path.rsplit("/", 1)[-1]
+    return base.endswith(".so") and base.count(".") == 1 and not base.startswith("_") and "-packages/" not in path
 
 
 def _plain(missing: MissingName, library: str, base: float) -> Candidates:

@@ -32,6 +32,7 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
+_OF_LONG_LONG = re.compile(r"\b(?:data|data_ptr|const_data_ptr|mutable_data_ptr|item|to)<((?:unsigned )?long long)[,>]")
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
 _ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
 
@@ -49,6 +50,7 @@ def causes(missing: MissingName) -> Candidates:
     yield from _readable(missing)
     yield from _darwin_integers(missing)
     yield from _windows_integers(missing)
+    yield from _linux_integers(missing)
 
 
 def _two_compilers(missing: MissingName) -> Candidates:
@@ -292,3 +294,18 @@ def _windows_integers(missing: MissingName) -> Candidates:
     )
     fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)
+
+
+def _linux_integers(missing: MissingName) -> Candidates:
+    """`long long` on Linux, where int64_t is `long`."""
+    assert missing.cxx is not None
+    found = _OF_LONG_LONG.search(missing.shown)
+    if missing.macho or missing.reference.msvc or missing.exported_in or found is None:
+        return
+    evidence = (
+        f"The template argument is {found[1]}.",
+        "int64_t is long on Linux and long long on Windows and macOS; libtorch instantiates its templates for int64_t.",
+        missing.exported_text,
+    )
+    fix = f"Replace long long with int64_t (or uint64_t): {fixes.safe(missing.cxx.base, 'f')}<int64_t>"
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)

@@ -94,7 +94,9 @@ def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
     """Whether the file links the library for certain: hipcc links the HIP runtime, and a product its own libraries."""
     if vendor.library == "amdhip64":
         return not missing.file.is_torch_itself
-    return vendor.library == _MKL.library and missing.file.base_name.startswith("libmkl_")
+    if vendor.library == _MKL.library:
+        return missing.file.base_name.startswith("libmkl_")
+    return vendor_of_library(missing.file.base_name) is vendor
 
 
 _MKL: Final = next(each for each in VENDORS if each.library == "mkl_rt")
@@ -107,11 +109,19 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
     evidence = [f"{_owner_text(missing, vendor)}, which the file links: the loaded copy is of another release."]
     if vendor.owner is not Owner.HIP:
         evidence.append("The file is itself part of that product: copies of two releases are in the search path.")
-        fix = (
-            "find / -name 'libmkl_core.so*' 2>/dev/null; echo $LD_LIBRARY_PATH; pip list | grep -i mkl  # every copy\n"
-            "Use one of them: a new environment without the package mkl for oneAPI's (source setvars.sh), or unset "
-            "LD_LIBRARY_PATH for that of the environment"
-        )
+        if vendor.library == _MKL.library:
+            fix = (
+                "find / -name 'libmkl_core.so*' 2>/dev/null; echo $LD_LIBRARY_PATH; pip list | grep -i mkl  # every "
+                "copy\nUse one of them: a new environment without the package mkl for oneAPI's (source setvars.sh), or "
+                "unset LD_LIBRARY_PATH for that of the environment"
+            )
+        else:
+            path = fixes.safe(missing.file.path, "FILE")
+            fix = (
+                f"ldd {path}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null; echo $LD_LIBRARY_PATH  # every "
+                f"copy, and the one that is loaded\nUse one of them: unset LD_LIBRARY_PATH, or put the folder of "
+                f"{path} first in it, or remove the other release"
+            )
         return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, tuple(evidence), fix)
     release = re.search(_OF_ROCM, missing.name)
     if release is not None:
@@ -285,7 +295,7 @@ def _conda_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
         f"{missing.name} belongs to {vendor.product}: torch from conda channels expects it in MKL.",
         "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
     )
-    return Candidate(CauseId.LIBRARY_MISSING, 0.85, evidence, _OLDER_MKL)
+    return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, evidence, _OLDER_MKL)
 
 
 def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
@@ -332,6 +342,14 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
+    if missing.macho and missing.file.path and not missing.reference.link_time and "std::__1::" in missing.shown:
+        evidence = [
+            f"{missing.shown} is a symbol of libc++, which belongs to macOS: the one of this macOS does not export it.",
+            "The file was built for a newer macOS than this one.",
+        ]
+        if cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
+            yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.7, tuple(evidence), _NEWER_MACOS)
+            return
     if "std::__1::" in missing.shown and cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
         evidence = [f"{missing.shown} is a symbol of libc++ (LLVM, macOS), not of libstdc++."]
         fix = "Link with the C++ compiler or -lc++. On macOS, build for the oldest system that must run it: "
@@ -353,6 +371,13 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
             tuple(evidence),
             fix,
         )
+
+
+_NEWER_MACOS: Final = (
+    "sw_vers; otool -l FILE | grep -A4 -E 'LC_BUILD_VERSION|LC_VERSION_MIN'  # this macOS, and the oldest one that the "
+    "file is for (minos)\nUpdate macOS, or install a release of the package whose wheel has a tag for this macOS "
+    "(macosx_11_0_...), or build it here: export MACOSX_DEPLOYMENT_TARGET=11.0"
+)
 
 
 def _newer_runtime() -> str:
