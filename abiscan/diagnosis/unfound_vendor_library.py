@@ -34,7 +34,7 @@ _CUDA_OF = {
     ("cusolver", "11"): ("11", "12"),
     ("cusolver", "12"): ("13",),
 }
-# Their sonames have never changed: the number of the file says nothing about the release of CUDA.
+# Their sonames have never changed: the number of the file is the same for every release of CUDA.
 _OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
 _SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 

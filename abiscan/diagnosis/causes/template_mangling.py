@@ -32,7 +32,7 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
-_OF_LONG_LONG = re.compile(r"\b(?:data|data_ptr|const_data_ptr|mutable_data_ptr|item|to)<((?:unsigned )?long long)[,>]")
+_OF_LONG_LONG = re.compile(r"::(?:data|data_ptr|item|to)<((?:unsigned )?long long)[,>]")
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
 _ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
 
@@ -307,5 +307,6 @@ def _linux_integers(missing: MissingName) -> Candidates:
         "int64_t is long on Linux and long long on Windows and macOS; libtorch instantiates its templates for int64_t.",
         missing.exported_text,
     )
-    fix = f"Replace long long with int64_t (or uint64_t): {fixes.safe(missing.cxx.base, 'f')}<int64_t>"
+    integer = "uint64_t" if found[1].startswith("unsigned") else "int64_t"
+    fix = f"Replace {found[1]} with {integer}: {fixes.safe(missing.cxx.base, 'f')}<{integer}>()"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)
