@@ -100,6 +100,12 @@ class Declarations:
             added_in=self.releases[at + (after & -after).bit_length() - 1] if after else None,
         )
 
+    def declares(self, scope: str, name: str, release: str) -> bool | None:
+        """Whether the headers of a release declare a name; None if every release does, or none."""
+        masks = self._masks(scope, name)
+        at = self._index(release)
+        return None if masks is None or at is None else bool(_mask(masks.partition(";")[0]) >> at & 1)
+
     def deprecated_since(self, scope: str, name: str, release: str) -> str | None:
         """Return the first of the consecutive releases up to `release` that deprecate every declaration of a name; None
         if `release` does not."""

@@ -207,6 +207,7 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
         unless: the file must have no import that matches one of these.
         bound_functions: `names` in its texts are the functions that pybind11 binds, if the code shows them.
         computed: its findings are computed by code (`abiscan/rules/computed`).
+        skip_guarded: whether to skip source places under a condition on torch releases whose value is unknown.
     """
 
     message: str
@@ -223,6 +224,7 @@ class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     rewrites: tuple[Rewrite, ...] = ()
     facts: tuple[Fact, ...] = ()
     computed: bool = False
+    skip_guarded: bool = False
 
     def severity_for(self, status: Status, pattern: Pattern) -> Severity:
         """The severity of a match of a pattern with an import of this status."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from functools import cached_property
 from heapq import merge
 from itertools import islice
@@ -159,11 +158,27 @@ def places_in(
     code = Code(path, text, many=True)
     places = _at_most(_File(code, language, rules).places(), path)
     places = _refined(places, code, others)
+    if places or rules.headers:
+        places = _with_headers(places, code, rules, others, release)
+    return list(with_acceptance(places, text))
+
+
+def _with_headers(
+    places: list[FlaggedPlace], code: Code, rules: SourceRules, others: SourceSet, release: str | None
+) -> list[FlaggedPlace]:
+    """Add the names that the headers of a release lack, and drop places that are not compiled with it."""
+    from abiscan.ownership.torch_declarations import declarations  # the table is large
+    from abiscan.source.release_branches import ReleaseBranches
+    from abiscan.source.removed_names import RemovedNames
+
+    release = release or declarations().releases[-1]
+    branches = ReleaseBranches(code, release, declarations())
+    places = [place for place in places if branches.compiles(place.at, default=not place.rule.skip_guarded)]
     if rules.headers:
         known = {place.at for place in places}
-        removed = _at_most(_removed(code, rules, others, release, known), path)
-        places = sorted((*places, *removed), key=lambda place: place.at)
-    return list(with_acceptance(places, text))
+        removed = RemovedNames(code, others, rules.headers, release, branches).places(known)
+        places = sorted((*places, *_at_most(removed, code.path)), key=lambda place: place.at)
+    return places
 
 
 def _at_most(places: Iterator[FlaggedPlace], path: str) -> list[FlaggedPlace]:
@@ -173,16 +188,6 @@ def _at_most(places: Iterator[FlaggedPlace], path: str) -> list[FlaggedPlace]:
             path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
         )
     return found
-
-
-def _removed(
-    code: Code, rules: SourceRules, others: SourceSet, release: str | None, known: AbstractSet[int]
-) -> Iterator[FlaggedPlace]:
-    """The places of names that the headers of a release lack, except known places."""
-    from abiscan.ownership.torch_declarations import declarations
-    from abiscan.source.removed_names import RemovedNames
-
-    return RemovedNames(code, others, rules.headers, release or declarations().releases[-1]).places(known)
 
 
 def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[FlaggedPlace]:

@@ -7,6 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
+from msgspec import Struct
+
 from abiscan.model.versions import order
 from abiscan.ownership.torch_declarations import MACROS, Declarations
 from abiscan.source.code import Code
@@ -19,9 +21,25 @@ _DIRECTIVE = re.compile(
 _ON_RELEASE = re.compile(
     r"VERSION|TORCH|PYTORCH|__has_include|_GE_|_LT_|\bTHC?_|\bAT_|\bC10_", re.ASCII | re.IGNORECASE
 )
+# An include guard, or a macro that is defined unless the headers do.
+_GUARD = re.compile(r"[ \t]*#[ \t]*ifndef[ \t]+(\w{1,200})\s{0,200}#[ \t]*define[ \t]+\1\b", re.ASCII)
 # Maximum number of branches of one condition, and of characters of each, that are searched for alternatives.
 _MAX_BRANCHES = 32
 _MAX_BRANCH = 4096
+
+
+class _Branches(Struct):
+    """Places at which the compiled text may change.
+
+    Attributes:
+        starts: character offsets.
+        seen: whether the text after each is compiled; None if unknown.
+        conditions: number of the innermost open condition after each; 0 for none.
+    """
+
+    starts: list[int]
+    seen: list[bool | None]
+    conditions: list[int]
 
 
 class ReleaseBranches:
@@ -37,27 +55,27 @@ class ReleaseBranches:
         values = dict(zip(names, (*parts, 0, 0), strict=False))
 
         def is_defined(name: str) -> bool | None:
-            if name in values:
-                return True
-            return False if declared.absence(MACROS, name, release) is not None else None
+            return True if name in values else declared.declares(MACROS, name, release)
 
         self._code = code
-        self._starts: list[int] = [0]
-        self._seen: list[bool | None] = [True]
-        # Number of the innermost open condition after each start; 0 for none.
-        self._conditions: list[int] = [0]
-        self._read(code, MacroFacts(is_defined, values))
+        self._facts = MacroFacts(is_defined, values)
 
-    def compiles(self, offset: int) -> bool | None:
-        """Whether the text at a character offset is compiled with the release; None if a condition on releases is
+    @cached_property
+    def _branches(self) -> _Branches:
+        return _read(self._code, self._facts)
+
+    def compiles(self, offset: int, *, default: bool) -> bool:
+        """Whether the text at a character offset is compiled with the release; `default` if a condition on releases is
         unknown."""
-        return self._seen[bisect_right(self._starts, offset) - 1]
+        seen = self._branches.seen[bisect_right(self._branches.starts, offset) - 1]
+        return default if seen is None else seen
 
     def alternatives(self, offset: int) -> Iterator[str]:
         """The text of the other branches of the innermost condition around a character offset, without conditions in
         them."""
-        own = bisect_right(self._starts, offset) - 1
-        condition = self._conditions[own]
+        starts, conditions = self._branches.starts, self._branches.conditions
+        own = bisect_right(starts, offset) - 1
+        condition = conditions[own]
         if not condition:
             return
         at = bisect_left(self._order, (condition, 0))
@@ -65,47 +83,53 @@ class ReleaseBranches:
             if number != condition:
                 return
             if start != own:
-                end = self._starts[start + 1] if start + 1 < len(self._starts) else len(self._code.text)
-                yield self._code.text[self._starts[start] : min(end, self._starts[start] + _MAX_BRANCH)]
+                end = starts[start + 1] if start + 1 < len(starts) else len(self._code.text)
+                yield self._code.text[starts[start] : min(end, starts[start] + _MAX_BRANCH)]
 
     @cached_property
     def _order(self) -> list[tuple[int, int]]:
         """Number of a condition, and index of a start in it."""
-        return sorted((number, start) for start, number in enumerate(self._conditions))
+        return sorted((number, start) for start, number in enumerate(self._branches.conditions))
 
-    def _read(self, code: Code, facts: MacroFacts) -> None:
-        # For each open condition: whether its current branch is compiled, whether an earlier one was, and whether the
-        # enclosing branch is; and its number.
-        branches: list[tuple[bool | None, bool | None, bool | None]] = []
-        numbers: list[int] = []
-        count = 0
-        for match in _DIRECTIVE.finditer(code.text):
-            if not code.is_in_directive(match.start(1)):
-                continue  # in a comment
-            keyword = match[1]
-            if keyword in ("if", "ifdef", "ifndef"):
-                branches.append((*_of_release(code, keyword, match.span(2), facts), self._seen[-1]))
-                count += 1
-                numbers.append(count)
-            elif not branches:
-                continue
-            elif keyword == "endif":
-                branches.pop()
-                numbers.pop()
-            else:
-                _now, before, around = branches[-1]
-                now, holds_now = (True, True) if keyword == "else" else _of_release(code, "if", match.span(2), facts)
-                if before is not False and now is not False:
-                    now = None if before is None else False
-                branches[-1] = (
-                    now,
-                    True if True in (before, holds_now) else None if None in (before, holds_now) else False,
-                    around,
-                )
-            self._starts.append(match.end())
-            self._conditions.append(numbers[-1] if numbers else 0)
-            states = (branches[-1][0], branches[-1][2]) if branches else ()
-            self._seen.append(False if False in states else None if None in states else True)
+
+def _read(code: Code, facts: MacroFacts) -> _Branches:
+    found = _Branches([0], [True], [0])
+    # For each open condition: whether its current branch is compiled, whether an earlier one was, and whether the
+    # enclosing branch is; and its number.
+    branches: list[tuple[bool | None, bool | None, bool | None]] = []
+    numbers: list[int] = []
+    count = 0
+    for match in _DIRECTIVE.finditer(code.text):
+        if not code.is_in_directive(match.start(1)):
+            continue  # in a comment
+        keyword = match[1]
+        if keyword in ("if", "ifdef", "ifndef"):
+            state = _of_release(code, keyword, match.span(2), facts)
+            if state[0] is None and _GUARD.match(code.text, match.start()):
+                state = True, False
+            branches.append((*state, found.seen[-1]))
+            count += 1
+            numbers.append(count)
+        elif not branches:
+            continue
+        elif keyword == "endif":
+            branches.pop()
+            numbers.pop()
+        else:
+            _now, before, around = branches[-1]
+            now, holds_now = (True, True) if keyword == "else" else _of_release(code, "if", match.span(2), facts)
+            if before is not False and now is not False:
+                now = None if before is None else False
+            branches[-1] = (
+                now,
+                True if True in (before, holds_now) else None if None in (before, holds_now) else False,
+                around,
+            )
+        found.starts.append(match.end())
+        found.conditions.append(numbers[-1] if numbers else 0)
+        states = (branches[-1][0], branches[-1][2]) if branches else ()
+        found.seen.append(False if False in states else None if None in states else True)
+    return found
 
 
 def _of_release(

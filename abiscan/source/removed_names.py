@@ -54,15 +54,22 @@ class RemovedNames:
         others: finds included files.
         patterns: by form, the rule and pattern that reports it. `deprecated`: for existing names.
         release: of torch.
+        branches: of the file, with this release.
     """
 
     def __init__(
-        self, code: Code, others: SourceSet, patterns: Mapping[NameForm, tuple[Rule, SourcePattern]], release: str
+        self,
+        code: Code,
+        others: SourceSet,
+        patterns: Mapping[NameForm, tuple[Rule, SourcePattern]],
+        release: str,
+        branches: ReleaseBranches,
     ) -> None:
         self._code = code
         self._others = others
         self._patterns = patterns
         self._release = release
+        self._branches = branches
         self._found: Tokens = code.every_token.without_strings()
         self._types = ObjectTypes(code, others)
         # Namespace -> files that open it; (file, name) -> whether it may declare the name.
@@ -72,10 +79,6 @@ class RemovedNames:
     @cached_property
     def _declared(self) -> Declarations:
         return declarations()
-
-    @cached_property
-    def _branches(self) -> ReleaseBranches:
-        return ReleaseBranches(self._code, self._release, self._declared)
 
     @cached_property
     def _unit(self) -> list[Code]:
@@ -105,7 +108,7 @@ class RemovedNames:
                 continue
             else:
                 place = self._macro(at)
-            if place is not None and place.at not in known and self._branches.compiles(place.at):
+            if place is not None and place.at not in known and self._branches.compiles(place.at, default=False):
                 yield place
 
     def _qualified(self, at: int) -> FlaggedPlace | None:

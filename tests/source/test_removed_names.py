@@ -64,6 +64,7 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
         "#if TORCH_VERSION_MAJOR < 2\nauto z = at::symeig(x);\n#endif",
         "#if TORCH_VERSION_MAJOR >= 2\n#else\nauto z = at::symeig(x);\n#endif",
         "#if defined(TORCH_VERSION_MAJOR) && TORCH_VERSION_MAJOR == 1\nat::symeig(x);\n#endif",
+        "#ifndef TORCH_CHECK\n#define TORCH_CHECK AT_CHECK\n#endif",  # compat.h of apex, fairscale and others
         "#ifdef VERSION_GE_1_9\n#else\nauto z = at::symeig(x);\n#endif",
         "struct V {}; void f(V v) { v.is_variable(); }",
         "void f(const T& v) { v.is_variable(); }",
@@ -84,6 +85,18 @@ def test_what_the_headers_lack(text: str, name: str) -> None:
 )
 def test_what_is_there_or_may_be(text: str) -> None:
     assert found(text) == []
+
+
+def test_code_for_other_releases_is_not_reported() -> None:
+    """BytePS 0.2.5, byteps/torch/ready_event.cc: THC is for the releases that have it. The last two are code for the
+    target."""
+    rules = SourceRules(load_rules())
+    old = "#if TORCH_VERSION %s\nvoid f() { THCudaCheck(cudaGetLastError()); }\n#endif\n"
+    by_torch = "#if TORCH_VERSION_MAJOR %s 2\nvoid f(at::Tensor x) { x.const_data_ptr<float>(); }\n#endif\n"
+    guarded = "#ifndef TORCH_OPS_H_\n#define TORCH_OPS_H_\nvoid f() { THCudaCheck(cudaGetLastError()); }\n#endif\n"
+    texts = (old % "< 1005000000", by_torch % "<", by_torch % ">=", guarded)
+    said = [{place.rule.id for place in places_in(text, "a.cpp", rules, SingleSource(), "2.13.0")} for text in texts]
+    assert said == [set(), set(), {"const-data-ptr"}, {"thc-api"}]
 
 
 def test_another_header_in_another_branch_is_no_alternative() -> None:
