@@ -57,7 +57,7 @@ def subject(
     exported_in: ReleaseRanges | None = None,
     path: str = "_C.so",
 ) -> RuleSubject:
-    facts = SharedObject(path, 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
+    facts = SharedObject(path, 1, "x86_64", 64, None, (), None, None, None, (), (), (), ())
     return RuleSubject(
         facts, imports, needed, "_C.so", parse, exported_in=lambda _name: exported_in, span=("1.13.0", "2.15.0")
     )
