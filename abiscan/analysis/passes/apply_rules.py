@@ -57,8 +57,10 @@ def _key_takers(record: FileRecord) -> tuple[str, ...]:
 
 def _subject(record: FileRecord) -> RuleSubject:
     context, machine = record.context, record.facts.machine
-    index = context.index
+    # The causes of a failure have the whole history: one report has one range for a symbol.
+    index = context.history if record.verdict is ArtifactVerdict.FAILS else context.index
     builds = index.builds(machine) if record.matrix is not None else ()
+    checked = context.index.builds(machine) if record.matrix is not None else ()
     declared = record.target.declared.torch
 
     def exported_in(name: str) -> ReleaseRanges | None:
@@ -87,7 +89,7 @@ def _subject(record: FileRecord) -> RuleSubject:
         span=(builds[0].torch, builds[-1].torch) if builds else None,
         declared=()
         if declared is None
-        else tuple(filter(declared.admits_release, dict.fromkeys(build.torch for build in builds))),
+        else tuple(filter(declared.admits_release, dict.fromkeys(build.torch for build in checked))),
         bound_functions=record.binary.bound_functions,
         gnu_available=context.demangler.gnu_available,
     )
