@@ -1,5 +1,6 @@
-"""Two reports as people retell them, in English and Chinese: torch built from source with prebuilt extensions, and
-HIP's `__ldg` without an overload for c10::Half. Oracle: what the sentences say; pytorch_scatter issue 412."""
+"""Reports as people retell them, in English and Chinese: torch built from source with prebuilt extensions, HIP's
+`__ldg` without an overload for c10::Half, a symbol that only Clang makes, a kernel of TorchInductor with an undefined
+size, and a pybind11 function under Dynamo. Oracle: what the sentences say; pytorch_scatter issue 412."""
 
 from __future__ import annotations
 
@@ -116,3 +117,72 @@ def test_page_without_a_wheel_for_this_python() -> None:
     (subject,) = explain(text, _OPTIONS)
     assert "3.7-3.10" in " ".join(subject.causes[0].evidence)
     assert "python=3.10" in subject.causes[0].fix
+
+
+_OTHER_MANGLING = (
+    "FlashInfer: flashinfer_kernels.abi3.so has an undefined symbol for const_data_ptr that c++filt can't decode",
+    "flashinfer 加载失败:未定义符号 _ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE"
+    "4typeELi0EEEPKS3_v,哪个版本的PyTorch支持?",
+    "I built flashinfer with clang 18 and importing flashinfer_kernels fails with undefined symbol const_data_ptr",
+    "用 clang-18 编译的 flashinfer,import 时报 undefined symbol: const_data_ptr<long>",
+    "动态库 flashinfer_kernels.abi3.so 找不到符号 at::TensorBase::const_data_ptr<int64_t>,demangle 不出来",
+    "const_data_ptr undefined symbol flashinfer, is data_ptr safe to use instead?",
+    "TensorBase::const_data_ptr 未定义,enable_if,flashinfer",
+    '{"log": "undefined symbol: at::TensorBase::const_data_ptr<long>() const\\nc++filt does not demangle it"}',
+)
+
+_UNDEFINED_SIZE = (
+    'compile DeltaNet fused_recurrent_delta_rule_fwd_kernel error "s2 is not defined" pytorch 2.5.1 cuda 12.1',
+    "使用TorchInductor编译Flash Linear Attention的DeltaNet模型(fused_recurrent模式)时Triton内核报错,变量s2未定义",
+    "triton_meta['constants'] 里的 s2 没定义,NameError,怎么办",
+    "torchinductor generates triton kernel with undefined variable s0 when dynamic shapes are on",
+    "inductor 生成代码引用了未定义的变量 s2",
+    "fla fused_recurrent NameError s2",
+    "DeltaNet 训练时 torch.compile 失败 NameError: name 's2' is not defined,升级 PyTorch 能解决吗",
+    '{"error": "NameError: name \'s2\' is not defined", "stack": "/tmp/torchinductor_root/ab/cab.py"}',
+)
+
+_NOT_TRACED = (
+    "vLLM ROCm aiter: torch._dynamo can't trace ck_moe",
+    "图模式下调用 aiter 的 ck_moe 算子报 marked as skipped",
+    "vllm rocm aiter graph break PyCapsule ck_moe",
+    "torch.compile skips my pybind11 function lltm_cpp.forward",
+    "aiter 的 PyCapsule.ck_moe 不能被 torch.compile 追踪,vLLM 0.8.3",
+    "torch dynamo failed to trace lltm's f_moe",
+    "Dynamo 不支持追踪 PyCapsule 函数 ck_moe,vLLM ROCm",
+    "pybind11 op breaks torch.compile: Dynamo does not know how to trace the builtin `my_ext.PyCapsule.forward.`",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        *((text, CauseId.TEMPLATE_MANGLING) for text in _OTHER_MANGLING),
+        *((text, CauseId.GENERATED_KERNEL) for text in _UNDEFINED_SIZE),
+        *((text, CauseId.OP_NOT_REGISTERED) for text in _NOT_TRACED),
+    ],
+)
+def test_each_report_is_read_in_other_words(text: str, cause: CauseId) -> None:
+    subjects = explain(text, _OPTIONS)
+    assert [subject.causes[0].cause for subject in subjects] == [cause]
+
+
+def test_a_message_without_the_function_asks_for_it() -> None:
+    (subject,) = explain("torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped", _OPTIONS)
+    assert subject.causes[0].fix.startswith("The text does not name the function.")
+    assert "custom_op" not in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("vLLM and aiter: dynamo cannot trace PyCapsule.ck_moe", "export VLLM_ROCM_USE_AITER_MOE=0"),
+        ("vLLM and aiter: dynamo cannot trace PyCapsule.gemm_a8w8", "export VLLM_ROCM_USE_AITER=0"),
+    ],
+)
+def test_the_package_in_the_text_is_the_module(text: str, first: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].fix.startswith(first)
+    assert "import torch, aiter" in subject.causes[0].fix
+    assert "MODULE" not in subject.causes[0].fix
+    assert "NAMESPACE" not in subject.causes[0].fix

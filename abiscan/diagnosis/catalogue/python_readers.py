@@ -3,6 +3,7 @@ skips."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Mapping
@@ -52,7 +53,9 @@ _SKIPPED = (
     re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
-    # Retellings: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`.
+)
+# The same in a retelling: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`.
+_RETOLD = (
     re.compile(
         r"([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?)?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII
     ),
@@ -129,7 +132,9 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
     replaces it, `bound` and `capsule` if it is bound from C++, and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
-    named = None if "name" in values else next(filter(None, (each.search(around) for each in _SKIPPED)), None)
+    texts = ((each, around) for each in _SKIPPED), ((each, hit.line) for each in _RETOLD)
+    searches = (each.search(text) for each, text in itertools.chain(*texts))
+    named = None if "name" in values else next(filter(None, searches), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
     name = name.rstrip(".,")
     record = re.search(RECORD, name, re.ASCII)

@@ -121,7 +121,7 @@ def _readable(missing: MissingName) -> Candidates:
     words = "which Clang 18 and later mangle differently from GCC, the compiler of libtorch (Tn..., enable_if)"
     evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
     if missing.knowledge.rejected_name:
-        evidence.append("c++filt cannot read such a name: it reads those of GCC.")
+        evidence.append("c++filt of binutils 2.40 cannot read such a name.")
     score = 0.9 if missing.knowledge.rejected_name else 0.59
     evidence.append(
         f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"

@@ -87,7 +87,10 @@ def _answers(
     answered: dict[tuple[str, ...], Subject] = {}
     echoes: set[tuple[str, ...]] = set()
     alone: set[tuple[str, ...]] = set()
+    named = {answer_messages.subject_of(each) for each in found if isinstance(each, FoundMessage)}
     for each in found:
+        if isinstance(each, SymbolSubject) and (each.text, SubjectKind.SYMBOL) in named:
+            continue  # a row of the catalogue explains this very name
         subject = _ANSWERS[type(each)](each, question)
         if subject is None:
             continue

@@ -1,5 +1,5 @@
-"""Detects whether a text says that a demangler cannot read its symbol, or names `enable_if` as a part of it: GCC writes
-no constraint into a name."""
+"""Detects whether a text says that a demangler cannot read its symbol, or names `enable_if` as a part of it or Clang 18
+and later as its compiler: GCC writes no constraint into a name."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _NOT: Final = (
 _BETWEEN: Final = r"[^\n.;\u3002\uff1b]{0,48}?"
 _PATTERNS: Final = (
     re.compile(r"\benable_if"),
+    re.compile(r"\bclang(?:\+\+)?[- ]?(?:version )?(?:1[89]|2\d)(?!\d)", re.ASCII | re.IGNORECASE),
     re.compile(f"{_TOOL}{_BETWEEN}{_NOT}", re.IGNORECASE),
     re.compile(f"{_NOT}{_BETWEEN}{_TOOL}", re.IGNORECASE),
 )
-_WORDS: Final = ("filt", "cxxflt", "c++flt", "emangl", "enable_if")
+_WORDS: Final = ("lang", "filt", "cxxflt", "c++flt", "emangl", "enable_if")
 
 
 def find_rejected_name(text: str) -> bool:

@@ -77,6 +77,7 @@ _FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
+_TENSOR: Final = ("at", "TensorBase")
 _NAMESPACES: Final = ("at", "c10", "torch")
 
 
@@ -122,7 +123,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
         return Spelled(given, (given,), notes=("A vector variant of a C function (vector function ABI), not C++.",))
     if kind in (NameKind.RUST, NameKind.D, NameKind.SWIFT):
         return Spelled(given, (given,), notes=(f"A name of {kind.value.capitalize()}, not C++.",))
-    if "::" in given or "(" in given or " " in given:
+    if any(mark in given for mark in ("::", "(", " ", "<")):
         return _demangled(given, knowledge, macos)
     name = given.split("@", 1)[0]
     if (whole := restore_prefix(name)) is not None:
@@ -287,6 +288,11 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
                 given, names, candidates = f"{namespace}::{given}", (namespace, *names), found
                 made_up = _made_up(names)
                 break
+    if not candidates and len(names) == 1 and "<" in given:
+        # A method alone, as in the call: `const_data_ptr<long>`.
+        candidates = _exported(_made_up((*_TENSOR, *names)), knowledge)
+        given, names = ("::".join((*_TENSOR, given)), (*_TENSOR, *names)) if candidates else (given, names)
+        made_up = _made_up(names)
     wanted = comparable(given)
     same = [name for name in candidates if _compares(name, wanted)]
     # Demanglers print the old std::string in short and the C++11 one in full: the spelling in the text decides.
