@@ -107,7 +107,7 @@ def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
 
     imports = [bound(f"avcodec_{number}", Status.UNDECIDED) for number in range(20)]
     imports.append(bound("_ZN3c1017RegisterOperatorsD1Ev", Status.MISSING))
-    file = SharedObject("x.so", 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
+    file = SharedObject("x.so", 1, "x86_64", 64, None, (), None, None, None, (), (), (), ())
     groups = diagnose(file, imports, released("2.13.0")).groups
     assert [group.cause for group in groups] == [CauseId.BUILT_FOR_OLDER_TORCH, CauseId.LIBRARY_NOT_LINKED]
     assert len(groups[1].symbols) == 20

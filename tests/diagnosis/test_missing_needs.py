@@ -34,7 +34,7 @@ def knowledge(variant: str = "cpu") -> Knowledge:
 
 
 def shared_object(path: str, needed: tuple[str, ...] = ()) -> SharedObject:
-    return SharedObject(path, 1, "x86_64", 64, True, None, needed, None, None, None, (), (), (), (), True)
+    return SharedObject(path, 1, "x86_64", 64, None, needed, None, None, None, (), (), (), ())
 
 
 def missing(name: str, status: Status = Status.MISSING, version: VersionNeed | None = None) -> CheckedImport:
