@@ -52,9 +52,8 @@ class _Finder:
                     compiled = _read(cached)
                 except OSError:
                     continue
-                stamp = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
-                expected = _HEADER + b"".join(each.to_bytes(4, "little") for each in stamp)
-                if len(compiled) == _READ or not compiled.startswith(expected):
+                stamp = int(status.st_mtime) & 0xFFFFFFFF | (status.st_size & 0xFFFFFFFF) << 32
+                if len(compiled) == _READ or not compiled.startswith(_HEADER + stamp.to_bytes(8, "little")):
                     return None
                 spec = ModuleSpec(name, _Loader(name, source, compiled), origin=source, is_package=stem == "__init__")
                 spec.cached = cached
