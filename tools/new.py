@@ -236,7 +236,7 @@ def message(stubs: Stubs) -> str:
 def format_(stubs: Stubs) -> str:
     """Add a format. Return the tests that check the rest."""
     stubs.file(f"abiscan/report/{stubs.words}.py", FORMAT_MODULE)
-    row = f'    "{stubs.name}": Format("abiscan.report.{stubs.words}", "text/plain", ".txt", "TODO"),'
+    row = f'    "{stubs.name}": Format("abiscan.report.{stubs.words}"),'
     stubs.row("abiscan/report/__init__.py", "FORMATS", row)
     stubs.file(f"tests/report/test_{stubs.words}.py", FORMAT_TEST)
     return "tests/report"

@@ -49,7 +49,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     text contains no known symbol or error.
     """
     from abiscan.analysis.explanation import explain as run_explain
-    from abiscan.report import explain_text, json_explain
+    from abiscan.report import explain_text, json_report
     from abiscan.report.escape import safe_json, safe_text
 
     line = CommandLine(**given)
@@ -66,7 +66,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         infos = tuple(info for info in every_rule() if info.id in ids)
         if infos:
             print_answer(
-                lambda: json_explain.render_rules(infos),
+                lambda: json_report.explain(rules=infos),
                 lambda style: rules_text.render(infos, severities(), in_full=True, as_json=False, width=style.width),
             )
         return bool(infos)
@@ -77,7 +77,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         if page is not None:
             from abiscan.report import cause_text
 
-            print_answer(lambda: json_explain.render_cause(page), lambda style: cause_text.render_text(page, style))
+            print_answer(lambda: json_report.explain(cause=page), lambda style: cause_text.render_text(page, style))
             return
         if print_rules((asked,)):
             return
@@ -88,7 +88,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
         return
     near = () if subjects else _near_ids(asked)
     print_answer(
-        lambda: safe_json(json_explain.render(subjects, near)),
+        lambda: safe_json(json_report.explain(subjects, near=near)),
         lambda style: safe_text(explain_text.render(subjects, style)),
     )
     if not subjects:

@@ -10,11 +10,12 @@ order: causes (best first), releases (oldest first), needed libraries (order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from abiscan import __version__
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.cause_page import CausePage
 from abiscan.model.device_code import GpuImage, GpuModule
@@ -49,53 +50,38 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def render(report: Report) -> str:
     """The whole run as one JSON document, ending in a newline."""
-    return "".join(stream(report, summary_of(report), sorted_artifacts(report.artifacts)))
-
-
-def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """The same text in pieces, one artifact at a time to limit memory.
-
-    Args:
-        head: the run; its `artifacts` are ignored.
-        counts: of all the artifacts; they come first in the document.
-        artifacts: in the order of `order.sorted_artifacts`.
-    """
     outcomes: dict[str, GateOutcome] = {}
-
-    def written(each: ArtifactReport) -> dict[str, Any]:
-        outcomes[each.display] = outcome = outcome_of(each, head.fail_on, head.accepted)
-        return artifact(each, outcome, imports_shown=head.imports_shown)
-
-    return _pieces(
+    artifacts = []
+    for each in sorted_artifacts(report.artifacts):
+        outcomes[each.display] = outcome = outcome_of(each, report.fail_on, report.accepted)
+        artifacts.append(artifact(each, outcome, imports_shown=report.imports_shown))
+    containers = sorted(report.containers, key=lambda c: c.path)
+    return document(
+        report.version,
         {
-            "schema_version": SCHEMA_VERSION,
-            "tool": _tool(head.version),
-            "root": plain(head.root),
-            "torch_build": plain(head.torch_build),
-            "verdict": head.verdict,
-            "fail_on": head.fail_on if head.fail_on is not None else "never",
-            "summary": summary(counts),
-            "imports_shown": head.imports_shown,
-            "artifacts": map(written, artifacts),
-            # After the artifacts, whose outcomes are known then.
-            "containers": lambda: [
-                {**plain(each), "outcome": container_outcome(each, head, outcomes)}
-                for each in sorted(head.containers, key=lambda c: c.path)
+            "root": plain(report.root),
+            "torch_build": plain(report.torch_build),
+            "verdict": report.verdict,
+            "fail_on": report.fail_on if report.fail_on is not None else "never",
+            "summary": summary(summary_of(report)),
+            "imports_shown": report.imports_shown,
+            "artifacts": artifacts,
+            "containers": [
+                {**plain(each), "outcome": container_outcome(each, report, outcomes)} for each in containers
             ],
-            "errors": [plain(e) for e in sorted_errors(head)],
-            "stale": plain(head.stale),
-            "notes": plain(head.notes),
-            "rules": [plain(rule) for rule in sorted(head.rules, key=lambda r: r.id)],
-        }
+            "errors": [plain(e) for e in sorted_errors(report)],
+            "stale": plain(report.stale),
+            "notes": plain(report.notes),
+            "rules": [plain(rule) for rule in sorted(report.rules, key=lambda r: r.id)],
+        },
     )
 
 
 def explain(
-    subjects: Sequence[Subject],
-    version: str,
+    subjects: Sequence[Subject] = (),
     *,
     cause: CausePage | None = None,
-    rules: Sequence[Mapping[str, object]] = (),
+    rules: Sequence[RuleInfo] = (),
     near: Sequence[str] = (),
 ) -> str:
     """The result of `explain`, in the order of the subjects in the text (`$defs/explain` of the schema).
@@ -105,24 +91,21 @@ def explain(
         rules: the rules with the given id, as in `abiscan rules -f json`.
         near: similar ids.
     """
-    document: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "tool": _tool(version),
-        "subjects": [_subject(subject) for subject in subjects],
-    }
+    members: dict[str, Any] = {"subjects": [_subject(subject) for subject in subjects]}
     if cause is not None:
         # The torch in the title is unknown without a file.
-        document["cause"] = {**msgspec.to_builtins(cause), "title": cause.title_for()}
+        members["cause"] = {**msgspec.to_builtins(cause), "title": cause.title_for()}
     if rules:
-        document["rules"] = [dict(rule) for rule in rules]
+        members["rules"] = [msgspec.structs.asdict(rule) for rule in rules]
     if near:
-        document["near"] = list(near)
-    return "".join(_pieces(document))
+        members["near"] = list(near)
+    return document(__version__, members)
 
 
 def document(version: str, members: Mapping[str, Any]) -> str:
-    """The result of another command as one JSON document, ending in a newline."""
-    return "".join(_pieces({"schema_version": SCHEMA_VERSION, "tool": _tool(version), **members}))
+    """The result of a command as one JSON document, ending in a newline."""
+    tool = {"name": "abiscan", "version": version}
+    return _indented({"schema_version": SCHEMA_VERSION, "tool": tool, **members}, 0) + "\n"
 
 
 # --- parts that NDJSON uses too ---------------------------------------------------------------------------------
@@ -307,32 +290,10 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
-def _tool(version: str) -> dict[str, Any]:
-    return {"name": "abiscan", "version": version}
-
-
 def compact(value: Any) -> str:
     """JSON text of `value` on one line, spaced like `json.dumps`. Enumeration members are written as their values. Uses
     one encoder implemented in C: `json.dumps` creates one per call, and a report has a line per import."""
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
-
-
-def _pieces(document: dict[str, Any]) -> Iterator[str]:
-    """JSON text of a document, ending in a newline. A member that is an iterator is a list, written one element at a
-    time; a member that is a function is called at its turn."""
-    before = "{"
-    for key, value in document.items():
-        yield f"{before}\n  {compact(key)}: "
-        before = ","
-        if not isinstance(value, Iterator):
-            yield _indented(value() if callable(value) else value, 1)
-            continue
-        opening = "["
-        for element in value:
-            yield f"{opening}\n    {_indented(element, 2)}"
-            opening = ","
-        yield "[]" if opening == "[" else "\n  ]"
-    yield "\n}\n"
 
 
 def _indented(value: Any, depth: int) -> str:

@@ -6,47 +6,36 @@ report has them all. Field names and meanings are those of the JSON report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from abiscan.model.outcome import outcome_of
-from abiscan.model.report import SCHEMA_VERSION, ArtifactReport, Report
+from abiscan.model.report import SCHEMA_VERSION, Report
 from abiscan.report import json_report
 from abiscan.report.order import sorted_artifacts, sorted_errors
-from abiscan.report.summary import Summary, summary_of
+from abiscan.report.summary import summary_of
 
 
 def render(report: Report) -> str:
     """The lines, each ending in a newline."""
-    return "".join(stream(report, summary_of(report), sorted_artifacts(report.artifacts)))
-
-
-def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """The same lines one by one, to limit memory.
-
-    Args:
-        head: the run; its `artifacts` are ignored.
-        counts: of all the artifacts; the first line has them.
-        artifacts: in the order of `order.sorted_artifacts`.
-    """
-    build = head.torch_build
+    build = report.torch_build
     shared: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "tool_version": head.version,
+        "tool_version": report.version,
         "torch": json_report.text(build.version) if build else None,
         "variant": json_report.text(build.variant) if build else None,
         "torch_kind": build.kind if build else None,
-        "run_verdict": head.verdict,
-        "root": json_report.plain(head.root),
+        "run_verdict": report.verdict,
+        "root": json_report.plain(report.root),
     }
     run = {
-        "summary": json_report.summary(counts),
-        "errors": [json_report.plain(e) for e in sorted_errors(head)],
-        "stale": json_report.plain(head.stale),
-        "notes": json_report.plain(head.notes),
+        "summary": json_report.summary(summary_of(report)),
+        "errors": [json_report.plain(e) for e in sorted_errors(report)],
+        "stale": json_report.plain(report.stale),
+        "notes": json_report.plain(report.notes),
     }
-    yield json_report.compact({"record": "run", **shared, **run}) + "\n"
-    for artifact in artifacts:
-        outcome = outcome_of(artifact, head.fail_on, head.accepted)
+    records = [{"record": "run", **shared, **run}]
+    for artifact in sorted_artifacts(report.artifacts):
+        outcome = outcome_of(artifact, report.fail_on, report.accepted)
         record = json_report.artifact(artifact, outcome, imports_shown="unresolved")
-        yield json_report.compact({"record": "artifact", **shared, **record}) + "\n"
+        records.append({"record": "artifact", **shared, **record})
+    return "".join(json_report.compact(record) + "\n" for record in records)

@@ -128,7 +128,7 @@ def explain_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.diagnosis import explain
     from abiscan.loader import LoaderSettings
-    from abiscan.report import explain_text, json_explain
+    from abiscan.report import explain_text, json_report
     from abiscan.report.style import Style
 
     context = AnalysisContext(ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd="/")))
@@ -139,7 +139,7 @@ def explain_kind() -> tuple[Callable[[Random], bytes], Callable[[bytes], None]]:
 
     def run(data: bytes) -> None:
         subjects = explain(data.decode("utf-8", "replace"), context.knowledge("x86_64"), None)
-        json.loads(json_explain.render(subjects))
+        json.loads(json_report.explain(subjects))
         explain_text.render(subjects, Style(width=80, color=False, verbose=True, quiet=False))
         for cause in (cause for subject in subjects for cause in subject.causes):
             assert _COMMAND not in cause.fix, f"a fix has what a shell would run: {cause.fix[:300]}"

@@ -1,9 +1,9 @@
-"""Properties of every format: the table, work per file, and streaming."""
+"""Properties of every format: the table, and work per file."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from types import FrameType
 
 import pytest
@@ -15,9 +15,7 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
-from abiscan.report import FORMATS, render, stream, text
-from abiscan.report.order import sorted_artifacts
-from abiscan.report.summary import summary_of
+from abiscan.report import FORMATS, render, text
 from tests.report import samples
 
 
@@ -103,41 +101,6 @@ def test_twice_the_files_are_twice_the_work(work: str, wheels: bool) -> None:
     assert steps(lambda: WORK[work](many)) < 2.2 * steps(lambda: WORK[work](few))
 
 
-STREAMED = [name for name, row in FORMATS.items() if row.streams]
-
-
-@pytest.mark.parametrize("name", STREAMED)
-@pytest.mark.parametrize("report", [samples.mixed(), samples.hostile(), samples.empty()])
-def test_the_pieces_of_a_stream_are_the_whole(name: str, report: Report) -> None:
-    head = replace(report, artifacts=())
-    pieces = stream(name, head, summary_of(report), iter(sorted_artifacts(report.artifacts)))
-    assert "".join(pieces) == render(name, report)
-
-
-@pytest.mark.parametrize("name", STREAMED)
-def test_a_stream_holds_one_artifact_at_a_time(name: str) -> None:
-    report = of_many(10, wheels=True)
-    taken: list[str] = []
-
-    def one_by_one(artifacts: Iterable[ArtifactReport]) -> Iterator[ArtifactReport]:
-        for artifact in artifacts:
-            taken.append(artifact.path)
-            yield artifact
-
-    artifacts = sorted_artifacts(report.artifacts)
-    alone = []
-    for piece in stream(name, report, summary_of(report), one_by_one(artifacts)):
-        shown = [a.path for a in artifacts if a.path in piece]
-        # The list of containers at the end is one piece.
-        if len(shown) == 1:
-            assert shown == taken[-1:]
-            alone += shown
-    assert alone == [a.path for a in artifacts]
-
-
-def test_a_format_without_streaming_is_an_error() -> None:
-    report = samples.mixed()
-    with pytest.raises(UsageError, match="'html' needs the whole run"):
-        stream("html", report, summary_of(report), report.artifacts)
+def test_an_unknown_format_is_an_error() -> None:
     with pytest.raises(UsageError, match="no format is called 'nothing'"):
-        render("nothing", report)
+        render("nothing", samples.mixed())

@@ -19,7 +19,7 @@ from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactVerdict, Report, Verdict
 from abiscan.model.subject import SubjectKind
-from abiscan.report import json_explain, json_report, ndjson
+from abiscan.report import json_report, ndjson
 from tests.report import samples
 
 SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report.schema.json").read_text())
@@ -182,7 +182,7 @@ def test_the_schema_knows_every_state(place: tuple[str, ...], kind: type[enum.St
 
 
 def test_explain() -> None:
-    document = json.loads(json_explain.render(samples.SUBJECTS))
+    document = json.loads(json_report.explain(samples.SUBJECTS))
     schema = strict({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/explain"})
     Draft202012Validator(schema).validate(document)
     fields = ["text", "kind", "mangled", "demangled", "demangled_by", "owner", "exported_in", "causes"]
