@@ -176,11 +176,15 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         evidence.append("The file is part of torch and built for one version of it.")
     if vendor.linked_by_user and not missing.reference.library:
         score -= 0.15
+    unversioned = _is_unversioned(missing, vendor) and releases is not None and releases.mismatch is None
+    if unversioned:
+        evidence.append(f"Not linked against it: a symbol of lib{vendor.library} then has a version in the message.")
+        score = min(score, 0.6)
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if not needed and not _is_of_cuda(missing):
         # A linker has the library of the same headers: what all releases export is missing because it was not linked.
         not_given = missing.reference.link_time and releases is not None and releases.mismatch is None
-        not_linked = 0.78 if not_given else 0.7 if vendor.linked_by_user else 0.55
+        not_linked = 0.78 if not_given or unversioned else 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
         elif missing.reference.library is not None:
@@ -193,6 +197,32 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         )
         fix = fixes.gpu_build(missing)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+
+
+# Libraries whose symbols all have a version node, the soname (readelf --version-info of CUDA 9 to 13).
+_WITH_VERSIONS: Final = frozenset(
+    ("cudart", "cublas", "cublasLt", "cusparse", "cusolver", "cufft", "curand", "nvrtc", "nvJitLink")
+)
+
+
+# What nvcc generates calls to, which links the runtime; and functions that CUDA 10 and 11 added.
+_OF_NVCC_OR_LATER = re.compile(r"__cuda|cuda\w{0,64}(?:Async|MemPool|Graph|Ex)")
+
+
+def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether a loader's message has no version for a symbol of a library with versions: the file was not linked
+    against the library."""
+    reference = missing.reference
+    return (
+        vendor.library in _WITH_VERSIONS
+        and _OF_NVCC_OR_LATER.match(missing.name) is None
+        and missing.file.facts is None
+        and reference.version is None
+        and reference.library is None
+        and not reference.link_time
+        and not missing.file.is_torch_itself
+        and not _is_of_cuda(missing)
+    )
 
 
 # triton/runtime/build.py and cache.py, torch/_inductor/runtime/cache_dir_utils.py.
