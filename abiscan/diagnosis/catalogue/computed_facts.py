@@ -37,6 +37,8 @@ def _reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    if package is None and missing.knowledge.project:
+        package = package_commands.find_package(missing, missing.knowledge.project)
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")
@@ -83,6 +85,17 @@ def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
         versions.order(_target_cuda(values, missing) or ""),
     )
     return "yes" if first and there and there < first else None
+
+
+# Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of supported
+# GPUs) and runs theirs, as reported in its discussions.
+_RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
+
+
+def _radeon_override(values: Values, missing: MissingName) -> str | None:
+    """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own."""
+    gpu = values.get("gpu", "")
+    return next((version for family, version in _RADEON if gpu.startswith(family)), None)
 
 
 # Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md
@@ -365,6 +378,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "gpu_last_cuda": _gpu_last_cuda,
     "torch_lacks_gpu": _torch_lacks_gpu,
     "torch_for_gpu": _torch_for_gpu,
+    "radeon_override": _radeon_override,
     "pip_project": _pip_project,
     "header_product": _header_product,
     "header_package": _header_package,

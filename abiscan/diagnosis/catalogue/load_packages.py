@@ -49,6 +49,12 @@ def package_of_file(path: str) -> Package | None:
     return next((p for p in load_packages().package if stem and stem.startswith(p.files or ("\0",))), None)
 
 
+def package_of_name(name: str) -> Package | None:
+    """The package with a top-level module or distribution of that name; None if the catalogue has none."""
+    normalised = name.lower().replace("_", "-")
+    return _packages_by_module().get(name.lower()) or packages_by_name().get(normalised.removesuffix("-full"))
+
+
 def is_module_of_package(module: str) -> bool:
     """Whether a top-level module belongs to a package of the catalogue."""
     return module.lower() in _packages_by_module()

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build
@@ -90,6 +90,9 @@ _CUDA_PATTERNS: Final = (
     ),
     re.compile(r"orch[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}py3\.\d{1,2}_cuda(\d{1,2}\.\d)(?:\.\d{1,3})?_cudnn"),
     re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2}\.\d|\d{2,3})(?!\w|\.\d)", re.ASCII),
+    # The command that installed torch: a package of conda that chooses the build, or an index.
+    re.compile(r"orch[^\n]{1,96}[ '\"](?:pytorch-cuda|cudatoolkit)={1,2}(\d{1,2}\.\d)(?![.\d])", re.ASCII),
+    re.compile(r"install [^\n]{0,48}torch[^\n]{1,160}download\.pytorch\.org/whl/cu(\d{2,3})(?!\w)", re.ASCII),
 )
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
@@ -223,6 +226,14 @@ _NAMED = re.compile(
 )
 
 
+# Modules that a text imports or whose frames a traceback has, and what it installs.
+_FRAME_OF = re.compile(r"(?:site|dist)-packages[/\\]{1,4}(\w{2,64})[/\\]", re.ASCII)
+_USED = re.compile(
+    r"(?:^|\n|>>> )[ \t]{0,16}(?:from|import) (\w{2,64})|"
+    r"(?:pip3?|mim|conda) install (?:--?[\w-]{1,32}(?:=\S{1,128})? ){0,6}['\"]?(\w[\w-]{1,64})",
+    re.ASCII,
+)
+_COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 _SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
 
 
@@ -233,8 +244,21 @@ def _project(text: str) -> str:
     if not found:
         stems = {match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST)}
         found = {package.name for stem in stems if (package := package_of_file(stem)) is not None}
+    if not found:
+        found = set(_used_packages(text))
     names = {re.sub(r"[-_. ]+", "-", name).lower() for name in found}
     return names.pop() if len(names) == 1 else ""
+
+
+def _used_packages(text: str) -> tuple[str, ...]:
+    """The package of the last frame of a traceback, else those that the text imports or installs; none of torch's."""
+    frames = [match[1] for match in itertools.islice(_FRAME_OF.finditer(text), _MOST)]
+    used = [match[1] or match[2] for match in itertools.islice(_USED.finditer(text), _MOST)]
+    of_frames, others = (
+        [found.name for each in names if (found := package_of_name(each)) is not None and found.name not in _COMPANIONS]
+        for names in (frames, used)
+    )
+    return tuple(of_frames[-1:]) or tuple(dict.fromkeys(others))
 
 
 # A Python frame or a Windows path; output of collect_env and issue templates.
