@@ -28,8 +28,8 @@ Values = Mapping[str, str]
 
 
 def _rebuild(values: Values, missing: MissingName) -> str | None:
-    """The command that builds the extensions from source (value `project` if the message names them)."""
-    first, *others = values.get("project", "").split() or (None,)
+    """The command that builds the extensions from source: of the value `project`, else of the package of the text."""
+    first, *others = values.get("project", "").split() or (missing.knowledge.project or None,)
     return fixes.rebuild(missing, project=first, others=[fixes.normalised(each) or "" for each in others])
 
 

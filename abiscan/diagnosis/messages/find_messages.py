@@ -5,6 +5,10 @@ around each hit is parsed. Time is linear in the text; the number of results is 
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from functools import cache
+
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage, compiled, found_message, match_messages
@@ -19,15 +23,19 @@ MAX_FOUND = 200
 _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 # Characters after the first words of a message that distinguish it, and before them for words at its end.
 _TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
+# Bytes of a piece of the text, which bound the memory, and the most of a word.
+_PIECE, _OVERLAP = 1 << 18, 512
 
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     """All different results in a (cleaned) text, in order, at most `MAX_FOUND`."""
-    hits: list[tuple[int, int, str]] = []
-    ascii_only = text.isascii()
-    for rank, word in enumerate(messages_by_anchor()):
-        if not ascii_only or word.isascii():
-            hits += [(at, rank, word) for at in _places(text, word)]
+    possible = _possible_words(text)
+    hits = [
+        (at, rank, word)
+        for rank, word in enumerate(messages_by_anchor())
+        if word in possible
+        for at in _places(text, word)
+    ]
     hits.sort()
     subjects: dict[tuple[str, ...], FoundSubject] = {}
     messages: list[FoundMessage] = []
@@ -47,6 +55,32 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
             break
     standing = _unrefuted(text, tuple(subjects.values()))
     return tuple(sorted((*standing, *messages), key=lambda found: found.position))
+
+
+@cache
+def _parts() -> Mapping[str, tuple[int, ...]]:
+    """First, middle and last four bytes of each word, as numbers."""
+    words = {word: word.encode() for word in messages_by_anchor()}
+    return {
+        word: tuple(int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, len(data) // 2 - 2, len(data) - 4))
+        for word, data in words.items()
+    }
+
+
+def _possible_words(text: str) -> set[str]:
+    """The words that may occur in a text: those of which a piece of the text has three parts. One search for each word
+    takes longer than this, and few words occur."""
+    data = text.encode("utf-8", "surrogatepass")
+    unseen, possible = dict(_parts()), set[str]()
+    for start in range(0, len(data), _PIECE):
+        piece = data[start : start + _PIECE + _OVERLAP]
+        seen: set[int] = set()
+        for at in range(4):
+            seen.update(memoryview(piece[at : at + (len(piece) - at) // 4 * 4]).cast("I"))
+        found = {word for word, parts in unseen.items() if seen.issuperset(parts)}
+        possible |= found
+        unseen = {word: parts for word, parts in unseen.items() if word not in found}
+    return possible
 
 
 def _unrefuted(text: str, subjects: tuple[FoundSubject, ...]) -> tuple[FoundSubject, ...]:
