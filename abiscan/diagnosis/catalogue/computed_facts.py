@@ -87,8 +87,8 @@ def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
     return "yes" if first and there and there < first else None
 
 
-# Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of supported
-# GPUs) and runs theirs, as reported in its discussions.
+# Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
+# supported GPUs) and runs theirs, as reported in its discussions.
 _RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
 
 
