@@ -53,8 +53,9 @@ _SEGMENTS = frozenset((0x64, 0x65))
 # LEA, loads and comparisons.
 _NO_WRITES = frozenset((0x8D, 0x8B, 0x3B, 0x39, 0x3D, 0x85, *range(0x0F18, 0x0F20)))
 _PREFIXES = bytes.fromhex("26 2e 36 3e 64 65 66 67 f0 f2 f3")
-# First bytes with which one of these, or a run of zeros, may begin.
-_SUSPICIOUS = frozenset(bytes((byte,)) for byte in (*_FAULTING, *_PREFIXES, *range(0x40, 0x50), _ESCAPE, _INTERRUPT, 0))
+# First bytes with which one of these, or a run of zeros, may begin; REX may precede them.
+_SUSPICIOUS = frozenset(bytes((byte,)) for byte in (*_FAULTING, *_PREFIXES, _ESCAPE, _INTERRUPT, 0))
+_REX = frozenset(bytes((byte,)) for byte in range(0x40, 0x50))
 # LOCK is valid only for instructions that read and write memory; these have no memory operand.
 _NEVER_LOCKED = frozenset((*range(0x50, 0x60), *range(0x90, 0x98), 0xC3, 0xC9, 0xE8, 0xE9, 0xEB))
 # The relative jump and call, and what ends the known way: branches, returns, indirect calls and jumps, system calls.
@@ -65,6 +66,9 @@ _LEAVING = frozenset((*range(0x70, 0x80), *range(0xE0, 0xE4), 0xC2, 0xC3, 0xC8, 
 }
 # Opcodes that AMD's and Intel's processors give another length, or that begin a transaction, whose end is elsewhere.
 _UNSURE = frozenset((0x8F, 0xC6, 0xC7, 0x0F0F, 0x0F78, 0x0F79))
+
+# The opcodes of all other instructions neither fault nor lead elsewhere.
+_NOTABLE = _LEAVING | _RELATIVE | _UNSURE | _FAR_RETURNS | _FAULTING_GROUPS.keys()
 
 
 class CalledFile(Struct, frozen=True):
@@ -98,14 +102,13 @@ def check_beginning(called: CalledFile, address: int, what: str, bind: Binder) -
     elf, path = called.elf, called.path
     at = address
     for _ in range(_STRETCHES):
-        way = f"its {what} at {address:#x}" + (f" goes on to {at:#x}," if at != address else "")
         area = area_at(called.areas, at)
         if area is None or any(start <= at < end for start, end in called.tables):
             if area is None and is_unmapped(elf.image.loads, at):
-                raise crash(path, f"{way} where nothing is mapped")
+                raise crash(path, f"{_goes_on(what, address, at)} where nothing is mapped")
             return
         if not area.flags & PF_X:
-            raise crash(path, f"{way} which is no code")
+            raise crash(path, f"{_goes_on(what, address, at)} which is no code")
         if area.flags & PF_W or elf.dynamic.has_text_relocations:
             # The code may change itself.
             _check_first(called, memory_bytes(elf, called.areas, at, _LONGEST), at, address, what)
@@ -124,7 +127,8 @@ def _follow(called: CalledFile, at: int, address: int, what: str, bind: Binder) 
     registers = KnownRegisters()
     is_untouched = called.is_first and at == address
     while place < _STRETCH - _LONGEST:
-        if code[place : place + 1] in _SUSPICIOUS:
+        opcode = place + (code[place : place + 1] in _REX)
+        if code[opcode : opcode + 1] in _SUSPICIOUS:
             _check_first(called, code[place:], at + place, address, what)
         found = next(decoded, None)
         if found is None and place == len(code):
@@ -132,19 +136,22 @@ def _follow(called: CalledFile, at: int, address: int, what: str, bind: Binder) 
         if found is None:
             _check_cut_off(called, code[place:], at + place, address, what)
             return None
-        way = f"its {what} at {address:#x}" + (f" goes on to {at + place:#x}, which" if at + place != address else "")
-        written = code[found.start : found.end].hex()
-        if _faults(found, code, is_beginning=at + place == address):
-            raise crash(called.path, f"{way} begins with an instruction that ends the process ({written})")
-        if _may_fault(found, code):
-            raise Undecidable(f"{called.path}: {way} begins with an instruction that may end the process ({written})")
-        is_plain = _SEGMENTS.isdisjoint(_prefixes(code[found.start : found.end]))
-        if is_plain and registers.is_near_zero(found):
-            raise crash(called.path, f"{way} begins with an access to an address near 0 ({written})")
-        if is_plain and found.opcode == 0xFF and found.mod == 0 and found.rm & 7 == 5 and found.reg & 7 in (2, 4):
+        is_notable = found.opcode in _NOTABLE
+        if is_notable and _faults(found, code, is_beginning=at + place == address):
+            reason = f"an instruction that ends the process {_written(found, code)}"
+            raise crash(called.path, f"{_way(what, address, at + place)} begins with {reason}")
+        if is_notable and _may_fault(found, code):
+            reason = f"an instruction that may end the process {_written(found, code)}"
+            raise Undecidable(f"{called.path}: {_way(what, address, at + place)} begins with {reason}")
+        if registers.is_near_zero(found) and _is_plain(found, code):
+            reason = f"an access to an address near 0 {_written(found, code)}"
+            raise crash(called.path, f"{_way(what, address, at + place)} begins with {reason}")
+        calls_slot = found.opcode == 0xFF and found.mod == 0 and found.rm & 7 == 5 and found.reg & 7 in (2, 4)
+        if calls_slot and _is_plain(found, code):
             slot = at + found.end + found.displacement
-            _check_slot(called, slot, f"{way} begins with a call through {slot:#x}", bind, is_untouched=is_untouched)
-        if _leaves(found, code):
+            way = f"{_way(what, address, at + place)} begins with a call through {slot:#x}"
+            _check_slot(called, slot, way, bind, is_untouched=is_untouched)
+        if is_notable and _leaves(found, code):
             return None
         registers.execute(found)
         is_untouched = is_untouched and (found.mod in (-1, 3) or found.opcode in _NO_WRITES)
@@ -155,8 +162,25 @@ def _follow(called: CalledFile, at: int, address: int, what: str, bind: Binder) 
     return at + place
 
 
+def _goes_on(what: str, address: int, at: int) -> str:
+    return f"its {what} at {address:#x}" + (f" goes on to {at:#x}," if at != address else "")
+
+
+def _way(what: str, address: int, at: int) -> str:
+    return _goes_on(what, address, at) + (" which" if at != address else "")
+
+
+def _written(found: Instruction, code: bytes) -> str:
+    return f"({code[found.start : found.end].hex()})"
+
+
 def _prefixes(code: bytes) -> bytes:
     return code[: len(code) - len(code.lstrip(_PREFIXES))]
+
+
+def _is_plain(found: Instruction, code: bytes) -> bool:
+    """Whether an instruction has no segment override."""
+    return _SEGMENTS.isdisjoint(_prefixes(code[found.start : found.end]))
 
 
 def _faults(found: Instruction, code: bytes, *, is_beginning: bool) -> bool:
@@ -230,7 +254,6 @@ def _leaves(found: Instruction, code: bytes) -> bool:
 
 def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: str) -> None:
     """Check that an instruction does not fault and is not zero bytes."""
-    way = f"its {what} at {address:#x}" + (f" goes on to {at:#x}, which" if at != address else "")
     opcode = code.lstrip(_PREFIXES)
     prefixes = _prefixes(code)
     if opcode and opcode[0] & 0xF0 == 0x40:  # REX
@@ -243,10 +266,11 @@ def _check_first(called: CalledFile, code: bytes, at: int, address: int, what: s
     elif first == _INTERRUPT:
         length, faults = length + 1, second not in (-1, _SYSTEM_CALL)
     if faults:
+        way = _way(what, address, at)
         raise crash(called.path, f"{way} begins with an instruction that ends the process ({code[: length + 1].hex()})")
     if code[:2].strip(b"\0"):
         return
-    end = _end_of_zeros(called, at)
+    way, end = _way(what, address, at), _end_of_zeros(called, at)
     if end is None:
         raise Undecidable(f"{called.path}: {way} begins with zero bytes")
     # Wherever the zeros write, execution reaches the end of the code.
