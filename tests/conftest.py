@@ -1,10 +1,12 @@
-"""Shared by tests: directory of fixtures, interpreters with and without torch."""
+"""Shared by tests: directory of fixtures, a browser, interpreters with and without torch."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 def fixtures_dir() -> Path:
     """The directory of small real shared objects (tests/fixtures; made by build.py)."""
     return Path(__file__).resolve().parent / "fixtures"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser without a window, that scripts of a page may use for two minutes."""
+    from tests.report.browser import chromium
+
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        driver.set_script_timeout(120)
+        yield driver
 
 
 @pytest.fixture(scope="session")

@@ -52,15 +52,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tests.report.browser import chromium
-
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        driver.set_script_timeout(120)
-        yield driver
-
-
-@pytest.fixture(scope="module")
 def nothing() -> Knowledge:
     """As of a machine without torch."""
     return Knowledge(releases=open_index(earlier=True))

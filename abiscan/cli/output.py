@@ -239,9 +239,9 @@ def _words(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def print_stderr(line: str, end: str = "\n") -> None:
+def print_stderr(line: str) -> None:
     """Write a line to standard error and flush."""
-    print(line, end=end, file=sys.stderr, flush=True)
+    print(line, file=sys.stderr, flush=True)
 
 
 def safe(text: str) -> str:

@@ -101,19 +101,14 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
 
 
-def reinstall(missing: MissingName, project: str | None = None, variant: str | None = None) -> tuple[str, ...]:
-    """The ways to get the extension for the installed torch: its wheel, else a build.
-
-    Args:
-        project: see `rebuild`.
-        variant: see `package_commands.install`.
-    """
-    known = None if _is_of_android(missing) else package_commands.find_package(missing, project)
-    ways = () if known is None else package_commands.install(known, missing, variant=variant)
+def reinstall(missing: MissingName) -> tuple[str, ...]:
+    """The ways to get the extension for the installed torch: its wheel, else a build."""
+    known = None if _is_of_android(missing) else package_commands.find_package(missing)
+    ways = () if known is None else package_commands.install(known, missing)
     if ways:
         return ways
     release = other_release(missing)
-    command = rebuild(missing, project)
+    command = rebuild(missing)
     return (command,) if release is None else (release, f"or: {command}")
 
 

@@ -63,11 +63,6 @@ class PeFile:
         return tuple(dict.fromkeys(each.name for each in self._libraries if not each.delayed))
 
     @cached_property
-    def delayed_libraries(self) -> tuple[str, ...]:
-        """The DLLs of the delay-load import table, in order, each once."""
-        return tuple(dict.fromkeys(each.name for each in self._libraries if each.delayed))
-
-    @cached_property
     def imports(self) -> tuple[PeImport, ...]:
         """Of the import table and the delay-load import table, in order."""
         return read_imports(self.image, self._libraries)

@@ -6,7 +6,6 @@ import csv
 import io
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,6 @@ from tests.report.test_html_browser import CONTRAST
 pytest.importorskip("duckdb", reason="pip install -e '.[registry]'")
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tests.report.browser import chromium
-
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import time
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -48,14 +47,6 @@ for (const e of document.querySelectorAll(".cell")) {
 }
 return bad;
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tests.report.browser import chromium
-
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
 
 
 def open_page(

@@ -4,7 +4,6 @@ a scan. The parser is Python's own."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -91,14 +90,6 @@ def test_names_stay_text(name: str) -> None:
     assert tags[0] == tags[1]
     assert "\x1b" not in hostile
     assert "\x00" not in hostile
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tests.report.browser import chromium
-
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
 
 
 @pytest.mark.browser

@@ -155,11 +155,6 @@ class Hit(Struct, frozen=True):
         """The part of the line after the word."""
         return self.text[self.at + len(self.word) : self.end]
 
-    @property
-    def next_line(self) -> str:
-        """The next line, without the prefix of mail and Markdown."""
-        return self.following(1).lstrip("\n> \t|#")
-
     def following(self, lines: int = _CONTEXT, characters: int = _AROUND) -> str:
         """The lines after this one."""
         bound = min(len(self.text), self.end + characters)
