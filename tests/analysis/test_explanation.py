@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -66,6 +67,17 @@ def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
     (subject,) = explain(text, ScanOptions("2.13.0", here.environment, here.settings))
     assert "2.13.0" in _told((subject,))
     assert "1.13.1" not in " ".join(subject.notes)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("named", [False, True])
+def test_the_python_on_the_command_line_has_the_error(named: bool) -> None:
+    """Oracle: the metadata of the installed torch. The symbol is one that no release exports."""
+    version = importlib.metadata.version("torch").partition("+")[0]
+    options = ScanOptions(None, read_environment(sys.executable), LoaderSettings("/"), python_named=named)
+    symbol = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+    (subject,) = explain(f"ImportError: /elsewhere/_C.so: undefined symbol: {symbol}", options)
+    assert (f"with torch {version}" in subject.causes[0].fix) is named
 
 
 def test_a_source_build_is_recognised(here: ScanOptions) -> None:
