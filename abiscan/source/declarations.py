@@ -366,7 +366,7 @@ def type_of(written: Sequence[Token]) -> DeclaredType | None:
         end = angle_end(written, at, len(written))
         if end is None:
             return None
-        argument = _first_argument(written[at + 1 : end - 1])
+        argument = tuple(next(iter(split_arguments(written[at + 1 : end - 1])), ()))
         at = end
     depth = 0
     for token in written[at:]:
@@ -380,21 +380,28 @@ def type_of(written: Sequence[Token]) -> DeclaredType | None:
     return DeclaredType(tuple(words[-1].split("::")), argument, depth)
 
 
-def _first_argument(written: Sequence[Token]) -> tuple[Token, ...]:
-    level = 0
+def split_arguments(written: Sequence[Token]) -> list[Sequence[Token]]:
+    """Split arguments or parameters at commas outside of brackets."""
+    parts: list[Sequence[Token]] = []
+    level = angle = start = 0
     for at, token in enumerate(written):
-        level += (token.text in "<([") - (token.text in ">)]") if token.kind == "mark" else 0
-        if token.text == "," and level == 0:
-            return tuple(written[:at])
-    return tuple(written)
+        if token.kind == "mark":
+            level += (token.text in "([{") - (token.text in ")]}")
+            angle = max(0, angle + (token.text == "<") - (token.text == ">"))
+            if token.text == "," and level == 0 and angle == 0:
+                parts.append(written[start:at])
+                start = at + 1
+    if written[start:]:
+        parts.append(written[start:])
+    return parts
 
 
-def angle_end(found: Sequence[Token], at: int, last: int) -> int | None:
-    """The index after the template arguments that start at `at`."""
+def angle_end(found: Sequence[Token], at: int, last: int, most: int = 2 * _MAX_TYPE) -> int | None:
+    """The index after the template arguments that start at `at`, of at most this many tokens."""
     if at >= last or found[at].text != "<":
         return None
     level = 0
-    for end in range(at, min(last, at + 2 * _MAX_TYPE)):
+    for end in range(at, min(last, at + most)):
         text = found[end].text
         level += (text == "<") - (text == ">")
         if level == 0:

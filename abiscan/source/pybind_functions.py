@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from abiscan.model.cause import Confidence
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
+from abiscan.source.declarations import split_arguments
 from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import Token
 from abiscan.source.source_set import SourceSet, with_included
@@ -195,12 +196,12 @@ class _Unit:
             level += (body[end].text in ("(", "[", "{")) - (body[end].text in (")", "]", "}"))
             if level == 0:
                 self._code.spend(2 * (end - at))
-                return _split(body[at + 1 : end]), end + 1
+                return split_arguments(body[at + 1 : end]), end + 1
         if not self._walk_left:
             self._left = 0
             return [], len(body)
         self._code.spend(2 * (len(body) - at))
-        return _split(body[at + 1 :]), len(body)
+        return split_arguments(body[at + 1 :]), len(body)
 
     def _uses(self, name: str) -> Iterator[tuple[Code, int]]:
         """Places of a name before `(` outside of expressions: declarations and definitions."""
@@ -230,7 +231,9 @@ class _Unit:
                 continue
             code.spend(close - at)
             parameters = tuple(
-                parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
+                parameter
+                for each in split_arguments(code.tokens[at + 2 : close])
+                if (parameter := _parameter(each)) is not None
             )
             found = PybindSignature(result, parameters)
             if found.on_tensors:
@@ -274,7 +277,7 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
         walked += partner[at + 1] - at
         if walked > _MAX_WALKED:
             return
-        arguments = _split(body[at + 2 : partner[at + 1]])
+        arguments = split_arguments(body[at + 2 : partner[at + 1]])
         if len(arguments) < 2 or not arguments[0]:
             continue
         keywords = tuple(found for each in arguments[2:] if (found := _keyword(each)) is not None)
@@ -305,7 +308,9 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
             return PybindFunction(name, "", PybindSignature((), ()))
         partner = match_brackets(argument)
         close = partner[opening] if partner[opening] > 0 else len(words)
-        taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
+        taken = tuple(
+            p for each in split_arguments(argument[opening + 1 : close]) if (p := _parameter(each)) is not None
+        )
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
         # The result type of a lambda may only be known from its body.
         return PybindFunction(name, "", PybindSignature(tuple(words[close + 1 : arrow]), taken))
@@ -325,22 +330,6 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
                 break
     target = "::".join(scoped)
     return PybindFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
-
-
-def _split(written: Sequence[Token]) -> list[Sequence[Token]]:
-    """Split arguments or parameters at commas outside of brackets."""
-    parts: list[Sequence[Token]] = []
-    level = angle = start = 0
-    for at, token in enumerate(written):
-        if token.kind == "mark":
-            level += (token.text in "([{") - (token.text in ")]}")
-            angle = max(0, angle + (token.text == "<") - (token.text == ">"))
-            if token.text == "," and level == 0 and angle == 0:
-                parts.append(written[start:at])
-                start = at + 1
-    if written[start:]:
-        parts.append(written[start:])
-    return parts
 
 
 def _parameter(written: Sequence[Token]) -> Parameter | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.source.declarations import DeclaredIn, origin_of
+from abiscan.source.declarations import DeclaredIn, origin_of, split_arguments
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.object_types import Kind
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
@@ -42,11 +42,8 @@ def _dot(written: EditableSource, index: int) -> int:
 
 def _without_const(written: EditableSource, first: int, last: int) -> str | None:
     """A template argument without its outermost const."""
-    level = 0
-    for at in range(first, last):
-        level += (written.word(at) == "<") - (written.word(at) == ">")
-        if written.word(at) == "," and level == 0:
-            return None
+    if len(split_arguments(written.tokens[first:last])) != 1:
+        return None
     if last - first > 1 and written.word(first) == "const":
         first += 1
     if last - first > 1 and written.word(last - 1) == "const":
@@ -110,17 +107,14 @@ def packed_accessor(place: FlaggedPlace, written: EditableSource) -> list[Edit] 
     close = written.angle_end(index + 1)
     if close is None:
         return NotRewritten("the end of its template arguments is unknown")
-    commas, level = [], 0
-    for at in range(index + 2, close - 1):
-        level += (written.word(at) in ("<", "(")) - (written.word(at) in (">", ")"))
-        if written.word(at) == "," and level == 0:
-            commas.append(at)
-    if len(commas) < 3:
+    arguments = split_arguments(written.tokens[index + 2 : close - 1])
+    if len(arguments) < 4:
         return [written.replaced(index, "packed_accessor64")]
-    width = {"int64_t": "64", "int32_t": "32", "int": "32"}.get(written.between(commas[2] + 1, close - 1))
+    comma = written.index(arguments[3][0].at) - 1
+    width = {"int64_t": "64", "int32_t": "32", "int": "32"}.get(written.between(comma + 1, close - 1))
     if width is None:
         return [written.replaced(index, "generic_packed_accessor")]
-    without = Edit(written.tokens[commas[2]].at, written.end(close - 2), "")
+    without = Edit(written.tokens[comma].at, written.end(close - 2), "")
     return [written.replaced(index, f"packed_accessor{width}"), without]
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from abiscan.source.code import Code, listed, match_brackets
+from abiscan.source.declarations import angle_end
 from abiscan.source.lexer import TokenList, Tokens, tokens
 from abiscan.source.object_types import ObjectTypes
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
@@ -86,17 +87,7 @@ class EditableSource:
 
     def angle_end(self, index: int) -> int | None:
         """The index after the template arguments that start at `index`; None if there are none."""
-        if self.word(index) != "<":
-            return None
-        level = 0
-        for at in range(index, min(len(self.tokens), index + MAX_EXPRESSION)):
-            text = self.tokens[at].text
-            level += (text == "<") - (text == ">")
-            if level == 0:
-                return at + 1
-            if text in (";", "{", "}"):
-                return None
-        return None
+        return angle_end(self.tokens, index, len(self.tokens), MAX_EXPRESSION)
 
     def object_start(self, index: int) -> int | None:
         """`postfix_start` for the `.` or `->` at `index`."""
