@@ -22,10 +22,14 @@ from abiscan.loader.process import Process, build_process
 from abiscan.loader.resolution import Resolution
 from abiscan.loader.resolve_in_process import resolve_in_process
 from abiscan.loader.tls import static_references
+from abiscan.model.imports import Owner
 from abiscan.model.loading import LoaderPrediction
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.names import owner_of_library
 
 __all__ = ["Loader", "LoaderSettings", "Resolution"]
+
+
+_NOT_OF_MODULES = frozenset((Owner.TORCH, Owner.CUDA))
 
 
 class Loader:
@@ -73,8 +77,8 @@ class Loader:
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
         if not closure.missing and alone and not static_references(elf):
             return first
-        # No module of the standard library or of numpy provides a missing torch library, and the attempt fails with it.
-        if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
+        # No module of the standard library or of numpy provides a library of torch or CUDA: the attempt fails with it.
+        if closure.missing and all(owner_of_library(name) in _NOT_OF_MODULES for _item, name in closure.missing):
             return first
         first.close()
         return examine(self._process(modules=True), elf, path, siblings)
