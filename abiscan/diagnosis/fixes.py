@@ -109,7 +109,7 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
         return ways
     release = other_release(missing)
     command = rebuild(missing)
-    return (command,) if release is None else (release, f"or: {command}")
+    return (command,) if release is None else (command, f"or: {release}")
 
 
 # Apps ship torch from Maven.

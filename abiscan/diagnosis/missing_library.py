@@ -343,6 +343,9 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "print(os.path.dirname(torch.__file__))')/lib:$LD_LIBRARY_PATH\n"
             "or link it with -Wl,-rpath,/path/to/torch/lib"
         )
+        if package_commands.find_package(missing) is not None:
+            # It may be linked with the library of a torch that was in another folder or of another release.
+            way = f"{fixes.rebuild(missing)}\nor: {way}"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
     stem = fixes.safe(missing.file.module, "the extension")
     fix = (

@@ -45,7 +45,10 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
         source = _REFERENCED_BY.search(hit.following(2))
         place = {} if source is None else {"source_file": source[1], "source_line": source[2] or ""}
         return {**found, **place, "by_linker": "yes"}
-    needed_by = path_before(before) or file_in_parentheses(rest) or ""
+    # A terminal may break the line behind the colon.
+    broken = hit.preceding(1).rstrip() if not before.strip(" `'\"") else ""
+    wrapped = path_before(broken) if broken.endswith(":") else None
+    needed_by = path_before(before) or wrapped or file_in_parentheses(rest) or ""
     return {**found, "needed_by": needed_by, "before_torch": "yes" if _is_before_torch(hit, needed_by) else ""}
 
 

@@ -31,6 +31,7 @@ _CXX_ABI = frozenset(
 )
 # Functions that nvcc generates calls to: registration of device code, launches.
 _LINKED_BINARY = "__cudaRegisterLinkedBinary"
+_OF_NVCC = "__cuda"
 # `__nvJitLinkComplete_12_4`: names of nvJitLink contain the CUDA release.
 _RELEASE_IN_NAME = r"_(\d{2})_(\d{1,2})$"
 _STEM = "nvidia-"
@@ -85,6 +86,15 @@ def causes(missing: MissingName) -> Candidates:
             yield _other_release(missing, vendor)
             yield _not_linked(missing, vendor, 0.5)
             return
+        if _is_built_elsewhere(missing) and not missing.file.base_name.startswith("libmkl_"):
+            text = (
+                f"{_owner_text(missing, vendor)}, which {missing.file.base_name} links: the loaded copy is probably of "
+                "another release."
+            )
+            fix = _one_release(missing, vendor)
+            yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.75, (text,), fix)
+            yield _not_linked(missing, vendor, 0.5)
+            return
         yield _not_linked(missing, vendor, 0.8)
         if missing.file.facts is None:
             yield _missing(vendor)
@@ -116,12 +126,7 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
                 "unset LD_LIBRARY_PATH for that of the environment"
             )
         else:
-            path = fixes.safe(missing.file.path, "FILE")
-            fix = (
-                f"ldd {path}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null; echo $LD_LIBRARY_PATH  # every "
-                f"copy, and the one that is loaded\nUse one of them: unset LD_LIBRARY_PATH, or put the folder of "
-                f"{path} first in it, or remove the other release"
-            )
+            fix = _one_release(missing, vendor)
         return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, tuple(evidence), fix)
     release = re.search(_OF_ROCM, missing.name)
     if release is not None:
@@ -133,6 +138,21 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
         f"https://download.pytorch.org/whl/rocmX.Y), then {fixes.rebuild(missing)}"
     )
     return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85 if release else 0.78, tuple(evidence), fix)
+
+
+def _one_release(missing: MissingName, vendor: Vendor) -> str:
+    path = fixes.safe(missing.file.path, "FILE")
+    return (
+        f"ldd {path}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null; echo $LD_LIBRARY_PATH  # every copy, and "
+        f"the one that is loaded\nUse one of them: unset LD_LIBRARY_PATH, or put the folder of {path} first in it, or "
+        "remove the other release"
+    )
+
+
+def _is_built_elsewhere(missing: MissingName) -> bool:
+    """Whether the file of a message is a vendor's library, which nobody builds from source."""
+    of_file = missing.file.base_name
+    return missing.file.facts is None and (of_file.startswith("libmkl_") or vendor_of_library(of_file) is not None)
 
 
 def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
@@ -280,6 +300,12 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             "LD_LIBRARY_PATH."
         )
     line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
+    if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and _is_extension(missing):
+        shows = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release"
+        line = (
+            f"{shows}\nBuild with the nvcc of torch's CUDA: export CUDA_HOME=/usr/local/cuda-X.Y; "
+            f"{fixes.rebuild(missing)}\nor: {line}"
+        )
     if not vendor.distribution:
         return line
     target = missing.target
@@ -303,6 +329,13 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     )
 
 
+def _is_extension(missing: MissingName) -> bool:
+    """Whether the file is none of torch's and none of a vendor's."""
+    return (
+        bool(missing.file.path) and not missing.file.is_torch_itself and not vendor_of_library(missing.file.base_name)
+    )
+
+
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
     evidence = [f"{_owner_text(missing, vendor)}."]
     if missing.file.facts is not None:
@@ -310,6 +343,13 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     else:
         evidence.append("Check the needed libraries of the file: `readelf -d FILE`.")
     fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
+    if _is_built_elsewhere(missing):
+        # Nobody builds a vendor's library: the other one must be loaded before it.
+        fix = (
+            f"LD_PRELOAD=lib{vendor.library}.so python ...  # with its folder, if it is in no search path\n"
+            f"or install both libraries again from one source (conda or pip): {missing.file.base_name} comes with "
+            "packages that require the other one"
+        )
     if missing.file.is_torch_itself:
         fix = f"Link it if torch is built from source: -l{vendor.library} (torch releases link it)."
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
@@ -333,8 +373,8 @@ def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
         CauseId.LIBRARY_MISSING,
         score,
         (f"The symbol belongs to {vendor.product}; the copy that was found may be another version or build.",),
-        f"Install the {vendor.product.split(' (')[0]} that the file was built with. `ldd FILE` prints the copy that "
-        f"is found.",
+        f"Install {vendor.product.split(' (')[0]} in the release that the file was built with. `ldd FILE` prints the "
+        "copy that is found.",
     )
 
 
