@@ -164,6 +164,20 @@ def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
     assert "source tree" not in _said(subject)
 
 
+def test_the_package_of_a_damaged_file_is_installed_again(index: ReleaseIndex) -> None:
+    """The layout of site-packages, and of environments of conda (conda-meta has the files of each package)."""
+    for file, command in {
+        "/e/lib/python3.8/site-packages/torch/lib/libc10.so": "pip install --force-reinstall --no-cache-dir torch",
+        "/e/site-packages/numpy.libs/libgfortran.so.5": "pip install --force-reinstall --no-cache-dir --no-deps numpy",
+        "/h/conda/envs/e/lib/python3.8/site-packages/torch/lib/../../../../libmkl_core.so": (
+            "grep -l libmkl_core.so /h/conda/envs/e/conda-meta/*.json"
+        ),
+        "/w/build/ours.so": "file /w/build/ours.so",
+    }.items():
+        (subject,) = _ask(f"OSError: {file}: invalid ELF header", index)
+        assert command in subject.causes[0].fix.split("\n")[0]
+
+
 def test_the_system_copy_that_lacks_a_version_is_not_loaded_first(index: ReleaseIndex) -> None:
     for library, preloads in (("/lib/x86_64-linux-gnu/libstdc++.so.6", False), ("/opt/conda/lib/libstdc++.so.6", True)):
         (subject,) = _ask(f"{library}: version `GLIBCXX_3.4.32' not found (required by /x/a.so)", index)

@@ -15,7 +15,8 @@ from tests.diagnosis.oracles import read_elf
 from tests.diagnosis.reported import knowledge_of_text
 
 _UNUSABLE, _MISSING, _FIRST = CauseId.UNUSABLE_FILE, CauseId.LIBRARY_MISSING, CauseId.IMPORT_TORCH_FIRST
-_OTHER_COPY = CauseId.LIBRARY_VERSION_MISMATCH
+_OTHER_COPY, _TEMPLATE = CauseId.LIBRARY_VERSION_MISMATCH, CauseId.TEMPLATE_MANGLING
+_NOT_PYTHON = CauseId.LIBTORCH_PYTHON_NOT_LINKED
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
 _CUDA, _GPU, _BUILD = CauseId.CUDA_LIBRARY_MISMATCH, CauseId.GPU_ARCHITECTURE_MISMATCH, CauseId.CUDA_BUILD_REQUIRED
 _HALF, _LINK = CauseId.HALF_INTRINSIC, CauseId.LIBRARY_NOT_LINKED
@@ -433,6 +434,39 @@ WORDINGS = {
         ("a_transport.so", _MISSING),
         ("/usr/local/opt/libomp/lib/libomp.dylib", _MISSING),
         ("long * at::Tensor::data_ptr<long>(void)const", CauseId.TEMPLATE_MANGLING),
+    ),
+    "messages that a title cuts off, or that stand behind another program's words": (
+        ("dlopen(/x/_C.so, 0x000A): tried: '/x/_C.so' (mach-o file", _UNUSABLE),
+        ("dlopen(/x/_C.so, 0x000A): tried: '/x/_C.so' (mach-o file, but is an", _UNUSABLE),
+        ("Missing THC/THC.h: No such file or directory with PyTorch v1.11.0-rc4", _OLDER),
+        ("a.cu:5:10: fatal error: THC/THC.h: No such file or directory\n\ntorch==1.7.1+cpu", _BUILD),
+        ("building jetson-inference: torchvision::nms does not exist", _OLDER),
+        ("RuntimeError: No such operator torchvision::nms", _OPERATOR),
+        ("File fbgemm_gpu_py.so not found", _NEWER),
+        ("! /l/torch/lib/liblantern.so - libcudart.so.11.0: cannot open shared object file", _CUDA),
+        (
+            "! /l/liblantern.so - Error loading shared library ld-linux-x86-64.so.2: No such file (needed by /l/a.so)",
+            _UNUSABLE,
+        ),
+        ("C:\\R\\torch\\lib\\lantern.dll - The specified module could not be found.", _MISSING),
+        ("The procedure entry point could not be located in the dynamic link library Z:\\e\\xformers\\_C.pyd", _NEWER),
+        ("compiled with different\nCUDA versions. PyTorch has CUDA Version=11.7 and torchvision has 11.8", _CUDA),
+    ),
+    "a library of the right name and of another release": (
+        ("ImportError: /usr/lib/libmpi_cxx.so.1: undefined symbol: ompi_mpi_real", _OTHER_COPY),
+        ("/opt/rocm/lib/libamdhip64.so.6: undefined symbol: hsa_amd_memory_pool_allocate", _OTHER_COPY),
+        ("Symbol not found: __ZNSt3__122__libcpp_verbose_abortEPKcz", _OTHER_COPY),
+        ("Symbol not found: _clock_gettime\n  Referenced from: /x/_C.so", _OTHER_COPY),
+        ("ImportError: /x/roi/_ext/crop/_crop.so: undefined symbol: state", _OLDER),
+        ("ImportError: libnccl.so.2: cannot open shared object file: No such file or directory", _MISSING),
+        (
+            "/w/lib/ours.so: undefined symbol: _ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb",
+            _NOT_PYTHON,
+        ),
+    ),
+    "integers whose type differs by system": (
+        ('unresolved external symbol "public: long * __cdecl at::Tensor::data<long>(void)const "', _TEMPLATE),
+        ("undefined reference to `long long* at::Tensor::data<long long>() const'", _TEMPLATE),
     ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),

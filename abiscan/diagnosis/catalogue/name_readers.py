@@ -151,7 +151,8 @@ _ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: 
 def unopened_library(hit: Hit, _values: Values) -> Values | None:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
     before = hit.before.replace(" (deleted)", "")
-    name = path_before(before) or _last_word(before)
+    # The R package torch prints `FILE - MESSAGE`.
+    name = path_before(before.rpartition(" - ")[2]) or path_before(before) or _last_word(before)
     if not name or "torch_extensions/" in name:  # `cpp-extension-not-built`
         return None
     if hit.rest.removeprefix("ared object file").startswith(": Permission denied") and "/" in name:

@@ -95,6 +95,10 @@ def causes(missing: MissingName) -> Candidates:
             yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.75, (text,), fix)
             yield _not_linked(missing, vendor, 0.5)
             return
+        if _is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
+            text = f"On macOS {missing.shown} is part of libSystem: the one of this macOS does not export it."
+            yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.78, (text, _FOR_NEWER_MACOS), _NEWER_MACOS)
+            return
         yield _not_linked(missing, vendor, 0.8)
         if missing.file.facts is None:
             yield _missing(vendor)
@@ -412,10 +416,10 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
-    if missing.macho and missing.file.path and not missing.reference.link_time and "std::__1::" in missing.shown:
+    if _is_of_dyld(missing) and "std::__1::" in missing.shown:
         evidence = [
             f"{missing.shown} is a symbol of libc++, which belongs to macOS: the one of this macOS does not export it.",
-            "The file was built for a newer macOS than this one.",
+            _FOR_NEWER_MACOS,
         ]
         if cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
             yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.7, tuple(evidence), _NEWER_MACOS)
@@ -448,6 +452,16 @@ _NEWER_MACOS: Final = (
     "file is for (minos)\nUpdate macOS, or install a release of the package whose wheel has a tag for this macOS "
     "(macosx_11_0_...), or build it here: export MACOSX_DEPLOYMENT_TARGET=11.0"
 )
+
+
+_FOR_NEWER_MACOS: Final = "The file was built for a newer macOS than this one."
+# On Linux these are, or were, libraries of their own.
+_OF_LIBSYSTEM = frozenset(("rt", "dl", "pthread", "m"))
+
+
+def _is_of_dyld(missing: MissingName) -> bool:
+    """Whether the loader of macOS reported the symbol."""
+    return missing.macho and not missing.reference.link_time and not missing.reference.bare
 
 
 def _newer_runtime() -> str:
