@@ -171,6 +171,10 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     if_newer = f"Your torch may be newer than {ends}, the last release that exports {missing.shown}."
     newer = (if_older, missing.exported_text)
     older = (if_newer, missing.exported_text)
+    upgrade, _, other_torch = fix.partition("\nor: ")
+    if missing.in_newest_known and other_torch.startswith("pip install") and "pip install --upgrade " in upgrade:
+        # A newer release of the extension is for an even newer torch.
+        fix = f"{other_torch}\nor: Install the release of the extension that was made for this torch, or build it here"
     fix = fixes.by_release(missing, ranges, fix)
     if not missing.in_newest_known:
         # Only releases with wheels for the Python count.

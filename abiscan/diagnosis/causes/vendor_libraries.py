@@ -154,7 +154,7 @@ def _one_release(missing: MissingName, vendor: Vendor) -> str:
 
 
 def _is_built_elsewhere(missing: MissingName) -> bool:
-    """Whether the file of a message is a vendor's library, which nobody builds from source."""
+    """Whether the file of a message is a vendor's library, which users do not build from source."""
     of_file = missing.file.base_name
     return missing.file.facts is None and (of_file.startswith("libmkl_") or vendor_of_library(of_file) is not None)
 
@@ -348,7 +348,7 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         evidence.append("Check the needed libraries of the file: `readelf -d FILE`.")
     fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
     if _is_built_elsewhere(missing):
-        # Nobody builds a vendor's library: the other one must be loaded before it.
+        # A vendor's library is not built from source: the other one must be loaded before it.
         fix = (
             f"LD_PRELOAD=lib{vendor.library}.so python ...  # with its folder, if it is in no search path\n"
             f"or install both libraries again from one source (conda or pip): {missing.file.base_name} comes with "
