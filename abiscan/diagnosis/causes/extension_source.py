@@ -42,7 +42,7 @@ _COMMON = frozenset(
     }
 )
 # torch.utils.ffi, which torch 1.0 removed, named its builds `_ext/NAME/_NAME.so`.
-_OF_FFI = re.compile(r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$")
+_OF_FFI = r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$"
 _CPU_FILE = r"(?:^|[_.-])cpu(?:[_.-]|$)"
 _LINKED_BINARY = "__cudaRegisterLinkedBinary_"
 
@@ -153,7 +153,7 @@ def _c_name(missing: MissingName) -> Candidates:
             "Nothing shows that it is a symbol: a function or Triton kernel of Python has none.",
         ]
     score = 0.6
-    if _OF_FFI.search(missing.file.path):
+    if re.search(_OF_FFI, missing.file.path):
         text = (
             "The file is where torch.utils.ffi, which torch 1.0 removed, wrote its builds: it needs the C symbols of "
             "an older torch."

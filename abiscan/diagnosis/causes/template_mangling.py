@@ -32,7 +32,7 @@ _BUILTIN = {
     "l": "int64_t",
     "s": "int16_t",
 }
-_OF_LONG_LONG = re.compile(r"::(?:data|data_ptr|item|to)<((?:unsigned )?long long)[,>]")
+_OF_LONG_LONG = r"::(?:data|data_ptr|item|to)<((?:unsigned )?long long)[,>]"
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
 _ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
 
@@ -299,7 +299,7 @@ def _windows_integers(missing: MissingName) -> Candidates:
 def _linux_integers(missing: MissingName) -> Candidates:
     """`long long` on Linux, where int64_t is `long`."""
     assert missing.cxx is not None
-    found = _OF_LONG_LONG.search(missing.shown)
+    found = re.search(_OF_LONG_LONG, missing.shown)
     if missing.macho or missing.reference.msvc or missing.exported_in or found is None:
         return
     evidence = (

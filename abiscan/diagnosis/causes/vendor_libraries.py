@@ -230,7 +230,7 @@ _WITH_VERSIONS: Final = frozenset(
 
 
 # What nvcc generates calls to, which links the runtime; and functions that CUDA 10 and 11 added.
-_OF_NVCC_OR_LATER = re.compile(r"__cuda|cuda\w{0,64}(?:Async|MemPool|Graph|Ex)")
+_OF_NVCC_OR_LATER = r"__cuda|cuda\w{0,64}(?:Async|MemPool|Graph|Ex)"
 
 
 def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
@@ -239,7 +239,7 @@ def _is_unversioned(missing: MissingName, vendor: Vendor) -> bool:
     reference = missing.reference
     return (
         vendor.library in _WITH_VERSIONS
-        and _OF_NVCC_OR_LATER.match(missing.name) is None
+        and re.match(_OF_NVCC_OR_LATER, missing.name) is None
         and missing.file.facts is None
         and reference.version is None
         and reference.library is None

@@ -16,61 +16,56 @@ NO_GPU: Final = "cpu"
 # Output of tools, names of GPUs and architectures; no words such as "NVIDIA" alone, which explanations of HIP contain.
 _PATTERNS: Final = (
     # DTK is Hygon's ROCm, in /opt/dtk (https://github.com/rusty1s/pytorch_scatter/issues/412 has a log).
-    (DCU, re.compile(r"/opt/dtk|\b(?:DCU|DTK|[Hh]ygon)\b|\bdtk-?\d|\u6d77\u5149", re.ASCII)),
+    (DCU, r"(?a)/opt/dtk|\b(?:DCU|DTK|[Hh]ygon)\b|\bdtk-?\d|\u6d77\u5149"),
     (
         AMD,
-        re.compile(
-            r"\bgfx\d{2,3}[0-9a-f]\b|(?i:\brocm[ /_:-]{0,2}v?\d{1,2}\.\d)|[+_-]rocm\d|\brocm/|\bHIP version: \d"
+        (
+            r"(?a)\bgfx\d{2,3}[0-9a-f]\b|(?i:\brocm[ /_:-]{0,2}v?\d{1,2}\.\d)|[+_-]rocm\d|\brocm/|\bHIP version: \d"
             r"|/opt/rocm|\bMI ?\d{2,3}[AX]?\b|\bRadeon\b|\bRX ?[5-9]\d{3}\b|\bamdgpu\b"
-            r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?AMD (?:GPU|card|\u663e\u5361)(?!s?\u4e0a)",
-            re.ASCII,
+            r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?AMD (?:GPU|card|\u663e\u5361)(?!s?\u4e0a)"
         ),
     ),
     (
         NVIDIA,
-        re.compile(
-            r"\b(?:RTX|GTX|GeForce|Quadro|Tesla)\b|\b[AHVLTB]\d{2,3}0(?:[ -]?(?:SXM|PCIe|\d{2}GB))\b|NVIDIA-SMI \d"
+        (
+            r"(?a)\b(?:RTX|GTX|GeForce|Quadro|Tesla)\b|\b[AHVLTB]\d{2,3}0(?:[ -]?(?:SXM|PCIe|\d{2}GB))\b|NVIDIA-SMI \d"
             r"|\b(?:sm|compute)_\d{2,3}[af]?\b|\bNVIDIA [AHLT]\d{1,3}\b"
-            r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?NVIDIA (?:GPU|card|\u663e\u5361|\u5361)(?!s?\u4e0a)",
-            re.ASCII,
+            r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?NVIDIA (?:GPU|card|\u663e\u5361|\u5361)(?!s?\u4e0a)"
         ),
     ),
 )
 # `USE_CUDA=0` of torch's setup.py, and words about the build of torch.
-_WITHOUT_GPU = re.compile(
-    r"\bUSE_CUDA=(?:0|OFF)\b(?![^\n]{0,80}USE_ROCM=(?:1|ON))"
+_WITHOUT_GPU = (
+    r"(?a)\bUSE_CUDA=(?:0|OFF)\b(?![^\n]{0,80}USE_ROCM=(?:1|ON))"
     r"|(?i:\b(?:torch|build|built|compiled)\b[^\n.,;]{0,32} without (?:cuda|gpu)\b|\bcpu[- ]only\b(?! wheels?))"
-    r"|[+]cpu\b(?!\.html)|\u7eaf ?CPU",
-    re.ASCII,
+    r"|[+]cpu\b(?!\.html)|\u7eaf ?CPU"
 )
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
-_ROCM = re.compile(
-    r"(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b", re.ASCII
-)
+_ROCM = r"(?a)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
 # Names of GPUs that no CUDA before 11.8 compiles for (https://developer.nvidia.com/cuda-gpus, 2026-11-26).
 _CAPABILITIES: Final = (
-    ("9.0", re.compile(r"\b(?:GH200|H100|H200|H800|H20)\b", re.ASCII)),
-    ("10.0", re.compile(r"\b(?:G?B200|B100)\b", re.ASCII)),
-    ("12.0", re.compile(r"\bRTX ?50[5-9]0\b|\bRTX PRO 6000\b", re.ASCII)),
+    ("9.0", r"(?a)\b(?:GH200|H100|H200|H800|H20)\b"),
+    ("10.0", r"(?a)\b(?:G?B200|B100)\b"),
+    ("12.0", r"(?a)\bRTX ?50[5-9]0\b|\bRTX PRO 6000\b"),
 )
 
 
 def find_gpu_vendor(text: str) -> str:
     """`nvidia`, `amd` or `dcu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of NVIDIA
     and of another vendor."""
-    found = [vendor for vendor, pattern in _PATTERNS if pattern.search(text) is not None]
+    found = [vendor for vendor, pattern in _PATTERNS if re.search(pattern, text) is not None]
     # DTK uses AMD's names of architectures.
     if not found:
-        return NO_GPU if _WITHOUT_GPU.search(text) is not None else ""
+        return NO_GPU if re.search(_WITHOUT_GPU, text) is not None else ""
     return "" if NVIDIA in found and len(found) > 1 else found[0]
 
 
 def find_rocm(text: str) -> str:
     """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
-    found = {match[1] or match[2] for match in itertools.islice(_ROCM.finditer(text), _MOST)}
+    found = {match[1] or match[2] for match in itertools.islice(re.finditer(_ROCM, text), _MOST)}
     return found.pop() if len(found) == 1 else ""
 
 
 def find_capability(text: str) -> str:
     """The compute capability of the GPU of NVIDIA in a text, from 9.0 on: `9.0` for H100; empty for others."""
-    return next((capability for capability, pattern in _CAPABILITIES if pattern.search(text) is not None), "")
+    return next((capability for capability, pattern in _CAPABILITIES if re.search(pattern, text) is not None), "")
