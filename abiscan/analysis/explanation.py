@@ -159,6 +159,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         gpu=facts.gpu,
         rocm=facts.rocm,
         capability=facts.capability,
+        sdist=facts.sdist,
+        projects=facts.projects,
         project=facts.project,
         rejected_name=facts.rejected_name,
     )

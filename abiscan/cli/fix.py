@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,6 +20,8 @@ from abiscan.errors import UsageError
 if TYPE_CHECKING:
     from abiscan.source.rewrites import Rewritten
 
+_HALF_INTRINSIC: Final = "half-intrinsic"
+_MASKED_WARP_FUNCTION: Final = "masked-warp-function"
 # Number of unchanged places that are listed.
 _LISTED = 20
 
@@ -134,6 +136,23 @@ def _write(changed: list[Rewritten], *, force: bool) -> None:
             raise UsageError(f"{each.path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
 
 
+def _warn_of_masks(changed: list[Rewritten]) -> None:
+    """Warn of sources that compile with HIP after the rewrite of `__ldg`, and compute wrong values."""
+    loads = [each for each in changed if _HALF_INTRINSIC in each.rules]
+    if not loads:
+        return
+    from abiscan.source.half_intrinsic import masked_functions
+
+    for each in loads:
+        if names := masked_functions(each.after):
+            click.echo(
+                f"abiscan: {safe(each.path)}: not complete for HIP: it calls {', '.join(names)}, with which it may "
+                f"compile and compute wrong values (abiscan rules {_MASKED_WARP_FUNCTION}). For torch-scatter, build a "
+                f"newer source.",
+                err=True,
+            )
+
+
 def _tell(found: list[Rewritten], changed: list[Rewritten], errors: list[str], *, applied: bool) -> None:
     unchanged = [place for each in found for place in each.unchanged]
     for place in unchanged[:_LISTED]:
@@ -144,6 +163,7 @@ def _tell(found: list[Rewritten], changed: list[Rewritten], errors: list[str], *
         click.echo(f"abiscan: ... and {len(unchanged) - _LISTED} more places are not rewritten", err=True)
     for line in errors:
         click.echo(f"abiscan: {safe(line)}", err=True)
+    _warn_of_masks(changed)
     files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     rules = ", ".join(sorted({rule for each in changed for rule in each.rules}))
     if not changed:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from abiscan.diagnosis import build_requirements
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, vendor_of
+from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.model import versions
 
 BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _FORCE_CUDA: Final = "FORCE_CUDA=1"
@@ -45,7 +47,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         notes.append(f"needs {compiler} of {major}")
         if cuda is None and _FORCE_CUDA in environment and not vendor_of(missing):
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
-    sources = [each.name if each.sdist else f'"git+{each.repository}"' for each in built]
+    sources = [_source_of(each, missing.knowledge.sdist) for each in built]
     return _build_of(built, sources, environment, missing, notes)
 
 
@@ -53,18 +55,24 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
     """The builds with HIP, and where wheels are."""
     none: dict[str, None] = {}
     for each in hip_builds(built, missing):
-        if each.lead:
-            yield each.lead
         if each.sources:
+            if each.lead:
+                yield each.lead
             notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
             yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
         none |= dict.fromkeys(each.none)
     pages = dict.fromkeys(each.rocm_wheels for each in built if each.rocm_wheels)
-    if vendor_of(missing) == AMD and not missing.knowledge.target_from_source:
+    has_wheels = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
+    if vendor_of(missing) == AMD and has_wheels and not missing.knowledge.target_from_source:
         names = f"{', '.join(none)}: " if none else "or "
         yield f"{names}wheels of another project, for ROCm 5.7 and later: {' '.join(pages)}  # by torch, ROCm, Python"
     elif none:
-        yield f"{', '.join(none)}: no source that compiles with this torch and ROCm is known"
+        yield f"{', '.join(none)}: no source is known that compiles unchanged with this torch and ROCm"
+
+
+# Of ROCm: in the releases of pyg-rocm-build (README.md, 2026-07-05), and the first whose torch needs no older tools.
+_FIRST_WITH_WHEELS: Final = (5, 7)
+_FIRST_WITH_NEW_TORCH: Final = (6, 0)
 
 
 def _build_of(
@@ -75,12 +83,19 @@ def _build_of(
     notes: Iterable[str],
 ) -> str:
     built, sources = tuple(built), tuple(sources)
-    names = [each.partition("==")[0] for each in sources if not each.startswith('"')]
+    names = [each.partition("==")[0] for each in sources if not each.startswith(('"', "./"))]
     from_index = [f"--no-binary {','.join(names)}"] if names else []
     command = in_shell(environment, " ".join((BUILD, *from_index, *sources)), missing)
     requires = (name for each in built for name in each.requires)
     imports = (name for each in built for name in each.imports)
     return with_build_tools(command, missing, notes, requires, imports)
+
+
+def _source_of(package: Package, archive: str) -> str:
+    """The source of a package for pip: the archive that a user has, the package index, or the repository."""
+    if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
+        return f"./{archive}"
+    return package.name if package.sdist else f'"git+{package.repository}"'
 
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
@@ -118,8 +133,9 @@ def with_build_tools(
         more: further requirements of the build.
         imports: what the extension imports besides torch.
     """
-    torch, imports = "" if missing.target is None else missing.target.version, tuple(imports)
-    notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
+    torch, imports, notes = "" if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
+    if (versions.order(rocm_of(missing)) or ()) < _FIRST_WITH_NEW_TORCH:
+        notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
     mark = " & rem " if _is_on_windows(missing) else "  # "
     comment = f"{mark}{'; '.join(notes)}" if notes else ""
     steps = (build_requirements.install_tools(torch, more), build_requirements.install_imports(imports, torch), command)

@@ -88,6 +88,9 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     if _is_of_android(missing):
         return _OF_ANDROID
     known = package_commands.find_package(missing, project)
+    if known is None and project is None and missing.is_torch_name and missing.knowledge.projects:
+        project, *others = missing.knowledge.projects
+        known = package_commands.find_package(missing, project)
     command = None if known is None else build_commands.build(known, missing, others)
     if command is not None:
         return command

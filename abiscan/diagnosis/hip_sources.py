@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.package_row import HipSource, Package
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
@@ -17,6 +18,7 @@ _FIRST: Final = "5.6"
 _BEFORE: Final = "5.5"
 # The releases of torch whose builds are all for that HIP or later.
 _FOR_FIRST: Final = (2, 2)
+_FOR_OLDER: Final = (2, 1)
 # The first ROCm whose builds of torch are all of that release or later.
 _ONLY_NEW: Final = (6, 0)
 
@@ -62,8 +64,11 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
         return (_build(packages, torch, rocm or _FIRST, ""),)
     first = _build(packages, torch, _FIRST, f"HIP {_FIRST} or later (hipcc --version prints it):")
-    before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST}:")
-    return (first,) if first.sources == before.sources else (first, before)
+    before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
+    if first.sources == before.sources:
+        return (replace(first, lead=""),)
+    # Builds of torch before 2.1 are for ROCm 5.4 and older.
+    return (before, first) if at is not None and at[:2] < _FOR_OLDER else (first, before)
 
 
 def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> HipBuild:

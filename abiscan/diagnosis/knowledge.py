@@ -64,7 +64,9 @@ class Knowledge(Struct, frozen=True, dict=True):
         gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); `cpu` for a build of torch without GPU;
             empty if unknown.
         rocm: release of ROCm, according to a text; empty if unknown.
-        capability: compute capability of the GPU, from 9.0 on, according to a text; empty if unknown.
+        capability: compute capability of the GPU of NVIDIA, according to a text; empty if unknown.
+        sdist: the archive of sources that is all that a user has, according to a text; empty otherwise.
+        projects: the packages that a text names; see `LogFacts`.
         project: the package that pip built, according to a text; empty if unknown.
     """
 
@@ -85,6 +87,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     gpu: str = ""
     rocm: str = ""
     capability: str = ""
+    sdist: str = ""
+    projects: tuple[str, ...] = ()
     project: str = ""
 
     def for_platform(self, machine: str) -> Knowledge:
@@ -97,7 +101,9 @@ class Knowledge(Struct, frozen=True, dict=True):
         if machine == self.machine or self.releases is None:
             return self
         exports, target = None, self.target
-        if target is not None:
+        if self.target_from_source:
+            target = None if target is None else replace(target, machine=machine)
+        elif target is not None:
             try:
                 build = self.releases.resolve(target.version, machine)
             except UnknownBuild:

@@ -94,7 +94,9 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     ways = []
     page = package.pages.get(platform_of(missing))
     if not from_source and source is not None and page is None and (package.wheels or package.upgrade):
-        return ("\n".join((*_unlisted(package, missing), "Otherwise build it:", source)),)
+        lead, *unlisted = _unlisted(package, missing)
+        otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
+        return ("\n".join((*otherwise, source)),)
     if page is not None:
         ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
@@ -234,6 +236,28 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     return (none, command) if other is None else (none, other, command)
 
 
+def _from_release_on(version: str, rows: tuple[Wheels, ...]) -> Iterator[tuple[str, Wheels]]:
+    """A release of torch, then the later minor releases with wheels, oldest first, and their rows."""
+    at = versions.order(version) or ()
+    newer = {patch_release(each): wheels for wheels in rows for each in wheels.variants}
+    ordered = sorted((versions.order(each) or (), each) for each in newer)
+    later = [each for order, each in ordered if order > at]
+    yield from ((version, wheels) for wheels in rows)
+    yield from ((each, newer[each]) for each in later if versions.minor(each) != versions.minor(version))
+
+
+def _has_code(variant: str, missing: MissingName) -> bool:
+    """Whether the CUDA of a variant (`cu118`) compiles for the GPU of a text."""
+    from abiscan.model.gpu_toolkits import first_toolkit
+
+    # Code for 8.0 runs on 8.9, and so on.
+    major = missing.knowledge.capability.partition(".")[0]
+    first = versions.order(first_toolkit(f"{major}.0") or "")
+    digits = variant.removeprefix("cu")
+    cuda = versions.order(f"{digits[:-1]}.{digits[-1]}") if digits.isdigit() else None
+    return first is None or cuda is None or cuda >= first
+
+
 def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
     """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
     the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
@@ -246,21 +270,25 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
     rows = rows_of(package, missing)
     target = missing.target
     stated = target is not None and versions.order(target.version) is not None
-    version = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
-    for wheels in rows:
-        chosen = nearest_variant(entry_of_release(wheels.variants, version) or (), variant)
-        if chosen is None:
+    wanted = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
+    for version, wheels in _from_release_on(wanted, rows):
+        known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
+        chosen = nearest_variant(known, variant)
+        here = missing.loading_python
+        if chosen is None or (here is not None and here not in pythons_of_wheel(wheels, version)):
             continue
         build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
         there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
         torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
-        notes = [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
+        reason = "this GPU" if here is None else f"this GPU or Python {here}"
+        notes = [f"torch {wanted} has none for {reason}"] if version != wanted else []
+        notes += (
+            [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
+        )
         if variant and chosen != variant and cuda_major(variant):
             notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
         if pythons := pythons_of_wheel(wheels, version):
             notes.append(f"both have wheels for Python {pythons[0]}-{pythons[-1]}")
-            here = missing.loading_python
-            notes.append(f"not for {here}" if here is not None and here not in pythons else "")
         torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
         return tuple(filter(None, (torch, published_wheel(wheels, package, version, chosen, there).command)))
     return ()

@@ -92,7 +92,8 @@ def render(report: Report, style: Style | None = None) -> str:
         if shown and lines:
             lines.append("")
         if shown and headed:
-            label = _outcome_label(outcomes[container.path], inside, style)
+            has_binaries = any(m.kind is ArtifactKind.SHARED_OBJECT for m in inside)
+            label = _outcome_label(outcome, inside, style) if has_binaries else _label(inside[0], style)
             lines += wrap(_container_line(container, inside, style), style, f"{label} ", "  ")
             lines += declaration_lines(inside, style)
         lines += shown
@@ -203,7 +204,9 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     loads = sum(number for (_, verdict), number in found.items() if verdict is ArtifactVerdict.LOADS)
     barred = [m for m in shared if m.verdict is not ArtifactVerdict.FAILS and not is_refused_here(m)]
     barred = [m for m in barred if _failed_checks(m, style)]
-    if fails:
+    if not every and members:
+        words = f"{counted(len(members), 'source')} checked; no shared object"
+    elif fails:
         words = f"{fails} of {total} {'does' if fails == 1 else 'do'} not load{_against(shared)}"
         leading = {m.causes[0].cause for m in shared if m.verdict is ArtifactVerdict.FAILS and m.causes}
         words += f" [{leading.pop()}]" if len(leading) == 1 else ""

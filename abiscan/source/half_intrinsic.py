@@ -30,6 +30,11 @@ _OPEN_BRACE, _CLOSE = map(ord, "{)")
 _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
 
+def masked_functions(text: str) -> tuple[str, ...]:
+    """CUDA's warp functions with a mask that a source names, which HIP needs changed together with `__ldg`."""
+    return tuple(dict.fromkeys(_MASKED.findall(text)))
+
+
 def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """Refine each call in a file; None if it is safe."""
     unit = list(with_included(code, others))

@@ -157,3 +157,24 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text("int x;")
     done = run("a.cpp", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"abiscan: nothing to rewrite\n")
+
+
+# As in csrc/cuda/segment_csr_cuda.cu of torch-scatter 2.0.9, where HIP compiles it with the overload for Half.
+MASKED = """#include <c10/util/Half.h>
+__device__ at::Half __shfl_down_sync(const unsigned mask, const at::Half x, const unsigned n);
+template <typename scalar_t> __global__ void k(const scalar_t* p, scalar_t* o) {
+  scalar_t x = __ldg(p);
+  o[0] = __shfl_down_sync(0xffffffff, x, 1);
+}
+"""
+
+
+def test_a_rewrite_that_leaves_masked_functions_warns(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(MASKED)
+    done = run("a.cu", cwd=tmp_path)
+    assert b"*p;" in done.stdout
+    assert (
+        b"a.cu: not complete for HIP: it calls __shfl_down_sync, with which it may compile and compute" in done.stderr
+    )
+    (tmp_path / "b.cu").write_text(MASKED.replace("__shfl_down_sync", "shuffle"))
+    assert b"not complete" not in run("b.cu", cwd=tmp_path).stderr

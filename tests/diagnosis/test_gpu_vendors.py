@@ -28,6 +28,7 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         ("Radeon RX 7900 XTX", "amd"),
         ("/opt/dtk/bin/hipcc --offload-arch=gfx906", "dcu"),
         ("海光 DCU Z100", "dcu"),
+        ("rtx 3060, win11", "nvidia"),
         ("ROCm 5.7 + torch 2.0.1", "amd"),
         ("rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1", "amd"),
         ("I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0)", "cpu"),
@@ -60,7 +61,7 @@ def test_release_of_rocm(text: str, rocm: str) -> None:
 
 
 def test_capability() -> None:
-    assert [find_capability(each) for each in ("NVIDIA H100", "RTX 5090", "A100")] == ["9.0", "12.0", ""]
+    assert [find_capability(each) for each in ("NVIDIA H100", "RTX 5090", "H100, A100")] == ["9.0", "12.0", ""]
 
 
 def test_mask_of_torch_scatter() -> None:
@@ -91,7 +92,9 @@ _ERROR = "torch-scatter: csrc/hip/segment_csr_cuda.hip:188:20: error: no matchin
         ("ROCm 5.7", ("scatter.git@32caa1c",), ("torch-scatter==2.1.2", "NVIDIA GPU", "data.pyg.org")),
         ("/opt/rocm-5.4.2/bin/hipcc", ("torch-scatter==2.1.2",), ("pytorch_scatter.git", "NVIDIA GPU")),
         ("", ("nvidia-smi", "data.pyg.org", "3.7-3.10", "AMD GPU:"), ()),
-        ("Python version: 3.11.4", ("not for 3.11",), ()),
+        # torch 2.0 is the first with CUDA 11.8, which compiles for 9.0, and the first with wheels for Python 3.11.
+        ("Python version: 3.11.4", ("torch==2.0.0", "cu118", "3.8-3.11"), ("torch==1.13",)),
+        ("NVIDIA H100", ("torch==2.0.0", "cu118"), ("torch==1.13", "AMD GPU:")),
     ],
 )
 def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:

@@ -46,13 +46,26 @@ def test_source_of_torch_scatter(environment: str, present: tuple[str, ...], abs
     [
         ("torch 2.4.0+rocm6.1", ('pytorch_sparse.git"', "pip install scipy"), ("0.6.18", "bf2591a")),
         ("torch 2.1.0, ROCm 5.7", ("@bf2591a", '"numpy<2"'), ("0.6.18",)),
-        ("torch 2.9.0, ROCm 7.0", ("torch-sparse: wheels of another project",), ("pip install",)),
+        ("torch 2.9.0, ROCm 7.0", ("sed -i 's/const unsigned mask/", "pyg-rocm-build"), ("git+",)),
     ],
 )
 def test_source_of_torch_sparse(environment: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
     fix = _fix(f"{_OF_SPARSE}\n{environment}")
     assert [word for word in present if word not in fix] == []
     assert [word for word in absent if word in fix] == []
+
+
+def test_wheels_of_another_project_are_for_rocm_5_7_and_later() -> None:
+    assert "pyg-rocm-build" in _fix(f"{_OF_SCATTER}\nROCm 5.7")
+    assert "pyg-rocm-build" not in _fix(f"{_OF_SCATTER}\nROCm 5.4.3")
+
+
+def test_all_packages_that_a_text_names_are_built() -> None:
+    text = (
+        "PyTorch 2.10.0a0+git1234567 for ROCm 6.4; torch-scatter and torch-cluster: undefined symbol: "
+        "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+    )
+    assert 'torch-cluster "git+https://github.com/rusty1s/pytorch_scatter.git"' in _fix(text)
 
 
 def test_another_project_gets_an_overload() -> None:

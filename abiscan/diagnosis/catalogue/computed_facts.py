@@ -29,7 +29,7 @@ Values = Mapping[str, str]
 
 def _rebuild(values: Values, missing: MissingName) -> str | None:
     """The command that builds the extensions from source: of the value `project`, else of the package of the text."""
-    first, *others = values.get("project", "").split() or (missing.knowledge.project or None,)
+    first, *others = (_built_project(values, missing) or "").split() or (None,)
     return fixes.rebuild(missing, project=first, others=[fixes.normalised(each) or "" for each in others])
 
 
@@ -202,6 +202,11 @@ def _is_not_nvidia(_values: Values, missing: MissingName) -> str | None:
 def _for_hip(_values: Values, missing: MissingName) -> str | None:
     """Set if the GPU is AMD's or Hygon's, or torch is for ROCm."""
     return "yes" if is_for_hip(missing) else None
+
+
+def _torch_from_source(_values: Values, missing: MissingName) -> str | None:
+    """Set if torch was built from source, according to its version or the text."""
+    return "yes" if missing.knowledge.target_from_source else None
 
 
 def _for_cpu(_values: Values, missing: MissingName) -> str | None:
@@ -394,6 +399,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "is_not_nvidia": _is_not_nvidia,
     "for_hip": _for_hip,
     "for_cpu": _for_cpu,
+    "torch_from_source": _torch_from_source,
     "platform": _platform,
     "hip_rebuild": _hip_rebuild,
     "hip_project": _hip_project,

@@ -144,7 +144,7 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
             matches = compiled(finder.pattern).finditer(_windows(hit, message, finder)[-1])
             groups = [group for match in matches for group in match.groupdict().items() if group[1]]
             converted = [(group.partition("__"), text) for group, text in groups]
-            every = [(name, CONVERSIONS[to](text) if to else text) for (name, _, to), text in converted]
+            every = [(name, CONVERSIONS[to](text) if to.isalpha() else text) for (name, _, to), text in converted]
             for group, _ in every:
                 values.setdefault(group, " ".join(dict.fromkeys(text for other, text in every if other == group)))
             continue

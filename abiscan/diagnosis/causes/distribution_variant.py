@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from abiscan.diagnosis import fixes, torch_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
@@ -175,6 +177,11 @@ def _release_revision(missing: MissingName) -> str | None:
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
     text = f"Rebuild it with the installed torch:\n{fixes.rebuild(missing)}"
+    if missing.knowledge.target_from_source and missing.file.path:
+        base = re.split(r"[/\\]", missing.file.path)[-1]
+        text += (
+            f"\nWith the file alone: abiscan --matrix {fixes.safe(base, 'FILE')}  # the releases of torch that load it"
+        )
     if target is not None and target.kind is not TorchKind.INSTALLED:
         text += (
             "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "

@@ -82,6 +82,9 @@ def causes(missing: MissingName) -> Candidates:
         base = 0.44
     else:
         base = 0.25
+    if missing.knowledge.target_from_source and not missing.reference.link_time and missing.file.facts is None:
+        # A published file links its libraries: the source build lacks the symbol.
+        base -= 0.2
     if missing.macho:
         # dyld names a library in most of its messages: few are about a file that does not link it.
         base -= 0.15

@@ -28,7 +28,8 @@ _PATTERNS: Final = (
     (
         NVIDIA,
         (
-            r"(?a)\b(?:RTX|GTX|GeForce|Quadro|Tesla)\b|\b[AHVLTB]\d{2,3}0(?:[ -]?(?:SXM|PCIe|\d{2}GB))\b|NVIDIA-SMI \d"
+            r"(?a)\b(?:RTX|GTX|GeForce|Quadro|Tesla)\b|\b[rg]tx ?\d{3,4}\b"
+            r"|\b[AHVLTB]\d{2,3}0(?:[ -]?(?:SXM|PCIe|\d{2}GB))\b|NVIDIA-SMI \d"
             r"|\b(?:sm|compute)_\d{2,3}[af]?\b|\bNVIDIA [AHLT]\d{1,3}\b"
             r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?NVIDIA (?:GPU|card|\u663e\u5361|\u5361)(?!s?\u4e0a)"
         ),
@@ -42,18 +43,16 @@ _WITHOUT_GPU = (
 )
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
 _ROCM = r"(?a)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
-# Names of GPUs that no CUDA before 11.8 compiles for (https://developer.nvidia.com/cuda-gpus, 2026-11-26).
-_CAPABILITIES: Final = (
-    ("9.0", r"(?a)\b(?:GH200|H100|H200|H800|H20)\b"),
-    ("10.0", r"(?a)\b(?:G?B200|B100)\b"),
-    ("12.0", r"(?a)\bRTX ?50[5-9]0\b|\bRTX PRO 6000\b"),
-)
+# Names that are of GPUs of NVIDIA wherever they occur.
+_NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO ?)?\d{4})\b"
 
 
 def find_gpu_vendor(text: str) -> str:
     """`nvidia`, `amd` or `dcu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of NVIDIA
     and of another vendor."""
     found = [vendor for vendor, pattern in _PATTERNS if re.search(pattern, text) is not None]
+    if NVIDIA not in found and find_capability(text):
+        found.append(NVIDIA)
     # DTK uses AMD's names of architectures.
     if not found:
         return NO_GPU if re.search(_WITHOUT_GPU, text) is not None else ""
@@ -67,5 +66,9 @@ def find_rocm(text: str) -> str:
 
 
 def find_capability(text: str) -> str:
-    """The compute capability of the GPU of NVIDIA in a text, from 9.0 on: `9.0` for H100; empty for others."""
-    return next((capability for capability, pattern in _CAPABILITIES if re.search(pattern, text) is not None), "")
+    """The compute capability of the only GPU of NVIDIA that a text names: `9.0` for H100; empty if unknown."""
+    from abiscan.model.gpu_toolkits import capability_of_name
+
+    names = {match[0] for match in itertools.islice(re.finditer(_NAMES, text), _MOST)}
+    found = {capability for name in names if (capability := capability_of_name(name)) is not None}
+    return found.pop() if len(found) == 1 else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
@@ -171,7 +171,9 @@ class LogFacts(Struct, frozen=True):
         rejected_name: whether the text says that a demangler cannot read the symbol.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
-        capability: compute capability of a GPU of NVIDIA, from 9.0 on; empty if unknown or older.
+        projects: all of these packages.
+        sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
+        capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
             object in it, normalised; empty if unknown.
     """
@@ -188,6 +190,8 @@ class LogFacts(Struct, frozen=True):
     rejected_name: bool = False
     rocm: str = ""
     capability: str = ""
+    sdist: str = ""
+    projects: tuple[str, ...] = ()
 
 
 def log_facts(text: str) -> LogFacts:
@@ -199,15 +203,17 @@ def log_facts(text: str) -> LogFacts:
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
     source = find_source_build(text) is not None
-    gpu = find_gpu_vendor(text)
+    gpu, projects = find_gpu_vendor(text), _projects(text)
     of_machine = (
         _platform(text),
         source,
         gpu,
-        _project(text),
+        _project(text, projects),
         find_rejected_name(text),
         find_rocm(text) if gpu == AMD else "",
         find_capability(text),
+        _only_sdist(text),
+        projects,
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -234,20 +240,40 @@ _USED = re.compile(
     re.ASCII,
 )
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
+# "I have only torch_scatter-2.1.2.tar.gz"
+_ONLY_SDIST = re.compile(
+    r"(?:\bonly\b|\bjust\b|\u53ea\u6709|\u4ec5\u6709|\u53ea\u4e0b\u8f7d)[^\n.;!?]{0,40}?"
+    r"(?<![\w./-])([A-Za-z]\w{1,63}-\d[\w.]{0,24}\.tar\.gz)(?!\w)",
+    re.ASCII,
+)
+
+
+def _only_sdist(text: str) -> str:
+    found = _ONLY_SDIST.search(text)
+    return "" if found is None else found[1]
+
+
 _SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
 
 
-def _project(text: str) -> str:
+def _projects(text: str) -> tuple[str, ...]:
     found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), _MOST)}
     if not found:
         found = {f"torch-{match[1]}" for match in itertools.islice(_NAMED.finditer(text), _MOST)}
     if not found:
         stems = {match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST)}
         found = {package.name for stem in stems if (package := package_of_file(stem)) is not None}
-    if not found:
-        found = set(_used_packages(text))
-    names = {re.sub(r"[-_. ]+", "-", name).lower() for name in found}
-    return names.pop() if len(names) == 1 else ""
+    return _normalised(found)
+
+
+def _project(text: str, projects: tuple[str, ...]) -> str:
+    """The only one of the packages, else the only one that the text uses."""
+    names = projects or _normalised(_used_packages(text))
+    return names[0] if len(names) == 1 else ""
+
+
+def _normalised(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({re.sub(r"[-_. ]+", "-", name).lower() for name in names}))
 
 
 def _used_packages(text: str) -> tuple[str, ...]:
@@ -267,7 +293,7 @@ _PLATFORMS: Final = (
         "win_amd64",
         re.compile(
             r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
-            r"|\bWindows ?(?:7|8|10|11|Server)\b"
+            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b"
         ),
     ),
     (

@@ -1,0 +1,103 @@
+"""Answers for a torch that was built from source: prerequisites, platforms, archives, other errors of the same build.
+
+Oracles: pip's dry run with numpy 1.24 (scipy is not upgraded without -U); setup.py of torch-scatter (FORCE_CUDA); the
+std::string of the wheels in the release index (2.6.0 for aarch64 has the new one)."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "present", "absent"),
+    [
+        (
+            "I compiled PyTorch 2.1.0 from source. The wheels of torch-sparse do not match.",
+            ('"setuptools<70" wheel ninja && pip install scipy "numpy<2" && FORCE_CUDA=1 pip',),
+            (),
+        ),
+        (
+            "源码编译的 PyTorch 2.4, torch-sparse 不匹配",
+            ("ninja && pip install scipy && FORCE_CUDA=1",),
+            ("numpy",),
+        ),
+        (
+            "I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0). The torch-scatter wheel does not match",
+            ("pip install",),
+            ("FORCE_CUDA", "nvcc"),
+        ),
+        (
+            "Windows 11, PyTorch 2.3.0 compiled from source, torch-scatter wheel: version mismatch",
+            ('set "FORCE_CUDA=1" && pip install', " & rem "),
+            ("$(which", "  # needs"),
+        ),
+        (
+            "My torch was compiled from source. I have only torch_scatter-2.1.2.tar.gz, the wheel does not match",
+            ("FORCE_CUDA=1 pip install", " ./torch_scatter-2.1.2.tar.gz"),
+            ("--no-binary",),
+        ),
+        (
+            "torch 2.1.0 built from source, pip install torch-spline-conv pyg-lib: version mismatch",
+            ('torch-spline-conv "git+https://github.com/pyg-team/pyg-lib.git"',),
+            (),
+        ),
+        (
+            "torch 2.1.0 is built from source. pip install torch-scatter\nModuleNotFoundError: No module named 'torch'",
+            ("--no-build-isolation", "No `pip install torch`"),
+            ("If it fails",),
+        ),
+        (
+            "torch-scatter: RuntimeError: Expected PyTorch version 2.1.0 but got 2.1.0a0+git7bcf7da",
+            ("--no-binary torch-scatter torch-scatter",),
+            ("Install the build", "pip install torch=="),
+        ),
+        (
+            "PyTorch从源码编译, torch-scatter也从源码编译. Detected that PyTorch and torch_scatter were compiled with "
+            "different CUDA versions. PyTorch has CUDA version 12.8 and torch_scatter has CUDA version 11.5.",
+            ("nvcc --version", "export CUDA_HOME=/usr/local/cuda-12.8"),
+            ("wheel for CUDA",),
+        ),
+        (
+            "I have only _scatter_cuda.so and a source-built torch 2.1.0: OSError: _scatter_cuda.so: undefined symbol: "
+            "_ZNK3c107SymBool10guard_boolEPKcl",
+            ("--no-binary torch-scatter torch-scatter", "abiscan --matrix _scatter_cuda.so"),
+            ("-lc10",),
+        ),
+        (
+            "torch 2.2, CPU only build. pip install torch-scatter\nOSError: CUDA_HOME environment variable is not set.",
+            ("--no-binary torch-scatter torch-scatter",),
+            ("FORCE_CUDA=1", "CUDA_HOME=/usr"),
+        ),
+    ],
+)
+def test_first_fix(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
+    (subject, *_) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert [word for word in present if word not in fix] == []
+    assert [word for word in absent if word in fix] == []
+
+
+def test_the_std_string_of_wheels_for_x86_64() -> None:
+    text = "PyTorch 2.1.0 was built from source, the wheel of torch-scatter does not match."
+    evidence = "up to 2.6.0 for x86_64"
+    assert any(evidence in line for line in explain(text, _OPTIONS)[0].causes[0].evidence)
+    assert not any(evidence in line for line in explain(f"Jetson Orin. {text}", _OPTIONS)[0].causes[0].evidence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "编译torch_scatter的时候__ldg找不到匹配的函数",
+        "DCU K100, dtk-24.04.1, 在容器里 pip install torch-scatter 报错 '__ldg' c10::Half",
+        "torch scatter won't compile, something about __ldg and half",
+    ],
+)
+def test_vague_texts_about_loads(text: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    assert "pytorch_scatter.git" in subject.causes[0].fix
