@@ -7,6 +7,7 @@ import cxxfilt
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
 from abiscan.model.cause import CauseId
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex
@@ -510,3 +511,15 @@ def test_a_companion_without_a_table_of_releases_is_answered(index: ReleaseIndex
     assert (subject.text, subject.message) == ("torchtext", "load-library-failed")
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
     assert "pip list | grep -i -E '^(torch|torchtext) '" in subject.causes[0].fix
+
+
+def test_each_answer_to_a_bare_message_has_evidence(index: ReleaseIndex) -> None:
+    """Each sentence of evidence may need a value; a log that is cut off (`torch::`) may lack all of them."""
+    without = [
+        anchor
+        for anchor in messages_by_anchor()
+        for subject in _ask(f"RuntimeError: torch:: {anchor}", index)
+        for cause in subject.causes
+        if not all(cause.evidence) or not cause.evidence
+    ]
+    assert without == []

@@ -78,7 +78,8 @@ def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     for row in found.answer.cause:
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
-            yield Candidate(row.cause, row.score, tuple(evidence), "\n".join(fix))
+            # A message whose sentences all need a value that this text lacks is evidence itself.
+            yield Candidate(row.cause, row.score, tuple(evidence) or (found.quote,), "\n".join(fix))
 
 
 def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator[str]:
