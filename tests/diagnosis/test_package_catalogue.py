@@ -228,7 +228,7 @@ def test_a_package_that_is_built_for_a_cuda_is_that_of_torch(variant: str, requi
     ("path", "name"),
     [
         ("/v/lib/python3.10/site-packages/detectron2/_C.cpython-310-x86_64-linux-gnu.so", "detectron2"),
-        ("/root/.cache/torch_extensions/py310_cu121/nvdiffrast_plugin/nvdiffrast_plugin.so", "nvdiffrast"),
+        ("/home/user/.cache/torch_extensions/py310_cu121/nvdiffrast_plugin/nvdiffrast_plugin.so", "nvdiffrast"),
         ("/v/site-packages/torchvision.libs/libpng16.7f72a3c5.so.16", "torchvision"),
         ("/v/site-packages/_k2.cpython-38-x86_64-linux-gnu.so", "k2"),
         ("/v/site-packages/my_kernels/_C.so", None),
