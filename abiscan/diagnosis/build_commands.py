@@ -14,6 +14,7 @@ from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
+from abiscan.releases import companions
 
 BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _FORCE_CUDA: Final = "FORCE_CUDA=1"
@@ -47,7 +48,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         notes.append(f"needs {compiler} of {major}")
         if cuda is None and _FORCE_CUDA in environment and not vendor_of(missing):
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
-    sources = [_source_of(each, missing.knowledge.sdist) for each in built]
+    sources = [_source_of(each, missing) for each in built]
     return _build_of(built, sources, environment, missing, notes)
 
 
@@ -91,11 +92,16 @@ def _build_of(
     return with_build_tools(command, missing, notes, requires, imports)
 
 
-def _source_of(package: Package, archive: str) -> str:
-    """The source of a package for pip: the archive that a user has, the package index, or the repository."""
+def _source_of(package: Package, missing: MissingName) -> str:
+    """The source of a package for pip: the archive that a user has, the package index, or the repository, for a package
+    that is released with torch at the branch of its release (`release/0.16`)."""
+    archive = missing.knowledge.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
-    return package.name if package.sdist else f'"git+{package.repository}"'
+    if package.sdist:
+        return package.name
+    release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
+    return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
 
 
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:

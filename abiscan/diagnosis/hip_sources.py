@@ -12,6 +12,8 @@ from abiscan.diagnosis.catalogue.package_row import HipSource, Package
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.ownership.torch_names import accelerator_of
+from abiscan.ownership.vendors import vendor_of_library
 
 # The first HIP with shuffles of __half (amd_detail/amd_hip_fp16.h), and a release before it.
 _FIRST: Final = "5.6"
@@ -48,6 +50,15 @@ def vendor_of(missing: MissingName) -> str:
 def is_for_hip(missing: MissingName) -> bool:
     """Whether the GPU is AMD's or Hygon's."""
     return vendor_of(missing) in (AMD, DCU)
+
+
+def lacks_cuda(name: str, missing: MissingName) -> bool:
+    """Whether a library is of CUDA, and the GPU is AMD's or Hygon's; not if the named torch is for CUDA."""
+    packages = {} if missing.environment is None else missing.environment.packages
+    if not is_for_hip(missing) or "+cu" in (packages.get("torch") or ""):
+        return False
+    vendor = vendor_of_library(name)
+    return accelerator_of(name) == "CUDA" or (vendor is not None and vendor.cuda)
 
 
 def rocm_of(missing: MissingName) -> str:

@@ -8,6 +8,8 @@ import msgspec
 
 from abiscan.diagnosis import cuda_on_macos, fixes, package_commands
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.hip_sources import lacks_cuda
+from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
@@ -54,6 +56,8 @@ def causes(
     if cuda_on_macos.needs_library(name, missing):
         evidence = cuda_on_macos.evidence_for(name)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX)
+    elif missing.knowledge.gpu and not at_link_time and not by_torch and lacks_cuda(name, missing):
+        yield _on_hip(name, missing)
     elif name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif searched is not None and at_link_time and is_torch_library(name):
@@ -147,6 +151,21 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
         if vendor is not None and vendor.cuda:
             fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # path of the toolkit\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(lacking), fix)
+
+
+def _on_hip(name: str, missing: MissingName) -> Candidate:
+    """A library of CUDA, on a machine that has none."""
+    vendor, product = ("Hygon", "DTK") if missing.knowledge.gpu == DCU else ("AMD", "ROCm")
+    evidence = (
+        f"The loader did not find {name}, a library of CUDA or of torch's builds for CUDA.",
+        f"According to the text, the GPU is {vendor}'s: torch for it is built for {product} and does not contain "
+        f"{name}. The file was built for CUDA.",
+    )
+    project = missing.knowledge.project or None
+    way = fixes.rebuild(missing, project=project)
+    space = "\n" if "\n" in way else " "
+    fix = f"With torch for {product} installed, build it:{space}{way}"
+    return Candidate(CauseId.ROCM_NAMING, 0.93, evidence, fix)
 
 
 def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:

@@ -188,6 +188,30 @@ def test_torch_from_source(text: str, *, built: bool) -> None:
     assert (find_source_build(text) is not None) is built
 
 
+@pytest.mark.parametrize(
+    ("text", "torch"),
+    [
+        ("PyTorch built from source, v2.1.0, CUDA 12.0", "2.1.0"),
+        ("PyTorch built from source (tag v2.1.0)", "2.1.0"),
+        ("torch built from source 2.1.0", "2.1.0"),
+        ("torch \u4ece\u6e90\u7801\u7f16\u8bd1 2.1.0", "2.1.0"),
+        ("torch built from source (python setup.py install) 2.1.0", "2.1.0"),
+        ("I compiled torch by hand, 2.1.0", "2.1.0"),
+        ("torch \u81ea\u5df1\u6e90\u7801\u7f16\u8bd1\u7684 2.1.0", "2.1.0"),
+        ("torch 2.6.0a0+git", "2.6.0a0+git"),
+        # Of CUDA, Python and an extension.
+        ("torch built from source, CUDA 12.0", None),
+        ("I built torch from source, 2.1.2 of torch-scatter", None),
+        ("I built torch from source, 2.1.2 torch-scatter", None),
+        ("torch built from source. 2.1.2 is the release of torch-scatter", None),
+    ],
+)
+def test_release_of_a_source_build(text: str, torch: str | None) -> None:
+    """Oracle: what the sentences say."""
+    assert log_facts(text).torch == torch
+    assert log_facts(text).from_source
+
+
 def test_the_only_shared_object_names_the_package() -> None:
     text = "flashinfer_kernels.abi3.so does not load"
     assert log_facts(text).project == "flashinfer-python"

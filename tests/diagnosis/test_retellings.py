@@ -31,6 +31,12 @@ _BUILT_FROM_SOURCE = (
     "torch_scatter不支持自己编译的torch",
     "无法在自己编译的torch上加载torch-scatter",
     "torch-scatter no longer works after I compiled PyTorch 2.4 from source",
+    "torch-scatter torch-sparse torch-cluster 都用 whl 装的, PyTorch v2.1.0 是源码编译",
+    "PyTorch 2.1.0 (源码编译, CUDA 12.0), pip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html",
+    "从源码安装 PyTorch 2.1.0 之后 torch-scatter 等 whl 不兼容",
+    "自己 build 的 PyTorch 2.1.0+cu120, torch-scatter 版本不匹配",
+    "Source-built torch 2.1.0, torch-scatter wheels do not load",
+    "I only have _scatter_cuda.so, and it does not load; my torch is built from source",
 )
 
 _NO_OVERLOAD = (
@@ -57,6 +63,9 @@ _NEITHER = (
     "我没有从源码编译PyTorch, 训练 loss 为 nan",
     "教程: 如何从源码编译PyTorch",
     "PyTorch不是自己编译的, torch-scatter 版本不匹配",
+    "PyTorch不是自己 build 的, torch-scatter 版本不匹配",
+    "How to make a local build of PyTorch 2.1.0",
+    "torch 2.1.0 from PyPI, torch-scatter 自己编的, 训练 loss 为 nan",
     "I did not compile PyTorch myself; torch-scatter fails",
     "How to build PyTorch from source",
     "We never compiled PyTorch from source, torch_sparse fails",
@@ -83,6 +92,89 @@ def test_torch_built_from_source(text: str) -> None:
     (subject,) = explain(text, _OPTIONS)
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
     assert "--no-binary torch-" in subject.causes[0].fix
+
+
+_MISSING_CHECK = (
+    "OSError: /v/torch_scatter/_version_cuda.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Source-built torch 2.1.0",
+        "Source-built torch 2.1.0, CPU only (USE_CUDA=0)",
+        "torch 自己编的 2.1.0",
+        "torch 是我用源码 build 出来的 2.1.0",
+        "torch 本地 build 的 2.1.0 (git clone, python setup.py develop)",
+        "a local build of torch 2.1.0",
+    ],
+)
+def test_no_wheel_for_a_source_build(said: str) -> None:
+    """Oracle: what the text says; pytorch, c10/util/Exception.cpp: std::string is in its name."""
+    (subject,) = explain(f"{said}\n{_MISSING_CHECK}", _OPTIONS)
+    assert subject.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
+    assert "data.pyg.org" not in subject.causes[0].fix
+    assert "--no-binary torch-scatter" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("源码编译 torch 后 torchvision::nms does not exist", '"git+https://github.com/pytorch/vision.git"'),
+        (
+            "I built torch 2.1.0 from source. RuntimeError: operator torchvision::nms does not exist",
+            '"git+https://github.com/pytorch/vision.git@release/0.16"',
+        ),
+        (
+            "torchaudio and torchvision wheels mismatch, torch 2.1.0 built from source",
+            '"git+https://github.com/pytorch/audio.git@release/2.1" '
+            '"git+https://github.com/pytorch/vision.git@release/0.16"',
+        ),
+        (
+            "torch 2.1.0 源码编译, torch-scatter: The detected CUDA version (12.0) mismatches the version that was "
+            "used to compile PyTorch (11.8). Please make sure to use the same CUDA versions.",
+            "build torch from source again with CUDA 12.0",
+        ),
+    ],
+)
+def test_a_source_build_is_not_replaced(text: str, fix: str) -> None:
+    """Oracle: the tables of releases in the README of pytorch/vision and in the documentation of torchaudio."""
+    (subject,) = explain(text, _OPTIONS)
+    assert fix in subject.causes[0].fix
+    assert all(" torch==" not in each.fix and "force-reinstall torch " not in each.fix for each in subject.causes[:1])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ROCm torch 2.1, torch-scatter: OSError: libc10_cuda.so",
+        "torch 2.1.0+rocm5.6, torch-scatter: OSError: libc10_cuda.so",
+        "DCU 上装 torch-scatter: OSError: libc10_cuda.so",
+        "AMD显卡 ROCm 5.6, torch-scatter wheel pt113cu117: ImportError: libcudart.so.11.0",
+    ],
+)
+def test_a_library_of_cuda_without_a_gpu_of_nvidia(said: str) -> None:
+    """Oracle: torch's wheels for ROCm contain libc10_hip.so, and no library of CUDA (their RECORD)."""
+    (subject,) = explain(f"{said}: cannot open shared object file: No such file or directory", _OPTIONS)
+    (cause,) = subject.causes
+    assert cause.cause is CauseId.ROCM_NAMING
+    assert "scatter" in cause.fix
+    assert "nvidia" not in cause.fix
+
+
+def test_a_library_of_cuda_with_a_torch_for_cuda() -> None:
+    """The torch in the text is for CUDA: another GPU in the machine decides nothing."""
+    text = "AMD Radeon, torch 2.1.0+cu121: OSError: libc10_cuda.so: cannot open shared object file: No such file"
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
+
+
+def test_no_gpu_of_hip() -> None:
+    """Oracle: rocm.docs.amd.com, installation prerequisites (groups) and containers (devices)."""
+    (subject,) = explain("torch-1.13.0+rocm5.2: RuntimeError: No HIP GPUs are available", _OPTIONS)
+    assert "/dev/kfd" in subject.causes[0].fix
+    assert not any(word in each.fix for each in subject.causes for word in ("nvidia", "NVIDIA", "--gpus"))
 
 
 @pytest.mark.parametrize("text", _NO_OVERLOAD)

@@ -21,6 +21,7 @@ from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.model.module_name import operator_namespace
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases import companions
 from abiscan.releases.companions import built_for
 from abiscan.releases.pythons import with_wheels
 
@@ -31,6 +32,12 @@ def _rebuild(values: Values, missing: MissingName) -> str | None:
     """The command that builds the extensions from source: of the value `project`, else of the package of the text."""
     first, *others = (_built_project(values, missing) or "").split() or (None,)
     return fixes.rebuild(missing, project=first, others=[fixes.normalised(each) or "" for each in others])
+
+
+def _companion_build(values: Values, missing: MissingName) -> str | None:
+    """The command that builds the companion of torch whose operators the message names (value `project`)."""
+    package = companions.registers(values.get("project", ""))
+    return None if package is None else fixes.rebuild(missing, project=package)
 
 
 def _reinstall_package(values: Values, missing: MissingName) -> str | None:
@@ -400,6 +407,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "for_hip": _for_hip,
     "for_cpu": _for_cpu,
     "torch_from_source": _torch_from_source,
+    "companion_build": _companion_build,
     "platform": _platform,
     "hip_rebuild": _hip_rebuild,
     "hip_project": _hip_project,

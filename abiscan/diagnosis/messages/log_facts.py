@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
-from abiscan.diagnosis.messages.source_builds import find_source_build
+from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
 from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
 
@@ -75,7 +75,7 @@ _EXAMPLE_BEFORE = re.compile(
 _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
 # without git (tools/generate_torch_version.py of pytorch).
-_CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown))\b", re.ASCII)
+_CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
 # An image of AMD: `rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1`.
 _IMAGE = re.compile(r"\brocm/pytorch:[\w.-]{1,80}?_pytorch_(?:release[_-])?([12]\.\d{1,2}\.\d{1,2})\b", re.ASCII)
 # `the version that was used to compile PyTorch (11.8)`, also as people write it: a CUDA release, as is any above 2.
@@ -196,7 +196,7 @@ class LogFacts(Struct, frozen=True):
 
 def log_facts(text: str) -> LogFacts:
     """Read the facts of a (cleaned) text in one pass."""
-    torch = _torch(text)
+    torch = _torch(text) or find_source_release(text)
     if torch is not None and "+" not in torch:
         torch += _label(text)
     abi = _cxx11_abi(text)

@@ -10,7 +10,7 @@ _TORCH: Final = r"(?<![\w/.-])(?:[Pp]y)?[Tt]orch(?![\w./-]| (?!Then|And|So|But|W
 _VERSION: Final = r"(?: v?\d[\w.+]{0,32})?"
 _MADE: Final = r"(?:builds?|built|building|compiled?|compiles|compiling|installed)"
 _SOURCE: Final = "\u4ece\u6e90(?:\u7801|\u4ee3\u7801)"
-_BUILD: Final = "(?:\u7f16\u8bd1|\u6784\u5efa)"
+_BUILD: Final = "(?:\u7f16\u8bd1|\u6784\u5efa|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa])| ?build(?= |[^\\x00-\\x7f]))"
 _SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u624b\u52a8|\u672c\u5730|\u6e90\u7801|\u6e90\u4ee3\u7801|\u81ea)"
 _PATTERNS: Final = (
     re.compile(
@@ -23,12 +23,23 @@ _PATTERNS: Final = (
         r"(?:from (?:the )?sources?|myself|ourselves|by hand|on my own)\b",
         re.ASCII,
     ),
-    re.compile(rf"(?:[Ss]ource|[Ss]elf|[Cc]ustom)[- ](?:built|compiled) {_TORCH}", re.ASCII),
-    re.compile(rf"(?:own|custom|source) (?:build|compilation) of {_TORCH}", re.ASCII),
-    re.compile(rf"(?:{_SOURCE}|{_SELF}){_BUILD}(?:\u5b89\u88c5)?[\u4e86\u7684\u8fc7]? ?{_TORCH}", re.ASCII),
-    re.compile(rf"{_TORCH} ?(?:\d[\w.+]{{0,32}} ?)?[^\n\x00-\x7f]{{0,4}}(?:{_SOURCE}|{_SELF}){_BUILD}", re.ASCII),
+    re.compile(rf"(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Ll]ocally)[- ](?:built|compiled) {_TORCH}", re.ASCII),
+    re.compile(rf"(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal) (?:build|compilation) of {_TORCH}", re.ASCII),
+    re.compile(
+        rf"{_TORCH}{_VERSION}(?: ?\(|,|:) ?(?:(?:my|our|a|own) ){{0,2}}(?:local|source|custom) build\b", re.ASCII
+    ),
+    re.compile(
+        rf"(?:{_SOURCE}(?:\u5b89\u88c5|{_BUILD})|{_SELF}{_BUILD})(?:\u5b89\u88c5| ?\u51fa\u6765)?"
+        rf" ?[\u4e86\u7684\u8fc7]? ?{_TORCH}",
+        re.ASCII,
+    ),
+    re.compile(
+        rf"{_TORCH} ?(?:v?\d[\w.+]{{0,32}} ?)?[(\uff08]?[^\n\x00-\x7f\u3002\uff0c\uff1b\u3001]{{0,4}}"
+        rf"(?:{_SOURCE}|{_SELF}){_BUILD}",
+        re.ASCII,
+    ),
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
-    re.compile(r"(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)\b", re.ASCII),
+    re.compile(r"(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b", re.ASCII),
 )
 # Just before, in the same clause: it was not built so, or is still to be built.
 _NOT_SO: Final = re.compile(
@@ -40,16 +51,38 @@ _NOT_SO: Final = re.compile(
 )
 _NOT_WITHIN: Final = re.compile("[\u4e0d\u6ca1\u672a]")
 _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,16}\Z")
-_WORDS: Final = ("source", "\u6e90", "\u7f16\u8bd1", "\u6784\u5efa", "self", "custom", "own", "by hand", "a0+git")
+# The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
+_RELEASE: Final = re.compile(
+    r" ?(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
+    r"(?:(?:tag|version|release|\u7248\u672c) ?)?v?([12]\.\d{1,2}\.\d)"
+    r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
+    re.ASCII,
+)
+_WORDS: Final = (
+    *("ource", "\u6e90", "\u7f16", "\u6784\u5efa", "elf", "ustom", "own", "ocal", "by hand", "a0+git"),
+    *("\u81ea\u5df1", "\u672c\u5730"),
+)
 
 
 def find_source_build(text: str) -> str | None:
     """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
+    found = _find(text)
+    return None if found is None else found[0]
+
+
+def find_source_release(text: str) -> str | None:
+    """The release directly after these words: `2.1.0`."""
+    found = _find(text)
+    after = None if found is None else _RELEASE.match(text, found.end())
+    return None if after is None else after[1]
+
+
+def _find(text: str) -> re.Match[str] | None:
     if not any(word in text for word in _WORDS):
         return None
     for pattern in _PATTERNS:
         for found in pattern.finditer(text):
             before = _CLAUSE.search(text, max(0, found.start() - 16), found.start())
             if _NOT_WITHIN.search(found[0]) is None and (before is None or _NOT_SO.search(before[0]) is None):
-                return found[0]
+                return found
     return None
