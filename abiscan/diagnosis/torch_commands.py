@@ -6,6 +6,8 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import (
     cuda_major,
@@ -17,6 +19,7 @@ from abiscan.diagnosis.wheel_rows import (
 )
 from abiscan.model import versions
 
+_INDEXES: Final = "https://download.pytorch.org/whl/"
 _FIRST_COMPLETE_CUDA: Final = (12,)
 
 
@@ -62,7 +65,18 @@ def _of_cuda(variants: tuple[str, ...], cuda: str) -> list[str]:
 
 
 def from_package_index(version: str, missing: MissingName) -> str:
-    """The command that installs one release of torch from the package index, with the CUDA of the build there."""
+    """The command that installs one release of torch from the package index, with the CUDA of the build there; for a
+    torch of ROCm or of Intel's GPUs, from the index of such builds, and for Hygon's, where that torch came from."""
+    variant = "" if missing.target is None else missing.target.variant
+    if variant.startswith("xpu"):
+        return f"pip install torch=={version} --index-url {_INDEXES}xpu"
+    if vendor_of(missing) == DCU:
+        return f"install torch {version} or later for DCU, from where your torch came from"
+    if is_for_hip(missing):
+        return (
+            f"pip install torch=={version} --index-url {_INDEXES}rocmX.Y"
+            f"  # X.Y: a ROCm that {_INDEXES}torch lists for {version}"
+        )
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)
     cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)

@@ -112,9 +112,13 @@ def entry_of_release(table: dict[str, _Entry], version: str) -> _Entry | None:
 
 
 def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
-    """The variant, if it is known; else the newest of the same CUDA; the newest of all if none is given."""
+    """The variant, if it is known; else the newest of the same CUDA or ROCm; the newest of all if none is given."""
     if variant in known:
         return variant
+    if variant.startswith("rocm"):
+        rocm = [each for each in known if each.startswith("rocm")]
+        of_major = [each for each in rocm if each.partition(".")[0] == variant.partition(".")[0]]
+        return max(of_major or rocm, key=lambda each: versions.order(each.removeprefix("rocm")) or (), default=None)
     cuda = [each for each in known if cuda_major(each)]
     major = cuda_major(variant)
     if variant and not major:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
-from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
+from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
@@ -171,7 +171,10 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     package index."""
     label = values.get("label", "")
     version = values.get("torch", "")
-    command = torch_commands.install_torch(version, missing, variant=label) if label or missing.target else None
+    if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
+        label = f"rocm{rocm_of(missing)}"
+    known = label or (missing.target and vendor_of(missing) != DCU)
+    command = torch_commands.install_torch(version, missing, variant=label) if known else None
     return command or torch_commands.from_package_index(version, missing)
 
 
