@@ -59,7 +59,8 @@ def source_tree(missing: MissingName) -> str:
     """The source tree of the extension, for a comment that explains DIRECTORY."""
     known = package_commands.find_package(missing)
     if known is not None and known.checkout:
-        return f"a checkout of your release of {known.name} (git clone --recursive {known.checkout})"
+        clone = f"git clone --recursive --branch {known.checkout_tag} {known.checkout}"
+        return f"a checkout of your release of {known.name} ({clone})"
     name = package(missing) if known is None else known.name
     return f"the source tree of {name or 'the extension'}"
 

@@ -29,8 +29,12 @@ from abiscan.mangling.parser.render import Ident, Node, Renderer, RenderStyle, c
 
 GCC_FORM_FLAG: Final = "-fclang-abi-compat=17"
 """Clang 18 and later then mangle templates as GCC does, without declarations of parameters (Clang's manual)."""
-AS_GCC: Final = f"with CFLAGS and CXXFLAGS set to {GCC_FORM_FLAG} (Clang), or with GCC (CC=gcc CXX=g++)"
-"""How to compile a call whose name GCC, the compiler of libtorch, gives another form."""
+AS_GCC: Final = (
+    f"with CFLAGS and CXXFLAGS set to {GCC_FORM_FLAG} and, for .cu files, NVCC_APPEND_FLAGS set to "
+    f'"-Xcompiler {GCC_FORM_FLAG}" (Clang), or with GCC (CC=gcc CXX=g++)'
+)
+"""How to compile a call whose name GCC, the compiler of libtorch, gives another form. torch.utils.cpp_extension passes
+CFLAGS and CXXFLAGS to the C++ compiler, not to nvcc."""
 
 
 class SpecialKind(enum.StrEnum):

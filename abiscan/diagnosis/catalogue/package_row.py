@@ -70,6 +70,7 @@ class Package(_Row, frozen=True, kw_only=True):
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
         checkout: source repository with files that the source on the index lacks.
+        checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
         checkout_environment: variables for a complete build of a checkout.
         without: prefix of a shared object -> command that installs releases without this file.
         requires: packages to install before a build without isolation.
@@ -96,6 +97,7 @@ class Package(_Row, frozen=True, kw_only=True):
     repository: str = ""
     environment: tuple[str, ...] = ()
     checkout: str = ""
+    checkout_tag: str = ""
     checkout_environment: tuple[str, ...] = ()
     without: dict[str, str] = {}
     requires: tuple[str, ...] = ()
