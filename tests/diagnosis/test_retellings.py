@@ -9,7 +9,7 @@ import pytest
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
-from abiscan.model.cause import CauseId
+from abiscan.model.cause import CauseId, Confidence
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
@@ -278,3 +278,130 @@ def test_the_package_in_the_text_is_the_module(text: str, first: str) -> None:
     assert "import torch, aiter" in subject.causes[0].fix
     assert "MODULE" not in subject.causes[0].fix
     assert "NAMESPACE" not in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (
+            "posix.getpid",
+            "Attempted to call function marked as skipped\n  Developer debug context: module: posix, qualname: getpid",
+        ),
+        (
+            "_warnings.warn",
+            "Dynamo does not know how to trace the builtin `_warnings.warn.` This function is either a Python builtin "
+            "(e.g. _warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind).",
+        ),
+    ],
+)
+def test_a_function_of_python_is_moved_out_of_the_graph(function: str, text: str) -> None:
+    """Oracle: torch 2.13 runs the function outside of the graph; these modules are in sys.stdlib_module_names."""
+    (subject,) = explain(text, _OPTIONS)
+    (cause,) = subject.causes
+    assert cause.confidence is not Confidence.HIGH
+    assert cause.fix.startswith(f"Call {function} outside of the compiled function")
+    assert "custom_op" not in cause.fix
+    assert "does not name" not in cause.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("torch 2.5.1+rocm6.2", "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm6.2.4"),
+        ("torch 2.5.1+xpu", "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/xpu"),
+        ("torch 2.5.1+cu124", "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124"),
+    ],
+)
+def test_another_torch_is_of_the_same_build(text: str, command: str) -> None:
+    """Oracle: the variants of torch 2.6.0 in its release notes: cu118, cu124, cu126, rocm6.1, rocm6.2.4, xpu."""
+    (subject,) = explain(f"{text} NameError: name 's2' is not defined", _OPTIONS)
+    fix = subject.causes[0].fix
+    assert command in fix.splitlines()
+    assert "package index" not in fix
+
+
+@pytest.mark.parametrize("where", ["Radeon gfx1100", "ROCm 6.2 torch 2.5.1"])
+def test_a_gpu_of_amd_gets_no_build_for_cuda(where: str) -> None:
+    """Oracle: builds of torch for CUDA do not run on these GPUs (https://pytorch.org/get-started/locally)."""
+    (subject,) = explain(f"{where}, inductor: NameError: name 's2' is not defined", _OPTIONS)
+    assert "/cu1" not in subject.causes[0].fix
+    assert "CUDA" not in subject.causes[0].fix
+    assert "--index-url https://download.pytorch.org/whl/rocm" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Oracle: the wheels 0.1 to 0.3.0 have torch.compiler.disable in fla/ops/delta_rule/fused_recurrent.py, and none
+        # in fla/ops/gated_delta_rule/fused_recurrent.py.
+        "fla torch.compile fused_recurrent_gated_delta_rule_fwd_kernel NameError: name 's2' is not defined",
+        "torch.compile of fla Gated DeltaNet: NameError: name 's2' is not defined",
+        "torch.compile of DeltaNet, flash-linear-attention 0.2.0: NameError: name 's2' is not defined",
+        "fla 0.5.2 torch 2.5.1 fused_recurrent NameError s2",
+    ],
+)
+def test_flash_linear_attention_is_installed_only_for_its_kernel(text: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert "flash-linear-attention" not in fix
+    assert "pip install torch==2.6.0" in fix
+
+
+def test_a_torch_with_the_fix_has_another_bug() -> None:
+    """Oracle: pytorch/pytorch issue 136504, fixed in torch 2.6.0."""
+    (subject,) = explain("torch 2.13.0 inductor: NameError: name 's2' is not defined", _OPTIONS)
+    said = "\n".join(subject.causes[0].evidence)
+    assert "it is another bug" in said
+    assert "A size that torch.compile made dynamic was passed" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "variable", "release"),
+    [
+        ("sglang and aiter: dynamo cannot trace PyCapsule.ck_moe", False, False),
+        ("vLLM 0.9.1 and aiter: dynamo cannot trace PyCapsule.ck_moe", True, False),
+        ("vLLM 0.8.3 and aiter: dynamo cannot trace PyCapsule.ck_moe", True, True),
+    ],
+)
+def test_advice_about_vllm(text: str, variable: bool, release: bool) -> None:
+    """Oracle: rocm_aiter_fused_moe.py of the wheels of vLLM registers the operators from 0.8.5 on."""
+    (subject,) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert ("VLLM_ROCM_USE_AITER_MOE" in fix) is variable
+    assert ("vLLM 0.8.5" in fix) is release
+
+
+def test_the_function_before_the_message_is_named() -> None:
+    (subject,) = explain("aiter ck_moe Attempted to call function marked as skipped", _OPTIONS)
+    assert "def ck_moe(PARAMETERS)" in subject.causes[0].fix
+    assert "does not name the function" not in subject.causes[0].fix
+
+
+def test_graph_mode_is_not_the_first_advice_without_a_function() -> None:
+    (subject,) = explain("vllm torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped", _OPTIONS)
+    lines = subject.causes[0].fix.splitlines()
+    assert lines[0].startswith("The text does not name the function.")
+    assert "enforce_eager=True" in lines[1]
+
+
+def test_annotations_of_the_docstring_are_imported() -> None:
+    """Oracle: pybind11 in torch 2.13 prints `collections.abc.Sequence[torch.Tensor]` in docstrings."""
+    (subject,) = explain("Dynamo cannot trace the builtin `lltm.PyCapsule.forward`", _OPTIONS)
+    assert "import collections.abc, torch, lltm" in subject.causes[0].fix
+
+
+_CLANG_NAME = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+
+
+def test_the_flag_of_clang_reaches_nvcc() -> None:
+    """Oracle: nvcc with clang++-19 as host compiler: only NVCC_APPEND_FLAGS changes the name in objects of .cu files;
+    BuildExtension of torch 2.13 passes neither CFLAGS nor CXXFLAGS to nvcc."""
+    (subject,) = explain(f"flashinfer_kernels.abi3.so: undefined symbol: {_CLANG_NAME}", _OPTIONS)
+    assert 'NVCC_APPEND_FLAGS set to "-Xcompiler -fclang-abi-compat=17"' in subject.causes[0].fix
+
+
+def test_the_checkout_is_of_the_release() -> None:
+    """Oracle: the tags of flashinfer's repository: v0.2.2, v0.2.5. Its branch main does not call const_data_ptr."""
+    (subject,) = explain(f"flashinfer_kernels.abi3.so: undefined symbol: {_CLANG_NAME}", _OPTIONS)
+    clone = "git clone --recursive --branch vRELEASE https://github.com/flashinfer-ai/flashinfer"
+    assert clone in subject.causes[0].fix

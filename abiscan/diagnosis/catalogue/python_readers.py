@@ -29,6 +29,7 @@ VALUES: Final = (
     "capsule",
     "module",
     "said",
+    "of_python",
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -54,7 +55,7 @@ _SKIPPED = (
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
 )
-# The same in a retelling: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`.
+# The same in a retelling: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`, `f_moe function marked as skipped`.
 _RETOLD = (
     re.compile(
         r"([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?)?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII
@@ -62,6 +63,9 @@ _RETOLD = (
     re.compile(
         r"skipped[`'\"]?(?:,| on| for|:|\uff1a|\uff0c){1,2} ?(?:the function )?[`'\"]?((?:\w{1,64}\.){1,8}\w{1,64})",
         re.ASCII,
+    ),
+    re.compile(
+        r"([A-Za-z]\w{0,64}_\w{1,64})[`'\"]?[:,]? {1,2}(?:Attempted to call )?function marked as skipped", re.ASCII
     ),
 )
 # Classes of functions, which some releases print in place of a name.
@@ -130,7 +134,8 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
 
 def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
-    replaces it, `bound` and `capsule` if it is bound from C++, and the last frame of the user's code."""
+    replaces it, `of_python` if its module belongs to CPython, `bound` and `capsule` if it is bound from C++, and the
+    last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     texts = ((each, around) for each in _SKIPPED), ((each, hit.line) for each in _RETOLD)
     searches = (each.search(text) for each, text in itertools.chain(*texts))
@@ -152,6 +157,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     library = module.split(".")[0]
     if library.isidentifier():
         found["library"] = library
+    if library in sys.stdlib_module_names:
+        found["of_python"] = name
     if module:
         found["module"] = module
     found["name"] = name
