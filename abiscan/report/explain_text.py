@@ -109,7 +109,7 @@ def _about(subject: Subject, style: Style) -> list[str]:
     name = subject.demangled or subject.mangled or subject.text
     lines = [] if _is_named(subject) else wrap(name, style, style.paint(f"  {_word(subject)}: ", "cyan"), "    ")
     if subject.mangled is not None and subject.mangled != name:
-        llvm = " (demangled by LLVM only)" if subject.demangled_by is DemangledBy.LLVM else ""
+        llvm = " (demangled by LLVM, not by GNU)" if subject.demangled_by is DemangledBy.LLVM else ""
         lines += wrap(subject.mangled + llvm, style, "  mangled: ", "    ")
     for similar in subject.near:
         lines += wrap(similar, style, "  similar name: ", "    ")

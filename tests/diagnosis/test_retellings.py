@@ -405,3 +405,17 @@ def test_the_checkout_is_of_the_release() -> None:
     (subject,) = explain(f"flashinfer_kernels.abi3.so: undefined symbol: {_CLANG_NAME}", _OPTIONS)
     clone = "git clone --recursive --branch vRELEASE https://github.com/flashinfer-ai/flashinfer"
     assert clone in subject.causes[0].fix
+
+
+def test_unknown_is_not_for_lists_and_numbers() -> None:
+    """Oracle: torch 2.13, torch.library.opcheck of operators with results List[Tensor], int and bool."""
+    (subject,) = explain("Dynamo cannot trace the builtin `lltm.PyCapsule.forward`", _OPTIONS)
+    assert '"unknown" may copy every tensor argument, and raises where RESULT is a list or a number' in (
+        subject.causes[0].fix
+    )
+
+
+def test_the_demangler_that_reads_a_name_of_clang() -> None:
+    """Oracle: llvm-cxxfilt-14 prints the name as it is, llvm-cxxfilt-19 reads it."""
+    (subject,) = explain(f"undefined symbol: {_CLANG_NAME}", _OPTIONS)
+    assert subject.notes[0].endswith("llvm-cxxfilt of LLVM 19 can.")

@@ -271,6 +271,35 @@ def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
     assert done.stdout == "fine\n", done.stderr
 
 
+@pytest.mark.torch
+def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path) -> None:
+    """Oracle: torch's AOTAutograd raises "custom operator whose output has alias annotations" otherwise."""
+    module = """
+std::vector<at::Tensor> split(at::Tensor x);
+double total(at::Tensor x);
+std::vector<at::Tensor> split_into(at::Tensor &out, const at::Tensor &x);
+PYBIND11_MODULE(my_kernels, m) {
+  m.def("split", &split);
+  m.def("total", &total);
+  m.def("split_into", &split_into);
+}
+"""
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    assert "split_into" in stub.after.partition("# Not written")[2]
+    (tmp_path / "bind_operators.py").write_text(stub.after)
+    (tmp_path / "my_kernels.py").write_text("def split(x): return [x * 2]\ndef total(x): return 3.0\n")
+    (tmp_path / "use.py").write_text(
+        "import torch, bind_operators as ops\n"
+        "ops.split.register_fake(lambda x: [torch.empty_like(x)])\n"
+        "ops.total.register_fake(lambda x: 3.0)\n"
+        "def f(x): return ops.split(x)[0] + ops.total(x)\n"
+        "assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]\n"
+        "print('fine')\n"
+    )
+    done = subprocess.run([sys.executable, "use.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "fine\n", done.stderr
+
+
 def test_no_stub_for_what_is_registered() -> None:
     assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, SingleSource(), None)) == []
 
