@@ -54,21 +54,23 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
 
 def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]:
     """The builds with HIP, and where wheels are."""
-    none: dict[str, None] = {}
+    none: dict[str, dict[str, None]] = {}
     for each in hip_builds(built, missing):
         if each.sources:
             if each.lead:
                 yield each.lead
             notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
             yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
-        none |= dict.fromkeys(each.none)
+        for name in each.none:
+            none.setdefault(name, {})[each.lead.partition(" (")[0] or "ROCm"] = None
     pages = dict.fromkeys(each.rocm_wheels for each in built if each.rocm_wheels)
     has_wheels = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
     if vendor_of(missing) == AMD and has_wheels and not missing.knowledge.target_from_source:
         names = f"{', '.join(none)}: " if none else "or "
         yield f"{names}wheels of another project, for ROCm 5.7 and later: {' '.join(pages)}  # by torch, ROCm, Python"
-    elif none:
-        yield f"{', '.join(none)}: no source is known that compiles unchanged with this torch and ROCm"
+        return
+    for name, kinds in none.items():
+        yield f"{name}: no source is known that compiles unchanged with this torch and {', or with '.join(kinds)}"
 
 
 # Of ROCm: in the releases of pyg-rocm-build (README.md, 2026-07-05), and the first whose torch needs no older tools.

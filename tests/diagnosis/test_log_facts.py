@@ -199,7 +199,9 @@ def test_torch_from_source(text: str, *, built: bool) -> None:
         ("I compiled torch by hand, 2.1.0", "2.1.0"),
         ("torch \u81ea\u5df1\u6e90\u7801\u7f16\u8bd1\u7684 2.1.0", "2.1.0"),
         ("torch 2.6.0a0+git", "2.6.0a0+git"),
-        # Of CUDA, Python and an extension.
+        ("torch built from source 2.5 + CUDA 12.4", "2.5"),
+        # Of CUDA, a time and an extension.
+        ("I built torch from source, 1.5 hours", None),
         ("torch built from source, CUDA 12.0", None),
         ("I built torch from source, 2.1.2 of torch-scatter", None),
         ("I built torch from source, 2.1.2 torch-scatter", None),

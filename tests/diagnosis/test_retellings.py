@@ -170,6 +170,57 @@ def test_a_library_of_cuda_with_a_torch_for_cuda() -> None:
     assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
 
 
+def test_sources_for_a_hip_that_has_none() -> None:
+    """Oracle: the rows of torch-scatter in the package catalogue: torch 1.10 has no source for HIP 5.6 and later."""
+    text = (
+        "DCU, dtk-22.10, torch 1.10, torch-scatter\n"
+        "segment_csr_cuda.hip:33: error: no matching function for call to '__ldg'"
+    )
+    (subject,) = explain(text, _OPTIONS)
+    assert "torch-scatter: no source is known that compiles unchanged with this torch and HIP 5.6 or later" in (
+        subject.causes[0].fix.splitlines()
+    )
+
+
+def test_a_source_build_on_a_dcu() -> None:
+    """Oracle: the text says that this torch is a source build; the build of extensions is for it."""
+    (subject,) = explain("海光DCU, torch 2.1.0 源码编译, torch-scatter 版本不匹配", _OPTIONS)
+    assert "torch must be Hygon's" not in subject.causes[0].fix
+    assert subject.causes[0].fix.splitlines()[-1].startswith("or, instead of this torch, install Hygon's builds")
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("torch 从源码编译, import torch_scatter: ModuleNotFoundError: No module named 'scipy'", "pip install scipy"),
+        (
+            "torch 源码编译, torch-sparse: fatal error: parallel_hashmap/phmap.h: No such file or directory",
+            "git submodule update --init --recursive",
+        ),
+    ],
+)
+def test_another_error_beside_a_source_build(text: str, fix: str) -> None:
+    """Oracle: the messages; .gitmodules of pytorch_sparse has third_party/parallel-hashmap."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.LIBRARY_MISSING
+    assert subject.causes[0].fix.endswith(fix)
+
+
+def test_packages_that_are_built_in_different_ways() -> None:
+    """Oracle: setup.py of pytorch_scatter reads FORCE_CUDA; both packages are in the text."""
+    text = "torch built from source 2.5 + CUDA 12.4, torchvision and torch-scatter wheels mismatch"
+    (subject,) = explain(text, _OPTIONS)
+    assert '"git+https://github.com/pytorch/vision.git@release/0.20"' in subject.causes[0].fix
+    assert "FORCE_CUDA=1 pip install" in subject.causes[0].fix
+    assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+
+
+def test_clang_compiles_for_cuda_too() -> None:
+    """Oracle: llvm.org, Compiling CUDA with clang: nothing in the message shows HIP."""
+    (subject,) = explain("my_kernel.cu:5:3: error: no matching function for call to '__ldg'", _OPTIONS)
+    assert not any("compiler is HIP's" in each for each in subject.causes[0].evidence)
+
+
 def test_no_gpu_of_hip() -> None:
     """Oracle: rocm.docs.amd.com, installation prerequisites (groups) and containers (devices)."""
     (subject,) = explain("torch-1.13.0+rocm5.2: RuntimeError: No HIP GPUs are available", _OPTIONS)

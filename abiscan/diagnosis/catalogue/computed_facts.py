@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU
@@ -29,9 +30,16 @@ Values = Mapping[str, str]
 
 
 def _rebuild(values: Values, missing: MissingName) -> str | None:
-    """The command that builds the extensions from source: of the value `project`, else of the package of the text."""
-    first, *others = (_built_project(values, missing) or "").split() or (None,)
-    return fixes.rebuild(missing, project=first, others=[fixes.normalised(each) or "" for each in others])
+    """The commands that build the extensions from source: of the value `project`, else of the package of the text.
+    Those with other variables are built by another command."""
+    named = [fixes.normalised(each) or "" for each in (_built_project(values, missing) or "").split()]
+    known = packages_by_name()
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for each in named:
+        alike.setdefault(tuple(known[each].environment) if each in known else (), []).append(each)
+    if len(alike) < 2:
+        return fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
+    return "\n".join(fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values())
 
 
 def _companion_build(values: Values, missing: MissingName) -> str | None:

@@ -54,7 +54,7 @@ _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,1
 # The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
 _RELEASE: Final = re.compile(
     r" ?(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
-    r"(?:(?:tag|version|release|\u7248\u672c) ?)?v?([12]\.\d{1,2}\.\d)"
+    r"(?:(?:tag|version|release|\u7248\u672c) ?)?v?([12]\.\d{1,2}(?:\.\d|(?= ?(?:[+,;(\n]|\Z))))"
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
 )
