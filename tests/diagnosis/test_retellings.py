@@ -470,3 +470,24 @@ def test_the_demangler_that_reads_a_name_of_clang() -> None:
     """Oracle: llvm-cxxfilt-14 prints the name as it is, llvm-cxxfilt-19 reads it."""
     (subject,) = explain(f"undefined symbol: {_CLANG_NAME}", _OPTIONS)
     assert subject.notes[0].endswith("llvm-cxxfilt of LLVM 19 can.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "undefined symbol at::TensorBase::const_data_ptr when importing flashinfer",
+        "undefined symbol: at::TensorBase::const_data_ptr",
+        "flashinfer 报错找不到符号 TensorBase::const_data_ptr",
+    ],
+)
+def test_a_template_without_arguments_is_one_problem(text: str) -> None:
+    """Oracle: nm -D of libtorch_cpu.so 2.13 has 52 names of this template: nothing in the text chooses one."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.text == "const_data_ptr"
+    assert "Float8" not in str(subject.causes)
+    assert subject.causes[0].fix.startswith("nm -D FILE | grep const_data_ptr | abiscan explain -")
+
+
+def test_a_template_with_arguments_is_that_symbol() -> None:
+    (subject,) = explain("undefined symbol: long const* at::TensorBase::const_data_ptr<long>() const", _OPTIONS)
+    assert "const_data_ptr<long" in (subject.demangled or "")

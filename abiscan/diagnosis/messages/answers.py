@@ -89,7 +89,7 @@ def _answers(
     alone: set[tuple[str, ...]] = set()
     named = {answer_messages.subject_of(each) for each in found if isinstance(each, FoundMessage)}
     for each in found:
-        if isinstance(each, SymbolSubject) and (each.text, SubjectKind.SYMBOL) in named:
+        if isinstance(each, SymbolSubject) and {(name, SubjectKind.SYMBOL) for name in _names_of(each)} & named:
             continue  # a row of the catalogue explains this very name
         subject = _ANSWERS[type(each)](each, question)
         if subject is None:
@@ -110,6 +110,11 @@ def _answers(
     # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
+
+
+def _names_of(found: SymbolSubject) -> tuple[str, ...]:
+    """A symbol as in the text, and without its scope, as a row of the catalogue names it."""
+    return found.text, found.text.rpartition("::")[2]
 
 
 def _library(found: LibrarySubject, question: _Question) -> Subject:
