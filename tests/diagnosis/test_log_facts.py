@@ -182,6 +182,15 @@ def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
         ("\u4ece\u6e90\u7801\u7f16\u8bd1PyTorch Scatter", False),
         ("pip install torch; then mmcv was built from source", False),
         ("torch/csrc compiled, errors from source files", False),
+        ("torch 2.1.0: source build of torchvision fails", False),
+        ("torch, custom build of mmcv", False),
+        ("pip torch 2.1.0, local build of torch_scatter", False),
+        ("pip \u88c5\u7684 torch \u548c\u81ea\u5df1\u7f16\u7684 torch-scatter", False),
+        # Not there, or not yet.
+        ("Do I need a local build of torch 2.1.0?", False),
+        ("If you use a local build of torch", False),
+        ("Not a local build of torch", False),
+        ("torch 2.1.0, \u4e0d\u662f\u672c\u5730 build \u7684", False),
     ],
 )
 def test_torch_from_source(text: str, *, built: bool) -> None:

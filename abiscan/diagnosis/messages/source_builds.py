@@ -26,7 +26,8 @@ _PATTERNS: Final = (
     re.compile(rf"(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Ll]ocally)[- ](?:built|compiled) {_TORCH}", re.ASCII),
     re.compile(rf"(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal) (?:build|compilation) of {_TORCH}", re.ASCII),
     re.compile(
-        rf"{_TORCH}{_VERSION}(?: ?\(|,|:) ?(?:(?:my|our|a|own) ){{0,2}}(?:local|source|custom) build\b", re.ASCII
+        rf"{_TORCH}{_VERSION}(?: ?\(|,|:) ?(?:(?:my|our|a|own) ){{0,2}}(?:local|source|custom) build\b(?! of\b)",
+        re.ASCII,
     ),
     re.compile(
         rf"(?:{_SOURCE}(?:\u5b89\u88c5|{_BUILD})|{_SELF}{_BUILD})(?:\u5b89\u88c5| ?\u51fa\u6765)?"
@@ -34,7 +35,8 @@ _PATTERNS: Final = (
         re.ASCII,
     ),
     re.compile(
-        rf"{_TORCH} ?(?:v?\d[\w.+]{{0,32}} ?)?[(\uff08]?[^\n\x00-\x7f\u3002\uff0c\uff1b\u3001]{{0,4}}"
+        rf"{_TORCH} ?(?:v?\d[\w.+]{{0,32}} ?)?[(\uff08]?"
+        rf"[^\n\x00-\x7f\u3002\uff0c\uff1b\u3001\u548c\u4e0e\u8ddf\u53ca]{{0,4}}"
         rf"(?:{_SOURCE}|{_SELF}){_BUILD}",
         re.ASCII,
     ),
@@ -44,6 +46,7 @@ _PATTERNS: Final = (
 # Just before, in the same clause: it was not built so, or is still to be built.
 _NOT_SO: Final = re.compile(
     r"n't\b|\b(?:not|never|without|rather than|instead of|how to|tutorial|guide|wants? to|going to|plan to|unless)\b"
+    r"|\b(?:needs? an?|if you)\b"
     r"|\u6559\u7a0b|\u6307\u5357|(?:\u5982\u4f55|\u600e\u4e48|\u600e\u6837)[^\x00-\x7f]{0,4}\Z"
     r"|(?:[\u4e0d\u6ca1\u672a\u60f3]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528|\u51c6\u5907|\u6253\u7b97)"
     r"[^\x00-\x7f]?\Z",
