@@ -422,10 +422,26 @@ def test_advice_about_vllm(text: str, variable: bool, release: bool) -> None:
     assert ("vLLM 0.8.5" in fix) is release
 
 
-def test_the_function_before_the_message_is_named() -> None:
-    (subject,) = explain("aiter ck_moe Attempted to call function marked as skipped", _OPTIONS)
-    assert "def ck_moe(PARAMETERS)" in subject.causes[0].fix
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("aiter ck_moe Attempted to call function marked as skipped", True),
+        ("vLLM on ROCm: ck_moe Attempted to call function marked as skipped", True),
+        ("vLLM on ROCm: Attempted to call function marked as skipped, aiter ck_moe", False),
+        ("Attempted to call function marked as skipped: ck_moe (aiter)", True),
+    ],
+)
+def test_the_function_beside_the_message_is_named(text: str, named: bool) -> None:
+    """Oracle: the sentence; ck_moe is a function of aiter (pytorch issue 151049)."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].fix.startswith("export VLLM_ROCM_USE_AITER_MOE=0")
+    assert ("def ck_moe(PARAMETERS)" in subject.causes[0].fix) is named
     assert "does not name the function" not in subject.causes[0].fix
+
+
+def test_another_word_after_the_message_is_no_function() -> None:
+    (subject,) = explain("Attempted to call function marked as skipped in my_script", _OPTIONS)
+    assert "my_script" not in subject.text
 
 
 def test_graph_mode_is_not_the_first_advice_without_a_function() -> None:

@@ -67,6 +67,7 @@ _RETOLD = (
     re.compile(
         r"([A-Za-z]\w{0,64}_\w{1,64})[`'\"]?[:,]? {1,2}(?:Attempted to call )?function marked as skipped", re.ASCII
     ),
+    re.compile(r"marked as skipped[`'\"]?[,:\uff0c\uff1a] ?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII),
 )
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
