@@ -31,7 +31,9 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         return package.command
     if not package.sdist and not package.repository:
         return None
-    known = (packages_by_name().get(name) for name in others)
+    # No wheel of a package that it imports is for a source build either.
+    used = package.uses if missing.knowledge.target_from_source else ()
+    known = (packages_by_name().get(name) for name in (*others, *used))
     alike = (each for each in known if each is not None and _is_built_alike(each, package))
     built = tuple({each.name: each for each in (package, *alike)}.values())
     if is_for_hip(missing) and any(each.hip or each.rocm_wheels for each in built):

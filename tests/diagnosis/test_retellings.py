@@ -206,6 +206,12 @@ def test_another_error_beside_a_source_build(text: str, fix: str) -> None:
     assert subject.causes[0].fix.endswith(fix)
 
 
+def test_an_extension_that_imports_another() -> None:
+    """Oracle: torch_sparse/storage.py of 0.6.18 imports torch_scatter."""
+    (subject,) = explain("torch 2.1.0 built from source, torch-sparse wheel does not load", _OPTIONS)
+    assert "--no-binary torch-sparse,torch-scatter torch-sparse torch-scatter" in subject.causes[0].fix
+
+
 def test_packages_that_are_built_in_different_ways() -> None:
     """Oracle: setup.py of pytorch_scatter reads FORCE_CUDA; both packages are in the text."""
     text = "torch built from source 2.5 + CUDA 12.4, torchvision and torch-scatter wheels mismatch"

@@ -74,6 +74,7 @@ class Package(_Row, frozen=True, kw_only=True):
         checkout_environment: variables for a complete build of a checkout.
         without: prefix of a shared object -> command that installs releases without this file.
         requires: packages to install before a build without isolation.
+        uses: packages of this catalogue that it imports, which must be built for the same torch.
         imports: packages of its `Requires-Dist` that its import needs besides torch, which `--no-deps` leaves out.
         fetches_wheel: its build first looks for the wheel for the installed torch.
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
@@ -101,6 +102,7 @@ class Package(_Row, frozen=True, kw_only=True):
     checkout_environment: tuple[str, ...] = ()
     without: dict[str, str] = {}
     requires: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     fetches_wheel: bool = False
     upgrade: bool = False
