@@ -426,10 +426,13 @@ def needs_writable(code: Code, offset: int) -> bool:
     found = code.tokens
     at = code.index_at(offset)
     start = None if at is None else postfix_start(found, code.partner, at - 1)
-    if at is None or start is None or start < 2 or code.partner[at + 1] < 0:
+    if at is None or start is None or start < 2 or at + 1 >= len(found) or code.partner[at + 1] < 0:
+        return False
+    end = code.partner[at + 1] + 1
+    if end >= len(found):
         return False
     code.spend(_MAX_TYPE)
-    after = found.word(code.partner[at + 1] + 1)
+    after = found.word(end)
     if found.word(start - 1) == "=" and after in (";", ","):
         last, ends = start - 2, _BEFORE_STATEMENT
     elif found.word(start - 1) == "(" and found.word(start - 2) == ">" and after == ")":

@@ -87,6 +87,12 @@ def test_what_is_there_or_may_be(text: str) -> None:
     assert found(text) == []
 
 
+def test_a_source_may_end_anywhere() -> None:
+    whole = "void f(at::Storage s) { void* p = s.unsafeGetStorageImpl()->data(); }"
+    assert found(whole)
+    assert {len(found(whole[:end])) for end in range(len(whole))} <= {0, 1}
+
+
 def test_code_for_other_releases_is_not_reported() -> None:
     """BytePS 0.2.5, byteps/torch/ready_event.cc: THC is for the releases that have it. The last two are code for the
     target."""
