@@ -50,7 +50,7 @@ class SharedLayouts(Struct, frozen=True):
         uses: detected from the imports.
         side: the releases against which the file was compiled, as far as known.
         held: class that a class of the file contains by value -> that class (from debug information; up to 0.25 s).
-        key_takers: the imports in whose calls dispatch keys are still to be read; none if no use depends on them.
+        key_takers: imports; the dispatch keys in their calls are not yet read. Empty if no use depends on keys.
     """
 
     uses: tuple[Use, ...]

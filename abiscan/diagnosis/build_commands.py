@@ -47,7 +47,9 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
             major = f"CUDA {cuda.partition('.')[0]}"
         elif is_for_hip(missing):
             compiler, major = "hipcc", "the ROCm release of torch.version.hip"
-        notes.append(f"needs {compiler} of {major}")
+        # Which other packages have GPU code is not recorded.
+        needs = "needs" if any(_FORCE_CUDA in each.environment or each.hip for each in built) else "GPU sources need"
+        notes.append(f"{needs} {compiler} of {major}")
         if cuda is None and _FORCE_CUDA in environment and not vendor_of(missing):
             notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     sources = [_source_of(each, missing) for each in built]

@@ -78,7 +78,7 @@ def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     for row in found.answer.cause:
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
-            # A message whose sentences all need a value that this text lacks is evidence itself.
+            # Without a value, no sentence may be left: then the message is the evidence.
             yield Candidate(row.cause, row.score, tuple(evidence) or (found.quote,), "\n".join(fix))
 
 
