@@ -39,21 +39,31 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if is_for_hip(missing) and any(each.hip or each.rocm_wheels for each in built):
         return "\n".join(_with_hip(built, missing))
     gpu, environment = _is_for_gpu(missing), environment_of(package, missing)
-    notes = []
-    if gpu:
-        cuda = None if missing.target is None else missing.target.cuda
-        compiler, major = "nvcc", "the CUDA major release of torch.version.cuda"
-        if cuda is not None:
-            major = f"CUDA {cuda.partition('.')[0]}"
-        elif is_for_hip(missing):
-            compiler, major = "hipcc", "the ROCm release of torch.version.hip"
-        # Which other packages have GPU code is not recorded.
-        needs = "needs" if any(_FORCE_CUDA in each.environment or each.hip for each in built) else "GPU sources need"
-        notes.append(f"{needs} {compiler} of {major}")
-        if cuda is None and _FORCE_CUDA in environment and not vendor_of(missing):
-            notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
+    notes = _compiler_notes(built, missing) if gpu else []
+    if gpu and _cuda_of(missing) is None and _FORCE_CUDA in environment and not vendor_of(missing):
+        notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     sources = [_source_of(each, missing) for each in built]
     return _build_of(built, sources, environment, missing, notes)
+
+
+def _compiler_notes(built: Iterable[Package], missing: MissingName) -> list[str]:
+    """Whether a build for a GPU needs nvcc or hipcc."""
+    needed = {None if each.gpu_compiler is None else each.gpu_compiler.needed for each in built}
+    cuda = _cuda_of(missing)
+    compiler = "nvcc of " + ("the CUDA major release of torch.version.cuda" if cuda is None else f"CUDA {cuda}")
+    if cuda is None and is_for_hip(missing):
+        compiler = "hipcc of the ROCm release of torch.version.hip"
+    elif needed <= {"never", "with-gpu-torch"} and cuda is None:
+        return [] if needed == {"never"} else [f"for a torch with CUDA: needs {compiler}"]
+    if "always" in needed or (cuda is not None and "with-gpu-torch" in needed):
+        return [f"needs {compiler}"]
+    return [] if needed == {"never"} else [f"GPU sources need {compiler}"]
+
+
+def _cuda_of(missing: MissingName) -> str | None:
+    """The CUDA major release of the target (`12`)."""
+    cuda = None if missing.target is None else missing.target.cuda
+    return None if cuda is None else cuda.partition(".")[0]
 
 
 def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]:

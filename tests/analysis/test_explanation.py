@@ -168,14 +168,15 @@ def test_a_source_build_without_a_version_gets_no_wheel(
     assert not any("pass --torch" in note for note in subject.notes)
 
 
-def test_a_package_without_gpu_code_is_not_said_to_need_nvcc(here: ScanOptions) -> None:
-    """setup.py of torchtext 0.17.2 builds C++ alone."""
+def test_a_package_without_gpu_code_needs_nvcc_only_beside_a_torch_with_cuda(here: ScanOptions) -> None:
+    """torchtext 0.17.2 has no GPU code, but its CMakeLists.txt calls `find_package(Torch)`. Oracle for what this
+    requires: torch/share/cmake/Caffe2/Caffe2Config.cmake."""
     symbol = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
     error = f"OSError: /x/site-packages/torchtext/lib/libtorchtext.so: undefined symbol: {symbol}"
     (subject,) = explain(f"My torch was built from source.\n{error}", here)
     builds = [line for line in subject.causes[0].fix.splitlines() if "--no-build-isolation" in line]
     assert builds
-    assert not any("# needs" in line for line in builds)
+    assert all("  # for a torch with CUDA: needs nvcc" in line for line in builds)
 
 
 def test_prose_about_a_source_build_is_one_subject_with_every_extension(here: ScanOptions) -> None:

@@ -307,3 +307,29 @@ def test_a_build_installs_its_tools_first(torch: str, variant: str, command: str
     built = build(package, name)
     assert built is not None
     assert built.startswith(command)
+
+
+def test_a_need_for_nvcc_has_a_source_and_a_build() -> None:
+    rows = [package for package in ROWS.package if package.gpu_compiler is not None]
+    assert all(row.sdist or row.repository for row in rows)
+    assert all(row.gpu_compiler.source and re.fullmatch(r"\d{4}-\d\d-\d\d", row.gpu_compiler.date) for row in rows)
+    forced = {row.name for row in ROWS.package if "FORCE_CUDA=1" in row.environment}
+    assert forced <= {row.name for row in rows if row.gpu_compiler.needed == "always"}
+
+
+@pytest.mark.parametrize(
+    ("path", "note"),
+    [
+        ("gsplat/csrc.so", "needs nvcc of CUDA 12"),
+        ("torchtext/lib/libtorchtext.so", "needs nvcc of CUDA 12"),
+        ("torchvision/_C.so", "GPU sources need nvcc of CUDA 12"),
+        ("simple_knn/_C.so", "GPU sources need nvcc of CUDA 12"),  # nobody read its sources
+        ("gptqmodel/x.so", ""),
+    ],
+)
+def test_a_build_names_nvcc_where_the_package_needs_it(path: str, note: str) -> None:
+    """Oracle: the setup.py or CMakeLists.txt that the row names."""
+    name = missing(f"/x/site-packages/{path}", "2.8.0", "cu128")
+    package = find_package(name)
+    assert package is not None
+    assert (build(package, name) or "").partition("  # ")[2] == note

@@ -1,6 +1,8 @@
 """The rows of the package catalogue as values. The fields are the keys of `catalogue/packages.toml`."""
 
 # Annotations are not postponed: msgspec would compile each of them before it reads the first value.
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -55,6 +57,21 @@ class HipSource(_Row, frozen=True, kw_only=True):
     date: str = ""
 
 
+class GpuCompiler(_Row, frozen=True, kw_only=True):
+    """Whether the build of a package, with its `environment`, needs nvcc or hipcc.
+
+    Attributes:
+        needed: `always`; `with-gpu-torch`: if torch has CUDA (`find_package(Torch)` of CMake then fails without nvcc);
+            `if-found`: the build leaves GPU code out if it finds none; `never`.
+        source: file of the package with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    needed: Literal["always", "with-gpu-torch", "if-found", "never"]
+    source: str
+    date: str
+
+
 class Package(_Row, frozen=True, kw_only=True):
     """A package of extensions.
 
@@ -69,6 +86,7 @@ class Package(_Row, frozen=True, kw_only=True):
         rocm_wheels: page with wheels for ROCm of another project.
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
+        gpu_compiler: whether this build needs nvcc or hipcc; None if nobody read its sources.
         checkout: source repository with files that the source on the index lacks.
         checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
         checkout_environment: variables for a complete build of a checkout.
@@ -97,6 +115,7 @@ class Package(_Row, frozen=True, kw_only=True):
     rocm_wheels: str = ""
     repository: str = ""
     environment: tuple[str, ...] = ()
+    gpu_compiler: GpuCompiler | None = None
     checkout: str = ""
     checkout_tag: str = ""
     checkout_environment: tuple[str, ...] = ()
