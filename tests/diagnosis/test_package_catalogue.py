@@ -323,7 +323,7 @@ def test_a_need_for_nvcc_has_a_source_and_a_build() -> None:
         ("gsplat/csrc.so", "needs nvcc of CUDA 12"),
         ("torchtext/lib/libtorchtext.so", "needs nvcc of CUDA 12"),
         ("torchvision/_C.so", "GPU sources need nvcc of CUDA 12"),
-        ("simple_knn/_C.so", "GPU sources need nvcc of CUDA 12"),  # nobody read its sources
+        ("simple_knn/_C.so", "GPU sources need nvcc of CUDA 12"),  # its sources were not read
         ("gptqmodel/x.so", ""),
     ],
 )

@@ -86,7 +86,7 @@ class Package(_Row, frozen=True, kw_only=True):
         rocm_wheels: page with wheels for ROCm of another project.
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
-        gpu_compiler: whether this build needs nvcc or hipcc; None if nobody read its sources.
+        gpu_compiler: whether this build needs nvcc or hipcc; None if unknown.
         checkout: source repository with files that the source on the index lacks.
         checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
         checkout_environment: variables for a complete build of a checkout.
