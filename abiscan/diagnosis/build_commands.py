@@ -21,8 +21,8 @@ _FORCE_CUDA: Final = "FORCE_CUDA=1"
 
 
 def build(package: Package, missing: MissingName, others: Iterable[str] = ()) -> str | None:
-    """The command that builds it for the installed torch; None if pip cannot get its source. With HIP it may have
-    several lines.
+    """The command that builds it for the installed torch, or the page about a build without pip; None if neither is
+    known. With HIP it may have several lines.
 
     Args:
         others: packages to build with the same command; those with another environment are omitted.
@@ -30,7 +30,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if package.command:
         return package.command
     if not package.sdist and not package.repository:
-        return None
+        return f"Build {package.name} against this torch, as its guide says: {package.guide}" if package.guide else None
     # No wheel of a package that it imports is for a source build either.
     used = package.uses if missing.knowledge.target_from_source else ()
     known = (packages_by_name().get(name) for name in (*others, *used))

@@ -74,6 +74,18 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             ("--no-binary torch-scatter torch-scatter",),
             ("FORCE_CUDA=1", "CUDA_HOME=/usr"),
         ),
+        (
+            "torch 2.4 from source. import torch_scatter: DLL load failed while importing _scatter_cuda: The specified "
+            "procedure could not be found.",
+            ('set "FORCE_CUDA=1" && pip install', "--no-binary torch-scatter torch-scatter"),
+            ("data.pyg.org",),
+        ),
+        (
+            "DGL with PyTorch 2.1.0a0+git7bcf7da does not load",
+            ("https://www.dgl.ai/dgl_docs/install/index.html#install-from-source",),
+            ("pip install -U dgl",),
+        ),
+        ("I built PyTorch 2.4 from source, the pyg-lib wheel fails", (" cmake ",), ()),
     ],
 )
 def test_first_fix(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.catalogue.message_row import Line
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
+from abiscan.model.cause import CauseId
 from abiscan.model.subject import SubjectKind
 
 PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
@@ -75,11 +76,31 @@ def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     """The causes whose conditions hold."""
     values = _Values({**found.values, "quote": found.quote}, missing)
+    of_source_build = _of_source_build(found, missing, values)
+    if of_source_build is not None:
+        yield of_source_build
     for row in found.answer.cause:
+        if of_source_build is not None and row.cause in _OF_RELEASES:
+            continue
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
             # Without a value, no sentence may be left: then the message is the evidence.
             yield Candidate(row.cause, row.score, tuple(evidence) or (found.quote,), "\n".join(fix))
+
+
+# Of no release are the exports of a torch that was built from source.
+_OF_RELEASES: Final = frozenset((CauseId.BUILT_FOR_NEWER_TORCH, CauseId.BUILT_FOR_OLDER_TORCH))
+
+
+def _of_source_build(found: FoundMessage, missing: MissingName, values: _Values) -> Candidate | None:
+    """One cause in place of those that compare releases of torch, if torch was built from source."""
+    rows = [row for row in found.answer.cause if row.cause in _OF_RELEASES and values.hold(row.when)]
+    rebuild = values.get("companion_build") or values.get("rebuild")
+    if not rows or rebuild is None or not missing.knowledge.target_from_source:
+        return None
+    best = max(rows, key=lambda row: row.score)
+    evidence = "torch was built from source: an extension that was built for a release of torch may not load with it."
+    return Candidate(CauseId.DISTRIBUTION_VARIANT, max(best.score, 0.8), (evidence,), rebuild)
 
 
 def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator[str]:

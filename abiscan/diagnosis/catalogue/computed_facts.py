@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU
@@ -203,8 +203,11 @@ def _cuda_wheels(values: Values, missing: MissingName) -> str | None:
 
 
 def _built_project(values: Values, missing: MissingName) -> str | None:
-    """The package that the message is about: the value `project`, else the one that pip built, in the whole text."""
-    return values.get("project") or missing.knowledge.project or None
+    """The package that the message is about: the value `project`, else the one of the whole text, else that of the
+    module `name`."""
+    found = values.get("project") or missing.knowledge.project
+    of_module = None if found else package_of_file(values.get("name", ""))
+    return found or (None if of_module is None else of_module.name)
 
 
 def _gpu_vendor(_values: Values, missing: MissingName) -> str | None:

@@ -103,6 +103,7 @@ class Package(_Row, frozen=True, kw_only=True):
         pages: platform, as of wheels -> page of its wheels that pip cannot search.
         conda: requirement for conda, if it is on no other index.
         command: install command, if neither pip nor conda has it.
+        guide: page with the steps of a build that pip cannot run.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Package(_Row, frozen=True, kw_only=True):
     pages: dict[str, str] = {}
     conda: str = ""
     command: str = ""
+    guide: str = ""
 
 
 class SystemLibrary(_Row, frozen=True, kw_only=True):

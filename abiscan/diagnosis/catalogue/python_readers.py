@@ -11,7 +11,7 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.source_builds import find_source_build
+from abiscan.diagnosis.messages.source_builds import built_packages, find_source_build
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
@@ -30,6 +30,7 @@ VALUES: Final = (
     "module",
     "said",
     "of_python",
+    "about",
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -45,7 +46,7 @@ _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256})
 _OF_INDUCTOR = re.compile(
     r"torchinductor|[/\\]_inductor[/\\]|[/\\]\.?triton[/\\]|[/\\][a-z2-7]{2}[/\\]c[a-z2-7]{4,64}\.py", re.ASCII
 )
-_LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK = 30, 60, 40
+_LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
 # Where Dynamo names the function, most specific first; bounded patterns.
@@ -128,9 +129,14 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
 
 
 def source_build(hit: Hit, _values: Values) -> Values | None:
-    """The words in the line that state that torch was built from source (`said`)."""
-    said = find_source_build(hit.line)
-    return None if said is None else {"said": said}
+    """The words around the line that state that torch was built from source (`said`), the extensions that are named
+    there (`project`, joined by blanks), and the first of these that there is (`about`)."""
+    around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
+    said = find_source_build(around)
+    if said is None:
+        return None
+    found, project = {"said": " ".join(said.split())}, " ".join(built_packages(around))
+    return {**found, "project": project, "about": project} if project else {**found, "about": found["said"]}
 
 
 def skipped_function(hit: Hit, values: Values) -> Values:

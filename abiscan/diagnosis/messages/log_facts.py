@@ -293,7 +293,7 @@ _PLATFORMS: Final = (
         "win_amd64",
         re.compile(
             r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
-            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b"
+            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b|\bDLL load failed\b"
         ),
     ),
     (

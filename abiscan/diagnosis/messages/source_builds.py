@@ -1,58 +1,84 @@
-"""Detects whether a text says that torch was built from source, whatever its version is."""
+"""Detects whether a text says that torch was built from source, whatever its version is.
+
+Words such as `from source` belong to the package that the sentence names nearest to them: the one directly after, else
+the last one before. They count if that package is torch itself or coordinated with it (`torch and torch-scatter`), and
+if no negation, question or wish stands with them."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
-# torch itself: not torch-scatter, torchvision, PyTorch Scatter.
-_TORCH: Final = r"(?<![\w/.-])(?:[Pp]y)?[Tt]orch(?![\w./-]| (?!Then|And|So|But|With|From)[A-Z][a-z])"
-_VERSION: Final = r"(?: v?\d[\w.+]{0,32})?"
-_MADE: Final = r"(?:builds?|built|building|compiled?|compiles|compiling|installed)"
-_SOURCE: Final = "\u4ece\u6e90(?:\u7801|\u4ee3\u7801)"
-_BUILD: Final = "(?:\u7f16\u8bd1|\u6784\u5efa|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa])| ?build(?= |[^\\x00-\\x7f]))"
-_SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u624b\u52a8|\u672c\u5730|\u6e90\u7801|\u6e90\u4ee3\u7801|\u81ea)"
-_PATTERNS: Final = (
-    re.compile(
-        rf"{_TORCH}{_VERSION}(?: \(?(?:was|is|has|been|had|that|which|I|we)\b){{0,4}} {_MADE}(?: \w{{1,16}}){{0,2}} "
-        r"(?:from (?:the )?sources?|by (?:myself|ourselves|hand))\b",
-        re.ASCII,
-    ),
-    re.compile(
-        rf"{_MADE} (?:(?:my|our|own|the|custom|a) ){{0,2}}{_TORCH}{_VERSION}(?: (?!from)\w{{1,16}}){{0,2}} "
-        r"(?:from (?:the )?sources?|myself|ourselves|by hand|on my own)\b",
-        re.ASCII,
-    ),
-    re.compile(rf"(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Ll]ocally)[- ](?:built|compiled) {_TORCH}", re.ASCII),
-    re.compile(rf"(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal) (?:build|compilation) of {_TORCH}", re.ASCII),
-    re.compile(
-        rf"{_TORCH}{_VERSION}(?: ?\(|,|:) ?(?:(?:my|our|a|own) ){{0,2}}(?:local|source|custom) build\b(?! of\b)",
-        re.ASCII,
-    ),
-    re.compile(
-        rf"(?:{_SOURCE}(?:\u5b89\u88c5|{_BUILD})|{_SELF}{_BUILD})(?:\u5b89\u88c5| ?\u51fa\u6765)?"
-        rf" ?[\u4e86\u7684\u8fc7]? ?{_TORCH}",
-        re.ASCII,
-    ),
-    re.compile(
-        rf"{_TORCH} ?(?:v?\d[\w.+]{{0,32}} ?)?[(\uff08]?"
-        rf"[^\n\x00-\x7f\u3002\uff0c\uff1b\u3001\u548c\u4e0e\u8ddf\u53ca]{{0,4}}"
-        rf"(?:{_SOURCE}|{_SELF}){_BUILD}",
-        re.ASCII,
-    ),
-    # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
-    re.compile(r"(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b", re.ASCII),
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.catalogue.package_row import Package
+
+_SOURCE: Final = "(?:\u6e90\u4ee3?\u7801|\u6e90\u6587\u4ef6)"
+_BUILD: Final = (
+    "(?:\u7f16\u8bd1|\u6784\u5efa|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
+    "| ?(?:build|compile)(?![A-Za-z]))"
 )
-# Just before, in the same clause: it was not built so, or is still to be built.
+_SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
+_WORDS: Final = re.compile(
+    # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
+    r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b)"
+    r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
+    r"|(?:that|which) (?:I|we) (?:built|compiled)"
+    r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
+    r"|(?P<checkout>python3? setup\.py (?:install|develop|bdist_wheel))|by (?:hand|myself|ourselves)"
+    r"|(?P<oneself>myself|ourselves|on my own))\b"
+    r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally)[- ]?(?:built|compiled|made)"
+    r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
+    rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
+    r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
+    rf"(?:\u5b89\u88c5|\u88c5|{_BUILD}|\u7248)"
+    rf"|{_SELF}(?:\u52a8\u624b)? ?(?:\u4ece|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
+    rf"(?:{_SOURCE}|\u4ee3\u7801)? ?{_BUILD}"
+    r"|\u7f16\u8bd1\u5b89\u88c5\u7684(?!\u65f6)|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
+    r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
+    re.ASCII,
+)
+_MADE: Final = re.compile(r"\b(?:built|builds?|building|compil(?:ed?|es|ing)|install(?:ed|ing)?)\b", re.ASCII)
+_CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=)", re.ASCII)
+# Distributions, modules, and words for them; with a part of the name as its own word.
+_NAME: Final = re.compile(
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-](?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
+    r"|(?<![\w./-])(?:lib)?(?P<torch>(?:[Pp]y)?[Tt]orch|PYTORCH)"
+    r"(?![\w/-]|\.\w| (?!Then|And|So|But|With|From)[A-Z][a-z])"
+    r"|(?<![\w./-])[A-Za-z]\w{1,40}(?:-\w{1,40}){0,4}(?![\w/])"
+    r"|\u6269\u5c55",
+    re.ASCII,
+)
+_OTHER: Final = frozenset(
+    (
+        *("extension", "extensions", "package", "packages", "scatter", "sparse", "cluster", "python", "scipy", "numpy"),
+        *("gcc", "opencv", "rocm", "hip", "nccl", "wheels", "\u6269\u5c55"),
+    )
+)
+_END: Final = re.compile(r"[\n;!?\u3002\uff1b\uff01\uff1f]|\.(?=\s|$)")
+_REACH: Final = 96  # characters between the words and the package
+# Between the words and the package directly after them.
+_ADJACENT: Final = re.compile(
+    r"(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
+    r"(?:(?:of|the|my|our|a|version|\u6700\u65b0\u7248?|\u5b98\u65b9|\u7248\u672c?|:|\uff1a) ?){0,3}"
+    r"(?:v?[12]\.\d[\w.+]{0,24} ?)?(?:\u7684 ?)?",
+    re.ASCII,
+)
+_AND: Final = re.compile(
+    r" ?(?:v?\d[\w.+]{0,24} ?)?(?:and|&|\u548c|\u4e0e|\u8ddf|\u53ca|\u4ee5\u53ca|\u3001)(?: ?(?:the|its|all|my))? ?",
+    re.ASCII,
+)
+# In the same clause: it was not built so, or is still to be built.
 _NOT_SO: Final = re.compile(
     r"n't\b|\b(?:not|never|without|rather than|instead of|how to|tutorial|guide|wants? to|going to|plan to|unless)\b"
     r"|\b(?:needs? an?|if you)\b"
     r"|\u6559\u7a0b|\u6307\u5357|(?:\u5982\u4f55|\u600e\u4e48|\u600e\u6837)[^\x00-\x7f]{0,4}\Z"
-    r"|(?:[\u4e0d\u6ca1\u672a\u60f3]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528|\u51c6\u5907|\u6253\u7b97)"
-    r"[^\x00-\x7f]?\Z",
+    r"|(?:[\u4e0d\u6ca1\u672a\u60f3]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528|\u51c6\u5907|\u6253\u7b97)[^\x00-\x7f]?\Z",
     re.ASCII | re.IGNORECASE,
 )
-_NOT_WITHIN: Final = re.compile("[\u4e0d\u6ca1\u672a]")
+_NOT_WITHIN: Final = re.compile(r"[\u4e0d\u6ca1\u672a]|n't\b|\b(?:not|never|without|no)\b|\b(?:pip|conda)\b", re.ASCII)
 _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,16}\Z")
 # The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
 _RELEASE: Final = re.compile(
@@ -61,31 +87,93 @@ _RELEASE: Final = re.compile(
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
 )
-_WORDS: Final = (
-    *("ource", "\u6e90", "\u7f16", "\u6784\u5efa", "elf", "ustom", "own", "ocal", "by hand", "a0+git"),
-    *("\u81ea\u5df1", "\u672c\u5730"),
-)
+_CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
+_SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
+# Behind a name in the output of pip, conda and collect_env.
+_IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
+_MOST: Final = 1_000
 
 
 def find_source_build(text: str) -> str | None:
     """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
     found = _find(text)
-    return None if found is None else found[0]
+    return None if found is None else text[found[0] : found[1]]
 
 
 def find_source_release(text: str) -> str | None:
     """The release directly after these words: `2.1.0`."""
     found = _find(text)
-    after = None if found is None else _RELEASE.match(text, found.end())
+    after = None if found is None else _RELEASE.match(text, found[1])
     return None if after is None else after[1]
 
 
-def _find(text: str) -> re.Match[str] | None:
-    if not any(word in text for word in _WORDS):
-        return None
-    for pattern in _PATTERNS:
-        for found in pattern.finditer(text):
-            before = _CLAUSE.search(text, max(0, found.start() - 16), found.start())
-            if _NOT_WITHIN.search(found[0]) is None and (before is None or _NOT_SO.search(before[0]) is None):
-                return found
+@lru_cache(maxsize=4)
+def built_packages(text: str) -> tuple[str, ...]:
+    """The packages of the catalogue in a text that pip can build for a torch, in order, without torch itself."""
+    stems = (match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST))
+    found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
+    for name in itertools.islice(_NAME.finditer(text), _MOST):
+        word = re.sub(r"[ _]", "-", name[0].lower())
+        word = word.removeprefix("py") if word.startswith("pytorch-") and name["torch"] is None else word
+        package = None if name["torch"] is not None else package_of_name(word)
+        listed = _IN_LIST.match(text, name.end()) is not None
+        if package is not None and package.name != "torch" and _is_built(package) and not listed:
+            found[package.name] = None
+    return tuple(found)
+
+
+def _is_built(package: Package) -> bool:
+    return package.sdist or bool(package.repository or package.guide)
+
+
+@lru_cache(maxsize=4)  # the messages of a text ask in turn
+def _find(text: str) -> tuple[int, int] | None:
+    """Bounds of the words and of torch."""
+    for words in itertools.islice(_WORDS.finditer(text), _MOST):
+        if words["torch"] is not None:
+            return words.span()
+        torch = _torch_of(text, words)
+        if torch is None:
+            continue
+        start, end = min(words.start(), torch[0]), max(words.end(), torch[1])
+        before = _CLAUSE.search(text, max(0, start - 16), start)
+        between = text[min(words.end(), torch[1]) : max(words.start(), torch[0])]
+        between = _CLAUSES.split(between)[-1] or between
+        if _NOT_WITHIN.search(between) is None and (before is None or _NOT_SO.search(before[0]) is None):
+            return start, end
     return None
+
+
+def _torch_of(text: str, words: re.Match[str]) -> tuple[int, int] | None:
+    """Bounds of the word torch that the words belong to."""
+    after = next(_packages(text, words.end(), words.end() + _REACH), None)
+    if after is not None and _ADJACENT.fullmatch(text, words.end(), after.start()):
+        return after.span() if after["torch"] is not None else None
+    start = max(0, words.start() - _REACH)
+    ends = [each.end() for each in _END.finditer(text, start, words.start())]
+    start = max((start, *ends))
+    if words["oneself"] is not None and _MADE.search(text, start, words.start()) is None:
+        return None
+    if words["checkout"] is not None and _CLONED.search(text, start, words.start()) is None:
+        return None
+    end = words.start()
+    for package in reversed([*_packages(text, start, words.start())]):
+        if end < words.start() and _AND.fullmatch(text, package.end(), end) is None:
+            return None
+        if package["torch"] is not None:
+            return package.span()
+        end = package.start()
+    return None
+
+
+def _packages(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """The packages that are named in a part of a text."""
+    for name in _NAME.finditer(text, start, min(end, len(text))):
+        word = name[0].lower()
+        if (
+            name["torch"] is not None
+            or word.startswith(("torch", "pytorch"))
+            or word in _OTHER
+            or package_of_name(word)
+        ):
+            yield name
