@@ -45,14 +45,15 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         text = f"now needs torch; compatible with {compatible_releases(new.torch)}"
         yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
         return
-    before = {b.name for b in old.torch if b.compatible}
-    after = {b.name for b in new.torch if b.compatible}
-    lost = [b for b in new.torch if b.name in before - after]
+    # Builds for another platform have other variants: the release is compared.
+    known = {b.name for b in old.torch}
+    before = {part for b in old.torch if b.compatible for part in (b.name, b.torch)}
+    lost = [b for b in new.torch if not b.compatible and (b.name if b.name in known else b.torch) in before]
     if lost:
-        tail = "" if after else "; now compatible with no known release"
+        tail = "" if any(b.compatible for b in new.torch) else "; now compatible with no known release"
         text = f"no longer compatible with torch {by_reason(lost, new.torch)}{tail}"
         yield Change(Aspect.TORCH, Effect.LOST, text, True, removed=tuple(b.name for b in lost))
-    gained = [b for b in new.torch if b.name in after - before]
+    gained = [b for b in new.torch if b.compatible and (b.name if b.name in known else b.torch) not in before]
     if gained:
         text = f"compatible with torch {compatible_releases(replace(b, compatible=b in gained) for b in new.torch)}"
         yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))

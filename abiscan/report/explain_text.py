@@ -37,9 +37,11 @@ def _block(subject: Subject, style: Style) -> list[str]:
     for cause in others:
         if not printed.issuperset((*cause.evidence, cause.fix)):
             lines += _other_cause(cause, style, printed)
-    hidden = len(subject.causes) - 1 - len(others)
-    if hidden > 0:
-        lines.append(style.dim(f"  {counted(hidden, 'less likely cause')} (-v)"))
+    facts = {fact for cause in subject.causes[: 1 + len(others)] for fact in cause.evidence} - printed
+    hidden = {"more fact": len(facts), "less likely cause": len(subject.causes) - 1 - len(others)}
+    if any(number > 0 for number in hidden.values()):
+        words = ", ".join(counted(number, what) for what, number in hidden.items() if number > 0)
+        lines.append(style.dim(f"  {words} (-v)"))
     for note in subject.notes:
         lines += wrap(note, style, "  note: ", "    ")
     return lines

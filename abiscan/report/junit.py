@@ -6,8 +6,8 @@ findings are skipped, with the reason; a finding below the gate's severity passe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Sequence
+from itertools import groupby, zip_longest
 from xml.sax.saxutils import escape, quoteattr
 
 from abiscan.model.finding import DOES_NOT_LOAD, Finding
@@ -16,7 +16,7 @@ from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
-from abiscan.report.wording import place_words
+from abiscan.report.wording import fixes_once, place_words
 
 _Case = tuple[str, str, str]  # state, name, XML
 
@@ -78,7 +78,9 @@ def _loads(report: Report, artifact: ArtifactReport, name: str) -> _Case:
             if outcome is not GateOutcome.FAILS or (report.fail_on is None and artifact.findings):
                 body = f"      <skipped message={_attribute('accepted: ' + message)}/>"
                 return _case("skipped", artifact.display, name, body)
-            lines = [line for group in artifact.causes for line in (group.summary, *group.evidence, group.fix)]
+            lines = [
+                line for group, fix in fixes_once(artifact.causes) for line in (group.summary, *group.evidence, fix)
+            ]
             return _case("failure", artifact.display, name, _element("failure", "fails", message, lines))
         case _:
             return _case("passed", artifact.display, name, "")
@@ -88,12 +90,12 @@ def _rule(report: Report, artifact: ArtifactReport, rule: str, findings: list[Fi
     failing = [f for f in findings if report.failing(f)]
     if failing:
         first = failing[0].message if len(failing) == 1 else f"{len(failing)} findings: {failing[0].message}"
-        lines = [line for f in failing for line in _lines(f)]
+        lines = list(_lines(failing))
         return _case("failure", artifact.display, rule, _element("failure", rule, first, lines))
     if all(f.suppressed for f in findings):
         reason = findings[0].suppression or "accepted"
         return _case("skipped", artifact.display, rule, f"      <skipped message={_attribute(reason)}/>")
-    text = "\n".join(line for f in findings for line in _lines(f))
+    text = "\n".join(_lines(findings))
     return _case("passed", artifact.display, rule, f"      <system-out>{_text(text)}</system-out>")
 
 
@@ -102,14 +104,16 @@ def _stale(source: str, entry: str, fails: bool) -> _Case:
     return _case("failure" if fails else "passed", source, f"still needed: {entry}", body)
 
 
-def _lines(finding: Finding) -> Iterable[str]:
-    yield f"{finding.severity.value}: {finding.message}"
-    for location in finding.locations:
-        where = place_words(location)
-        if where:
-            yield f"  {where}"
-    if finding.fix:
-        yield f"  fix: {finding.fix}"
+def _lines(findings: Sequence[Finding]) -> Iterable[str]:
+    """The findings of one rule; findings with the same fix in turn have it once, after the last."""
+    for finding, following in zip_longest(findings, findings[1:]):
+        yield f"{finding.severity.value}: {finding.message}"
+        for location in finding.locations:
+            where = place_words(location)
+            if where:
+                yield f"  {where}"
+        if finding.fix and (following is None or following.fix != finding.fix):
+            yield f"  fix: {finding.fix}"
 
 
 def _case(state: str, where: str, name: str, body: str) -> _Case:

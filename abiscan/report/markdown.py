@@ -18,6 +18,7 @@ from abiscan.report.summary import common_target, severity_counts
 from abiscan.report.text import count_line
 from abiscan.report.wording import (
     counted,
+    fixes_once,
     machines_of,
     readable_names,
     requirement_words,
@@ -192,18 +193,18 @@ def _causes(artifact: ArtifactReport, others: Sequence[ArtifactReport]) -> str:
     if artifact.loader.error:
         parts.append(f"Loader error: {code(artifact.loader.error)}")
     names = readable_names(artifact)
-    parts += [_cause(group, names) for group in artifact.causes]
+    parts += [_cause(group, fix, names) for group, fix in fixes_once(artifact.causes)]
     return "\n\n".join(parts)
 
 
-def _cause(group: CauseGroup, names: Mapping[str, str]) -> str:
+def _cause(group: CauseGroup, fix: str, names: Mapping[str, str]) -> str:
     lines = [f"**{plain(group.summary)}** (`{group.cause.value}`, {group.confidence.value} confidence)", ""]
     lines += [f"- {plain(sentence)}" for sentence in group.evidence]
     lines += [f"- {code(names.get(symbol, symbol))}" for symbol in group.symbols[:_SYMBOLS]]
     if len(group.symbols) > _SYMBOLS:
         lines.append(f"- … and {len(group.symbols) - _SYMBOLS} more")
-    if group.fix:
-        lines += ["", fenced(group.fix)]
+    if fix:
+        lines += ["", fenced(fix) if fix == group.fix else plain(fix)]
     return "\n".join(lines)
 
 

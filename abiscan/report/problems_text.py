@@ -16,6 +16,8 @@ from abiscan.report.wording import counted, place_words, readable_names
 # rule; places of a finding.
 _CAUSES, _SYMBOLS, _EVIDENCE = (3, 8), ((4, 20), (2, 8)), ((2, 8), (1, 3))
 _RULES, _FINDINGS, PLACES = (3, 20), (1, 5), (2, 5)
+# Rank of a line that says no more than "more lines (-v)".
+_LAST = 9
 # Notes about what fails when a loaded file is used: the verdict does not tell.
 _AFTER_LOAD = frozenset({"op-not-registered"})
 SEVERITY_COLOR = {Severity.ERROR: "red bold", Severity.WARNING: "amber bold", Severity.NOTE: "cyan"}
@@ -38,6 +40,9 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
             for place, sentence in enumerate(group.evidence[: style.limit(*_EVIDENCE[other])])
         ]
         yield LineGroup(2 + other * 3, [line for sentence in evidence for line in sentence], head)
+        if len(group.evidence) > len(evidence):
+            more = counted(len(group.evidence) - len(evidence), "more fact")
+            yield LineGroup(_LAST, [style.dim(f"    {more} ({style.more})")], head)
         symbols = group.symbols[: style.limit(*_SYMBOLS[other])]
         lines = [f"    affected symbols ({len(group.symbols)}):"] if symbols else []
         for symbol in symbols:
@@ -132,10 +137,11 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
         severity = style.paint(finding.severity.value, SEVERITY_COLOR[finding.severity])
         label = f"  {severity}[{rule_link(finding.rule, style)}]: "
         lines += wrap(finding.message, style, label, "    ")
-        for location in finding.locations[: style.limit(*PLACES)]:
-            where = place_words(location)
-            if where:
-                lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)
+        places = list(filter(None, map(place_words, finding.locations)))
+        limit = style.limit(*PLACES)
+        for number, where in enumerate(places[:limit], 1):
+            more = f" ({len(places) - limit} more: {style.more})" if number == limit < len(places) else ""
+            lines += wrap(where + more, style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is shown[-1]:
             lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "green"), "      ")
             lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]

@@ -118,7 +118,7 @@ def _about(made: Provenance, topic: Topic) -> list[ProvenanceFact]:
 
 def _fact_words(fact: ProvenanceFact) -> str:
     sure = "" if fact.confidence is Confidence.HIGH else f", {fact.confidence.value} confidence"
-    source = fact.source if len(fact.source) <= _LONGEST_SOURCE else f"{fact.source[:_LONGEST_SOURCE]}..."
+    source = fact.source if len(fact.source) <= _LONGEST_SOURCE else f"{fact.source[:_LONGEST_SOURCE]}...: use -f json"
     return f"{fact.topic.value}: {fact.value} ({source}{sure})"
 
 

@@ -115,14 +115,14 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
     """Lines of `text`, made printable, with prefix `first`, then `rest`. Words are never broken: one that is longer
     than a line, such as a mangled name, has a line of its own.
 
-    With `chop`, text longer than two lines ends in "...", and so does a word of more than 400 characters.
+    With `chop`, text longer than two lines ends in "... (-v)", and so does a word of more than 400 characters.
     """
     text = printable(text)
     bare = _visible_length(first)
     if style.width is None:
-        return [first + (_shorten(text) if chop else text)]
+        return [first + (_shorten(text, style) if chop else text)]
     if chop:
-        text = " ".join(map(_shorten, text.split(" ")))
+        text = " ".join(_shorten(word, style) for word in text.split(" "))
     import textwrap  # a report that is not printed to a terminal is not wrapped
 
     wrapper = textwrap.TextWrapper(
@@ -132,7 +132,7 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
         break_on_hyphens=False,
         break_long_words=False,
         max_lines=2 if chop else None,
-        placeholder=" ...",
+        placeholder=f" ... ({style.more})",
     )
     lines = wrapper.wrap(text) or [" " * bare]
     if len(lines[0]) > wrapper.width and bare > len(rest):
@@ -140,8 +140,8 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
     return [first + lines[0][bare:], *lines[1:]]
 
 
-def _shorten(text: str, limit: int = 400) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+def _shorten(text: str, style: Style, limit: int = 400) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}... ({style.more})"
 
 
 def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:

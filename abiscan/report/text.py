@@ -42,7 +42,7 @@ from abiscan.report.wording import TARGET_KINDS, counted, machines_of, requireme
 _IN_FULL = 3
 # Number of failed checks in a headline.
 _CHECKS = 3
-# Characters of a loader message that are never cut.
+# Characters of a loader message that are not cut without -v.
 _LONG = 400
 # With at least this many files, good files have one line and only bad ones a block.
 _BRIEF_FROM = 2
@@ -442,7 +442,9 @@ def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         own = error.partition(": ")
         if own[0].endswith(artifact.member or artifact.path):
             error = own[2]
-        return wrap(error, style, "  " + style.strong("loader error: "), "    ", chop=len(error) > _LONG)
+        return wrap(
+            error, style, "  " + style.strong("loader error: "), "    ", chop=len(error) > _LONG and not style.verbose
+        )
     if loader.outcome is None and loader.undecided and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         return wrap(loader.undecided, style, "  loader: ", "    ") if style.verbose else []
     return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding, Location
@@ -13,6 +13,7 @@ from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
+    from abiscan.model.cause import CauseGroup
     from abiscan.model.compatibility import Compatibility
 
 TARGET_KINDS = {TorchKind.INSTALLED: "installed", TorchKind.RELEASE: "released build", TorchKind.PATH: "by path"}
@@ -70,6 +71,14 @@ def place_words(location: Location) -> str:
 def source_location(finding: Finding) -> Location | None:
     """The first location in a source, which can be edited."""
     return next((location for location in finding.locations if location.file is not None), None)
+
+
+def fixes_once(causes: Sequence[CauseGroup]) -> Iterator[tuple[CauseGroup, str]]:
+    """Each cause with its fix; a fix that an earlier cause has is a reference to it."""
+    first: dict[str, CauseGroup] = {}
+    for group in causes:
+        earlier = first.setdefault(group.fix, group)
+        yield group, group.fix if earlier is group or not group.fix else f"Same fix as for: {earlier.summary}"
 
 
 def ranges_words(ranges: ReleaseRanges) -> str:

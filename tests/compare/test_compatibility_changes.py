@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.compare.compatibility_changes import compare_compatibility
-from abiscan.model.compatibility import Aspect, Compatibility
+from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility
 from abiscan.model.diff_report import Effect
 from tests.compare.typed import builds, floor, reach
 
@@ -88,6 +88,14 @@ CASES: dict[str, tuple[Compatibility, Compatibility, list[tuple[Aspect, Effect, 
         [(Aspect.SYSTEM, Effect.LOST, True)],
     ),
     "another CUDA": (reach(cuda=("12",)), reach(cuda=("13",)), [(Aspect.SYSTEM, Effect.LOST, True)]),
+    # Builds of torch for another system have other variants: the releases are compared.
+    "another system": (
+        reach(
+            (BuildOfTorch("2.4.0", "cpu", True, ""), BuildOfTorch("2.5.0", "cpu", False, "x")), machines=("win_amd64",)
+        ),
+        reach(builds(v2_4="x", v2_5="")),
+        [(Aspect.TORCH, Effect.LOST, True), (Aspect.TORCH, Effect.GAINED, False), (Aspect.SYSTEM, Effect.LOST, True)],
+    ),
     "another machine": (reach(), reach(machines=("aarch64",)), [(Aspect.SYSTEM, Effect.LOST, True)]),
 }
 

@@ -15,7 +15,7 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactVerdict
-from abiscan.report import junit
+from abiscan.report import junit, markdown
 from tests.report import samples
 
 # Parents of each element, and the attributes that junitparser's class for it reads.
@@ -162,6 +162,21 @@ def test_many_findings_of_a_rule_are_one_case() -> None:
     assert failure.attrib["message"].startswith("30 findings")
     assert failure.text is not None
     assert failure.text.count("nothing exports") == 30
+
+
+def test_a_fix_is_written_once() -> None:
+    findings = tuple(samples.a_finding(symbol=f"_Z{i}") for i in range(30))
+    group = samples.failing().causes[0]
+    causes = (group, replace(group, summary="another cause"))
+    file = samples.an_artifact(verdict=ArtifactVerdict.FAILS, findings=findings, causes=causes)
+    report = apply(samples.a_report(file), Policy())
+    for text in (failure.text or "" for failure in ET.fromstring(junit.render(report)).iter("failure")):
+        assert text.count(group.fix) <= 1
+        assert text.count(findings[0].fix) <= 1
+    shown = markdown.render(report)
+    assert shown.count("```text\n" + group.fix) == 1
+    assert junit.render(report).count(f"Same fix as for: {group.summary}") == 1
+    assert shown.count(f"Same fix as for: {markdown.plain(group.summary)}") == 1
 
 
 def test_a_report_without_a_target() -> None:

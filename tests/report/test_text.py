@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
+from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.imports import Status
 from abiscan.model.report import (
@@ -380,10 +381,21 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
     ]
     chopped = wrap("word " * 40, style, "- ", "  ", chop=True)
     assert len(chopped) == 2
-    assert chopped[1].endswith("...")
+    assert chopped[1].endswith(" ... (-v)")
     (whole,) = wrap("x" * 500, PIPE, "- ", "  ", chop=True)
-    assert len(whole) == 402
-    assert whole.endswith("...")
+    assert len(whole) == 407
+    assert whole.endswith("... (-v)")
+
+
+def test_evidence_and_places_are_not_left_out_silently() -> None:
+    cause = CauseGroup(CauseId.CXX11_ABI_MISMATCH, Confidence.HIGH, "The cause.", tuple("abcde"), "Do it.", ("_Z1av",))
+    places = tuple(Location(function=name, offset=16) for name in ("f", "g", "h"))
+    finding = replace(samples.a_finding("const-data-ptr", symbol="_Z9otherv"), locations=places)
+    file = samples.an_artifact(verdict=ArtifactVerdict.FAILS, causes=(cause,), findings=(finding,))
+    brief = lines_of(file, style=Style(width=60))
+    assert "    3 more facts (-v)" in brief
+    assert "    at g (file offset 0x10) (1 more: -v)" in brief
+    assert not any("more" in line for line in lines_of(file, style=Style(width=60, verbose=2)))
 
 
 def test_a_dependent_failure_follows_its_reason() -> None:
