@@ -36,12 +36,14 @@ from abiscan.diagnosis.wheel_rows import (
 )
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.releases.pythons import with_wheels
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
 _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
 _INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 _MOST_BUILDS: Final = 3
+_MOST_RELEASES: Final = 8
 
 
 def find_package(missing: MissingName, name: str | None = None) -> Package | None:
@@ -146,29 +148,63 @@ def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tup
 
 
 def _for_any(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
-    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform."""
-    for wheels in rows_of(package, missing):
-        torch = next((each for each, known in wheels.variants.items() if variant in known), next(iter(wheels.variants)))
-        known = wheels.variants[torch]
+    """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
+    example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
+    entries = tuple(_possible_entries(package, missing))
+    of_variant = [each for each in entries if variant in each[2]]
+    for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
         of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
         if package.fetches_wheel:
-            return _fetched(package, wheels)
-        places = fill_places(wheels, package, patch_release(torch), of_example)
+            return _fetched(package, wheels, missing)
+        places = fill_places(wheels, package, torch, of_example)
         example = wheels.install.format_map(
             {**places, "python": "cp312", "py": "py312", "platform": platform_of(missing)}
         )
         how = PIP_WITH_TORCH if wheels.with_torch else PIP
-        what = "torch" if variant == of_example else "torch and CUDA"
-        return (f"{how} {example}  # for torch {places['torch']}+{of_example}: replace with your {what}",)
-    return (_upgrade(package),) if package.upgrade else ()
+        of_variant_too = any(place in wheels.install for place in ("{variant}", "{major}"))
+        what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
+        label = f"{places['torch']}+{of_example}" if of_variant_too else places["torch"]
+        notes = [f"for torch {label}: replace with your {what}"]
+        possible = (each for row, each, _known in entries if row.install == wheels.install)
+        others = [
+            f"{entry_of_release(wheels.releases, each)} for {versions.minor(each)}"
+            for each in possible
+            if each != torch
+        ]
+        if wheels.releases and others:
+            notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
+        return (f"{how} {example}  # {'; '.join(notes)}",)
+    return (_upgrade(package),) if package.upgrade and not missing.exported_in else ()
 
 
-def _fetched(package: Package, wheels: Wheels) -> tuple[str, ...]:
+def _possible_entries(package: Package, missing: MissingName) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
+    """Each row of wheels with a release of torch that may be the installed one, and the variants, newest first."""
+    python = missing.loading_python
+    for wheels in rows_of(package, missing):
+        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
+            continue
+        for torch, known in wheels.variants.items():
+            release = next((each for each in wheels.releases if each.startswith(f"{torch}.")), patch_release(torch))
+            if _may_be_installed(release, missing):
+                yield wheels, release, known
+
+
+def _may_be_installed(torch: str, missing: MissingName) -> bool:
+    """Whether an unknown torch that lacks the symbol may be this release."""
+    python = missing.loading_python
+    exported = missing.exported_in if missing.is_torch_name else None
+    return (not exported or not exported.contains(torch)) and (python is None or python in with_wheels(torch))
+
+
+def _fetched(package: Package, wheels: Wheels, missing: MissingName) -> tuple[str, ...]:
     """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
-    newest, *older = dict.fromkeys(wheels.releases.values())
+    possible = {
+        torch: each for torch, each in wheels.releases.items() if _may_be_installed(patch_release(torch), missing)
+    }
+    newest, *older = dict.fromkeys(possible.values())
     ways = [f"{BUILD} {package.name}=={newest}"]
     for release in (newest, *older):
-        torches = [torch for torch, each in wheels.releases.items() if each == release]
+        torches = [torch for torch, each in possible.items() if each == release]
         span = torches[-1] if len(torches) == 1 else f"{torches[-1]}-{torches[0]}"
         line = f"{BUILD} {package.name}=={release}  # for torch {span}: installs the published wheel"
         ways = [line] if release == newest else [*ways, line]
