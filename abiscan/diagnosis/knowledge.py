@@ -68,6 +68,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         sdist: the archive of sources that is all that a user has, according to a text; empty otherwise.
         projects: the packages that a text names; see `LogFacts`.
         project: the package that pip built, according to a text; empty if unknown.
+        variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
     """
 
     target: TorchBuild | None = None
@@ -90,6 +91,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     sdist: str = ""
     projects: tuple[str, ...] = ()
     project: str = ""
+    variant: str = ""
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

@@ -152,6 +152,8 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
     entries = tuple(_possible_entries(package, missing))
     of_variant = [each for each in entries if variant in each[2]]
+    if variant is None and any(missing.knowledge.variant in known for _row, _torch, known in entries):
+        return _for_any(package, missing, missing.knowledge.variant)
     for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
         of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
         if package.fetches_wheel:
@@ -227,7 +229,7 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
         known = entry_of_release(wheels.variants, target.version)
         if known is None:
             continue
-        variant = _chosen_variant(package, known, target)
+        variant = _chosen_variant(package, known, target, missing.knowledge.variant)
         if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
             continue
         if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
@@ -239,9 +241,16 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
         yield replace(published_wheel(wheels, package, target.version, variant, missing), remark=remark)
 
 
-def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild) -> str | None:
+def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:
+    """The variant of a wheel for the target.
+
+    Args:
+        named: variant of a CUDA release that the text names, where it does not name that of torch.
+    """
     if package.any_variant:
         return known[0]
+    if named in known:
+        return named
     variant = target.variant
     if variant in known:
         return variant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -105,7 +106,7 @@ def fill_places(wheels: Wheels, package: Package, torch: str, variant: str) -> d
     }
 
 
-def entry_of_release(table: dict[str, _Entry], version: str) -> _Entry | None:
+def entry_of_release(table: Mapping[str, _Entry], version: str) -> _Entry | None:
     """The entry of a torch: by full version, else by minor release."""
     found = table.get(version)
     return found if found is not None else table.get(versions.minor(version))

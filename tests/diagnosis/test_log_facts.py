@@ -24,6 +24,11 @@ from abiscan.diagnosis.messages.source_builds import find_source_build
         ("torch 1.9.0 (cu111)", "1.9.0+cu111"),
         ("Torch: 2.0.1 cu11.8", "2.0.1+cu118"),
         ("torch 2.5.1 cu12", "2.5.1"),
+        # Tags of images: hub.docker.com/r/pytorch/pytorch/tags, runpod/pytorch, AWS's deep learning containers, NGC.
+        ("FROM pytorch/pytorch:2.0.1-cuda11.7-cudnn8-devel", "2.0.1+cu117"),
+        ("image pytorch:2.0.1-py3.10-cuda11.8.0", "2.0.1+cu118"),
+        ("pytorch-training:2.0.1-gpu-py310-cu118-ubuntu20.04-ec2", "2.0.1+cu118"),
+        ("FROM nvcr.io/nvidia/pytorch:23.10-py3", None),
         ("torch 1.9.0, CUDA 11.1 on the machine", "1.9.0"),
         ("[pip3] torch==1.8.0\n[pip3] torchaudio==0.8.0a0+a751e1d", "1.8.0"),
         ("pytorch=1.13.1+cu117, python=3.9", "1.13.1+cu117"),
@@ -239,3 +244,19 @@ def test_the_only_shared_object_names_the_package() -> None:
     assert log_facts(text).project == "flashinfer-python"
     assert not log_facts(f"{text}, as flash_attn_2_cuda.so").project
     assert not log_facts("libfoo.so and libtorch_cpu.so").project
+
+
+@pytest.mark.parametrize(
+    ("text", "variant"),
+    [
+        ("on PyTorch 1.12.1 and CUDA 11.3", "cu113"),
+        ("CUDA Version: 11.8", "cu118"),
+        ("CUDA toolkit 12.1.105", "cu121"),
+        ("CUDA 11.3, later CUDA 12.1", ""),
+        # nvidia-smi: what the driver supports.
+        ("Driver Version: 535.104.05   CUDA Version: 12.2", ""),
+        ("libcudart.so.11.0", ""),
+    ],
+)
+def test_the_only_cuda_release_of_a_text(text: str, variant: str) -> None:
+    assert log_facts(text).variant == variant

@@ -78,6 +78,9 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
 # An image of AMD: `rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1`.
 _IMAGE = re.compile(r"\brocm/pytorch:[\w.-]{1,80}?_pytorch_(?:release[_-])?([12]\.\d{1,2}\.\d{1,2})\b", re.ASCII)
+# Tags of other images: `pytorch/pytorch:2.0.1-cuda11.7-cudnn8-devel`, `pytorch-training:2.0.1-gpu-py310-cu118`.
+# NVIDIA's have the month: `nvidia/pytorch:23.10-py3`.
+_TAG = re.compile(r"\bpytorch(?:-[a-z]{2,16}){0,3}:([12]\.\d{1,2}\.\d{1,2})(?=-(?:py|cuda|cu|gpu|cpu|rocm))", re.ASCII)
 # `the version that was used to compile PyTorch (11.8)`, also as people write it: a CUDA release, as is any above 2.
 _CUDA_BEHIND = re.compile(r"used to comp\w{2,4} $")
 _OF_CUDA = re.compile(r"1\d\.\d")
@@ -92,8 +95,15 @@ _CUDA_PATTERNS: Final = (
     re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2}\.\d|\d{2,3})(?!\w|\.\d)", re.ASCII),
     # The command that installed torch: a package of conda that chooses the build, or an index.
     re.compile(r"orch[^\n]{1,96}[ '\"](?:pytorch-cuda|cudatoolkit)={1,2}(\d{1,2}\.\d)(?![.\d])", re.ASCII),
+    re.compile(r"\bpytorch(?:-[a-z]{2,16}){0,3}:[12]\.[\w.-]{1,48}?-cu(?:da)?(\d{2}\.\d|\d{3})(?!\d)", re.ASCII),
     re.compile(r"install [^\n]{0,48}torch[^\n]{1,160}download\.pytorch\.org/whl/cu(\d{2,3})(?!\w)", re.ASCII),
 )
+# In prose, or of a toolkit. nvidia-smi prints the newest CUDA that the driver supports.
+_CUDA_SAID = re.compile(
+    r"(?<![\w.])(?:CUDA|[Cc]uda)(?: [Tt]oolkit)?(?: [Vv]ersion)?(?:[ :=]{1,4}|-)v?(\d{1,2}\.\d)(?!\d)",
+    re.ASCII,
+)
+_OF_DRIVER: Final = "Driver Version"
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 # `torch 2.4 rocm 6.1`; the index of a command.
@@ -172,6 +182,7 @@ class LogFacts(Struct, frozen=True):
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
+        variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
@@ -192,6 +203,7 @@ class LogFacts(Struct, frozen=True):
     capability: str = ""
     sdist: str = ""
     projects: tuple[str, ...] = ()
+    variant: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -214,6 +226,7 @@ def log_facts(text: str) -> LogFacts:
         find_capability(text),
         _only_sdist(text),
         projects,
+        _variant(text),
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -340,11 +353,21 @@ def _label(text: str) -> str:
     return f"+cu{found.pop()}" if len(found) == 1 else ""
 
 
+def _variant(text: str) -> str:
+    """The variant of the only CUDA release that a text names; empty if it names several, or none."""
+    said = {
+        match[1].replace(".", "")
+        for match in itertools.islice(_CUDA_SAID.finditer(text), _MOST)
+        if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
+    }
+    return f"cu{said.pop()}" if len(said) == 1 else ""
+
+
 def _torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_HERE.finditer(text), _MOST)}
     if len(here) == 1:
         return here.pop()
-    for pattern in (_CHECKOUT, _IMAGE):
+    for pattern in (_CHECKOUT, _IMAGE, _TAG):
         here = {match[1] for match in itertools.islice(pattern.finditer(text), _MOST)}
         if len(here) == 1:
             return here.pop()
