@@ -14,8 +14,7 @@ from abiscan.model.macho_facts import LookupScope, MachoExport, MachoImport
 from abiscan.model.pe_facts import PeExport
 from abiscan.pe.pe_file import read_pe
 from tests.corpus.fetch import corpus_dir, download
-from tests.corpus.foreign_wheels import MACOS, MACOS_EXTENSIONS, WINDOWS
-from tests.corpus.wheels import Wheel
+from tests.corpus.wheels import MACOS, MACOS_EXTENSIONS, WINDOWS, Wheel
 from tests.truth.foreign_readers import macho_of_llvm, pe_names_of_pefile, pe_of_lief, pe_of_llvm
 
 pytestmark = pytest.mark.platform_truth

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.corpus.fetch import corpus_dir, download
-from tests.corpus.foreign_wheels import WINDOWS_EXTENSIONS
+from tests.corpus.wheels import WINDOWS_EXTENSIONS
 from tests.environment.windows_tree import install_torch
 from tests.truth.wine import install, run, windows_path, windows_python
 

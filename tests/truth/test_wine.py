@@ -23,8 +23,7 @@ from abiscan.ownership.names import owner_of_library
 from abiscan.releases import open_index
 from abiscan.releases.exports import ReleasedExports
 from tests.corpus.fetch import corpus_dir, download
-from tests.corpus.foreign_wheels import WINDOWS_EXTENSIONS, WINDOWS_TORCHES
-from tests.corpus.wheels import Wheel
+from tests.corpus.wheels import WINDOWS_EXTENSIONS, WINDOWS_TORCHES, Wheel
 from tests.truth.wine import run, unfound_libraries, unresolved_symbols, windows_path, windows_python, wine_dir
 
 pytestmark = pytest.mark.wine
