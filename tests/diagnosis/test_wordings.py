@@ -17,9 +17,7 @@ from tests.diagnosis.reported import knowledge_of_text
 
 _UNUSABLE, _FIRST = CauseId.UNUSABLE_FILE, CauseId.IMPORT_TORCH_FIRST
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
-_SOURCES = tomllib.loads(Path(__file__).with_name("data").joinpath("wordings.toml").read_text(encoding="utf-8"))[
-    "source"
-]
+_ROWS = tomllib.loads(Path(__file__).with_name("data").joinpath("wordings.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("cause", "text"), [row for source in _ROWS["source"] for row in source["messages"]])
