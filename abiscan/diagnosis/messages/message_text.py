@@ -43,10 +43,36 @@ _LONG_REFERENCE = re.compile(r"&#[0-9]{9,}+;?")
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
+# Traditional characters of the words in message patterns, and the simplified ones in which patterns are written (Unihan,
+# kSimplifiedVariant). Japanese uses some of them in other words.
+_TRADITIONAL: Final = (
+    "\u4e26\u4f75\u4f86\u4fc2\u500b\u5099\u50c5\u5167\u5169\u518a\u5225\u52d5\u532f\u53c3\u554f\u555f"
+    "\u5716\u57f7\u5831\u584a\u5be6\u5beb\u5c0d\u5c0e\u5eab\u5f8c\u5f9e\u614b\u61c9\u64f4\u6557\u6578"
+    "\u65b7\u65bc\u6642\u6703\u6a19\u6a23\u6a94\u6c7a\u6c92\u6e96\u70ba\u7121\u73fe\u74b0\u7522\u78ba"
+    "\u78bc\u7d14\u7d1a\u7d55\u7d71\u7d81\u7de8\u7df4\u7e6b\u7fa9\u8207\u865f\u88cf\u88dd\u88e1\u88fd"
+    "\u8a13\u8a2a\u8a3b\u8a72\u8a9e\u8aa4\u8abf\u8b58\u8b6f\u8b8a\u8cc7\u8e64\u8f09\u8f38\u8fa6\u8ff4"
+    "\u9019\u904b\u904e\u9078\u91dd\u9304\u932f\u9375\u93c8\u958b\u95dc\u96bb\u9801\u9805\u9810\u984c"
+    "\u985e\u986f\u9ebc\u9ede\u69cb\u898b\u7570\u8f2f\u5132"
+)
+_SIMPLIFIED: Final = (
+    "\u5e76\u5e76\u6765\u7cfb\u4e2a\u5907\u4ec5\u5185\u4e24\u518c\u522b\u52a8\u6c47\u53c2\u95ee\u542f"
+    "\u56fe\u6267\u62a5\u5757\u5b9e\u5199\u5bf9\u5bfc\u5e93\u540e\u4ece\u6001\u5e94\u6269\u8d25\u6570"
+    "\u65ad\u4e8e\u65f6\u4f1a\u6807\u6837\u6863\u51b3\u6ca1\u51c6\u4e3a\u65e0\u73b0\u73af\u4ea7\u786e"
+    "\u7801\u7eaf\u7ea7\u7edd\u7edf\u7ed1\u7f16\u7ec3\u7cfb\u4e49\u4e0e\u53f7\u91cc\u88c5\u91cc\u5236"
+    "\u8bad\u8bbf\u6ce8\u8be5\u8bed\u8bef\u8c03\u8bc6\u8bd1\u53d8\u8d44\u8e2a\u8f7d\u8f93\u529e\u56de"
+    "\u8fd9\u8fd0\u8fc7\u9009\u9488\u5f55\u9519\u952e\u94fe\u5f00\u5173\u53ea\u9875\u9879\u9884\u9898"
+    "\u7c7b\u663e\u4e48\u70b9\u6784\u89c1\u5f02\u8f91\u50a8"
+)
+_TO_SIMPLIFIED: Final = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
+_OF_TRADITIONAL = re.compile(f"[{_TRADITIONAL}]")
+_KANA = re.compile("[\u3040-\u30ff]")
+# Words, not parts of a path, which must stay as it is.
+_HAN = re.compile(r"(?<![/\\\u4e00-\u9fff])[\u4e00-\u9fff]++(?![/\\])")
+
 
 def clean(text: str) -> str:
-    """The text without terminal colours and links, with URL and HTML escapes decoded and a broken `undefined symbol`
-    joined."""
+    """The text without terminal colours and links, with URL and HTML escapes decoded, a broken `undefined symbol`
+    joined, and Chinese in simplified characters."""
     if "\\" in text and '"' in text:
         text = _without_json(text)
     for blank in _WIDE_BLANKS:
@@ -69,6 +95,8 @@ def clean(text: str) -> str:
         text = _EMPHASIS.sub(lambda name: name[0].replace("*", "_"), text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
+    if not text.isascii() and _OF_TRADITIONAL.search(text) is not None and _KANA.search(text) is None:
+        text = _HAN.sub(lambda word: word[0].translate(_TO_SIMPLIFIED), text)
     return text
 
 
