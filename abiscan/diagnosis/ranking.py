@@ -21,6 +21,7 @@ _LEAST = 0.1
 # Maximum number of causes.
 _MOST = 5
 _PLACES = {cause: place for place, cause in enumerate(CauseId)}
+_OF_OTHER_RELEASES = (CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH, CauseId.SIGNATURE_CHANGED)
 
 
 class Candidate(Struct, frozen=True):
@@ -75,4 +76,8 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     skipped = NOT_OF_TORCH if missing.cxx is not None and missing.is_torch_name and not is_versioned else ()
     # A scan without a missing symbol imports none of them.
     modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES if name not in skipped]
-    return ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]
+    causes = ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]
+    if causes and causes[0].cause is CauseId.TEMPLATE_MANGLING and causes[0].confidence is Confidence.HIGH:
+        # The name is of another compiler: no release of torch exports it, whatever its signature.
+        return tuple(each for each in causes if each.cause not in _OF_OTHER_RELEASES)
+    return causes

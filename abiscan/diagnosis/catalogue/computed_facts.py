@@ -13,6 +13,7 @@ from abiscan.diagnosis import file_package, fixes, package_commands, torch_comma
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
+from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU
 from abiscan.diagnosis.missing_name import MissingName
@@ -385,6 +386,11 @@ def _reinstall_file(values: Values, _missing: MissingName) -> str | None:
     return file_package.reinstall_file(values.get("file", ""))
 
 
+def _without_const(_values: Values, missing: MissingName) -> str:
+    """What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling."""
+    return template_mangling.fix_for_any_element(missing)
+
+
 def _needs_checkout(_values: Values, _missing: MissingName) -> str:
     """The condition of `abiscan fix --apply`."""
     return fixes.NEEDS_CHECKOUT
@@ -449,5 +455,6 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "operator_namespace": _operator_namespace,
     "package_of_file": _package_of_file,
     "reinstall_file": _reinstall_file,
+    "without_const": _without_const,
     "needs_checkout": _needs_checkout,
 }

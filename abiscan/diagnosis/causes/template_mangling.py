@@ -131,6 +131,17 @@ def _readable(missing: MissingName) -> Candidates:
     )
 
 
+def fix_for_any_element(missing: MissingName) -> str:
+    """What to change where a text names at::TensorBase::const_data_ptr<T>() without its T."""
+    reference = replace(missing.reference, name=_CONSTRAINED)
+    meant = MissingName(reference, missing.knowledge, missing.file)
+    releases = "" if meant.exported_in is None else meant.exported_in.text()
+    return _fix(meant, releases, meant.target_library is not None, _CONSTRAINED[: _CONSTRAINED.index("Il") + 1])
+
+
+# As GCC mangles it, for an element type that all releases export.
+_CONSTRAINED = "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v"
+
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
 _DECLARED = r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))"
 # What has digits: <substitution>, <template-param>, literals; and <source-name> with its length.

@@ -70,6 +70,12 @@ _FAILURE = re.compile(
     r"\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49",
     re.IGNORECASE,
 )
+# What a loader says about a symbol, in a text that names none.
+_UNNAMED = re.compile(
+    r"(?i:undefined symbol|symbol lookup error|unresolved symbol|symbol not found)"
+    r"|\u672a\u5b9a\u4e49\u7684?\u7b26\u53f7|\u7b26\u53f7(?:\u672a\u5b9a\u4e49|\u67e5\u627e|\u627e\u4e0d\u5230)|\u627e\u4e0d\u5230\u7b26\u53f7"
+)
+_SHARED_OBJECT = re.compile(r"[\w./+-]{1,256}\.(?:so|pyd|dylib)(?![\w.])", re.ASCII)
 # In Chinese and Japanese, words precede and follow a name without a space.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
 # In prose: "numpy does not find GLIBCXX_3.4.30".
@@ -103,6 +109,11 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names and _FAILURE.search(text) is not None:
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
+    if not names and _UNNAMED.search(text) is not None:
+        file = _SHARED_OBJECT.search(text)
+        name = file[0] if file is not None else knowledge.project
+        message = _as_message("undefined symbol without its name: {}", name, 0) if name else None
+        return () if message is None else (message,)
     return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
 
 
@@ -136,7 +147,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
     if linked is not None:
         return LibrarySubject(text=f"lib{linked[1]}.so", position=at, by_linker=True)
     library = _LIBRARY_NAME.fullmatch(text)
-    if library is not None:
+    if library is not None and _UNNAMED.search(line) is None:
         return LibrarySubject(text=library[1], position=at)
     token = read_name(text)
     if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):

@@ -244,6 +244,8 @@ _NAMED = re.compile(
     r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)(?![\w-]|\.\w)", re.ASCII
 )
 
+_FLASHINFER = re.compile(r"(?<![\w/-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)
+
 
 # Modules that a text imports or whose frames a traceback has, and what it installs.
 _FRAME_OF = re.compile(r"(?:site|dist)-packages[/\\]{1,4}(\w{2,64})[/\\]", re.ASCII)
@@ -280,8 +282,10 @@ def _projects(text: str) -> tuple[str, ...]:
 
 
 def _project(text: str, projects: tuple[str, ...]) -> str:
-    """The only one of the packages, else the only one that the text uses."""
+    """The only one of the packages, else the only one that the text uses, else one that it names."""
     names = projects or _normalised(_used_packages(text))
+    if not names and _FLASHINFER.search(text) is not None:
+        return "flashinfer-python"
     return names[0] if len(names) == 1 else ""
 
 

@@ -31,6 +31,10 @@ _LEAD: Final = " \t:\uff1a=*|\\\u3000"
 _EXAMPLE = re.compile(
     r"\(?(?:e\.\s?g\.|eg|for example|such as|like|i\.e\.|\u4f8b\u5982|\u6bd4\u5982)[,:\uff0c\uff1a ]+"
 )
+# Words between a message and a name in prose: "undefined symbol for at::f".
+_PREPOSITION = re.compile(
+    r"(?:for|of|in|to|is|named|called|like)[: ]{1,2}(?=[`'\"]?(?:_Z|[A-Za-z_]\w{0,255}(?:::|<)))", re.ASCII
+)
 # An ELF name; `.` occurs in names of clones (`f.cold`) and in versions, `$` in a few.
 _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
@@ -100,6 +104,9 @@ def read_name(text: str) -> NameToken | None:
     example = _EXAMPLE.match(text, at)
     if example is not None:
         at = _skip(text, example.end())
+    preposition = _PREPOSITION.match(text, at)
+    if preposition is not None:
+        at = _skip(text, preposition.end())
     if at >= len(text):
         return None
     if text[at] in _OPENING or text[at] in _CLOSING:
