@@ -43,7 +43,7 @@ _LONG_REFERENCE = re.compile(r"&#[0-9]{9,}+;?")
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
-# Traditional characters of the words in message patterns, and the simplified ones in which patterns are written (Unihan,
+# Traditional characters of the words in message patterns, and the simplified ones of the patterns (Unihan,
 # kSimplifiedVariant). Japanese uses some of them in other words.
 _TRADITIONAL: Final = (
     "\u4e26\u4f75\u4f86\u4fc2\u500b\u5099\u50c5\u5167\u5169\u518a\u5225\u52d5\u532f\u53c3\u554f\u555f"
