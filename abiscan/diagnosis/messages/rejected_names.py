@@ -18,6 +18,8 @@ _COMPILED: Final = (
     r"(?:(?:built|compiled?|build) (?:\w{1,24} ){0,3}?(?:with|by|using)|CC="
     r"|\u7528|\u7f16\u8bd1|\u4f5c\u4e3a\u7f16\u8bd1\u5668)"
 )
+_PATTERNS: Final = (
+    re.compile(r"\benable_if"),
     re.compile(r"\bclang(?:\+\+)?[- ]?(?:version )?(?:1[89]|2\d)(?!\d)", re.ASCII | re.IGNORECASE),
     # The same source compiled by both: `CC=clang`, "built with clang, works with g++". collect_env prints a version.
     re.compile(rf"{_CLANG}[^\n]{{0,120}}?{_GCC}|{_GCC}[^\n]{{0,120}}?{_CLANG}", re.ASCII | re.IGNORECASE),
