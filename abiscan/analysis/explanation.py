@@ -14,7 +14,7 @@ from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
-from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source
+from abiscan.diagnosis.other_builds import CONDA_FORGE_BUILD, SOURCE_BUILD, built_from_source
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
@@ -149,7 +149,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
             known = _without_torch(known)
     if options.torch is None:
         known = _with_std_string(known, facts.cxx11_abi)
-        if facts.from_source and not here:
+        if (facts.from_source or facts.of_conda_forge) and not here:
             known = _as_source_build(known, facts)
     environment = _environment(known, facts, here)
     return replace(
@@ -188,7 +188,9 @@ def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
         return replace(known, from_source=True)
     if built_from_source(target):
         return known
-    built = replace(target, variant=SOURCE_BUILD, cuda=None, cxx11_abi=facts.cxx11_abi)
+    variant = SOURCE_BUILD if facts.from_source else CONDA_FORGE_BUILD
+    cuda = target.cuda if "+cu" in (facts.torch or "") else None
+    built = replace(target, variant=variant, cuda=cuda, cxx11_abi=facts.cxx11_abi)
     return replace(known, target=built, exports=None, exact=False)
 
 

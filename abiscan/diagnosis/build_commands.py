@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from abiscan.diagnosis import build_requirements
-from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, NPU
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.diagnosis.wheel_rows import newest_entry, platform_of
 from abiscan.model import versions
 from abiscan.releases import companions
 
@@ -42,6 +42,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     notes = _compiler_notes(built, missing) if gpu else []
     if gpu and _cuda_of(missing) is None and _FORCE_CUDA in environment and not vendor_of(missing):
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
+    if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
+        notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
     sources = [_source_of(each, missing) for each in built]
     return _build_of(built, sources, environment, missing, notes)
 
@@ -114,15 +116,31 @@ def _source_of(package: Package, missing: MissingName) -> str:
     archive = missing.knowledge.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
+    target = missing.target
     if package.sdist:
-        return package.name
+        of_torch = "" if target is None or is_for_hip(missing) else _release_for(package, target.version)
+        return f"{package.name}=={of_torch}" if of_torch else package.name
+    if package.tags and target is not None:
+        tag = newest_entry(package.tags, target.version)
+        return f'"git+{package.repository}{"" if tag is None else f"@{tag}"}"'
     release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
     return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
 
 
+def _release_for(package: Package, torch: str) -> str:
+    """The release of which wheels for a torch are known; empty if none is. A newer one may need a newer torch."""
+    rows = (wheels_by_id()[each] for each in package.wheels)
+    return next(filter(None, (newest_entry(row.releases, torch) for row in rows)), "")
+
+
+def _has_releases(package: Package) -> bool:
+    return any(wheels_by_id()[each].releases for each in package.wheels)
+
+
 def environment_of(package: Package, missing: MissingName) -> tuple[str, ...]:
     """The variables for a complete build of the package for the target."""
-    return tuple(each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA)
+    forced = package.force_build if missing.knowledge.target_from_source else ()
+    return (*(each for each in package.environment if _is_for_gpu(missing) or each != _FORCE_CUDA), *forced)
 
 
 def in_shell(environment: Iterable[str], command: str, missing: MissingName) -> str:
@@ -137,7 +155,7 @@ def _is_on_windows(missing: MissingName) -> bool:
 
 
 def _is_for_gpu(missing: MissingName) -> bool:
-    is_cpu = vendor_of(missing) == NO_GPU or (missing.target is not None and missing.target.variant == "cpu")
+    is_cpu = vendor_of(missing) in (NO_GPU, NPU) or (missing.target is not None and missing.target.variant == "cpu")
     return not is_cpu and platform_of(missing) != "macosx"
 
 
@@ -158,6 +176,8 @@ def with_build_tools(
     torch, imports, notes = "" if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
     if (versions.order(rocm_of(missing)) or ()) < _FIRST_WITH_NEW_TORCH:
         notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
+    if _is_on_windows(missing):
+        notes = ("in cmd.exe, not in PowerShell; needs MSVC (Visual Studio Build Tools, C++)", *notes)
     mark = " & rem " if _is_on_windows(missing) else "  # "
     comment = f"{mark}{'; '.join(notes)}" if notes else ""
     steps = (build_requirements.install_tools(torch, more), build_requirements.install_imports(imports, torch), command)

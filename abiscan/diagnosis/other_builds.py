@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild
 
-SOURCE_BUILD = "source build"
+SOURCE_BUILD: Final = "source build"
 """The variant of a torch source build whose version has the number of a release."""
+CONDA_FORGE_BUILD: Final = "conda-forge build"
+"""The same of a torch of conda-forge, which has the new std::string and no wheels on the pages of extensions either."""
 # Local version labels and pre-releases: NVIDIA containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
-_OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}"
+_OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}|{CONDA_FORGE_BUILD}"
 # Variants of releases, without their digits.
 _OF_RELEASES = frozenset(("cpu", "cu", "rocm", "xpu"))
 # setup.py of torch: version.txt has `2.1.0a0`. Without PYTORCH_BUILD_VERSION it adds the commit, or `gitUnknown`
 # without git.
-_FROM_SOURCE = rf"(?i)\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+{SOURCE_BUILD}"
+_FROM_SOURCE = (
+    rf"(?i)\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)"
+    rf"|\+(?:{SOURCE_BUILD}|{CONDA_FORGE_BUILD})"
+)
 
 
 def is_other_build(target: TorchBuild) -> bool:

@@ -112,6 +112,13 @@ def entry_of_release(table: Mapping[str, _Entry], version: str) -> _Entry | None
     return found if found is not None else table.get(versions.minor(version))
 
 
+def newest_entry(table: dict[str, str], version: str) -> str | None:
+    """The same, or for a minor release alone the entry of its newest patch release."""
+    found = entry_of_release(table, version)
+    patches = [each for each in table if versions.minor(each) == version]
+    return found or (table[max(patches, key=lambda each: versions.order(each) or ())] if patches else None)
+
+
 def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
     """The variant, if it is known; else the newest of the same CUDA or ROCm; the newest of all if none is given."""
     if variant in known:

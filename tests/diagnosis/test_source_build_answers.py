@@ -1,7 +1,8 @@
 """Answers for a torch that was built from source: prerequisites, platforms, archives, other errors of the same build.
 
 Oracles: pip's dry run with numpy 1.24 (scipy is not upgraded without -U); setup.py of torch-scatter (FORCE_CUDA); the
-std::string of the wheels in the release index (2.6.0 for aarch64 has the new one)."""
+std::string of the wheels in the release index (2.6.0 for aarch64 has the new one); CHANGELOG.md of pyg-lib; the
+Requires-Dist of xformers; setup.py of flash-attn 2.8.3; pytorch_scatter issue 470 (conda-forge)."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         ),
         (
             "torch 2.1.0 built from source, pip install torch-spline-conv pyg-lib: version mismatch",
-            ('torch-spline-conv "git+https://github.com/pyg-team/pyg-lib.git"',),
+            ('torch-spline-conv "git+https://github.com/pyg-team/pyg-lib.git@0.3.1"',),
             (),
         ),
         (
@@ -85,7 +86,35 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             ("https://www.dgl.ai/dgl_docs/install/index.html#install-from-source",),
             ("pip install -U dgl",),
         ),
-        ("I built PyTorch 2.4 from source, the pyg-lib wheel fails", (" cmake ",), ()),
+        ("I built PyTorch 2.4 from source, the pyg-lib wheel fails", (" cmake ", "pyg-lib.git@0.5.0"), ()),
+        ("xformers wheel with a torch 2.3 that I built from source: undefined symbol", ("xformers==0.0.26.post1",), ()),
+        (
+            "flash-attn wheel does not load with my self-compiled torch 2.5.1",
+            ("FLASH_ATTENTION_FORCE_BUILD=TRUE pip install", "flash-attn==2.7.4.post1"),
+            (),
+        ),
+        (
+            "On Windows I compiled PyTorch 2.6.0 from source; the wheel of torch-scatter does not match",
+            ('set "FORCE_CUDA=1" && pip', "cmd.exe", "MSVC"),
+            ("$(which",),
+        ),
+        (
+            "\u6e90\u7801\u7f16\u8bd1\u7684 PyTorch 2.1.0 CPU \u7248\uff0cmacOS M2\uff0ctorch-scatter wheel fails",
+            ("--no-binary torch-scatter torch-scatter",),
+            ("nvcc", "FORCE_CUDA"),
+        ),
+        (
+            "Ascend NPU, torch 2.1.0 compiled from source, torch-scatter: version mismatch",
+            ("--no-binary torch-scatter torch-scatter",),
+            ("nvcc", "FORCE_CUDA"),
+        ),
+        (
+            "conda-forge pytorch 2.4.0 cuda118, torch_scatter/_version_cuda.so: undefined symbol: "
+            "_ZN5torch3jit17parseSchemaOrNameERKSsb",
+            ("--no-binary torch-scatter torch-scatter", "nvcc of CUDA 11"),
+            ("data.pyg.org",),
+        ),
+        ("Jetson, torch 2.3.0 nv24.05, torch-scatter wheel is incompatible", ("--no-binary torch-scatter",), ()),
     ],
 )
 def test_first_fix(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:

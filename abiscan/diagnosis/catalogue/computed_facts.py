@@ -15,7 +15,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, NPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
@@ -232,8 +232,10 @@ def _torch_from_source(_values: Values, missing: MissingName) -> str | None:
 
 
 def _for_cpu(_values: Values, missing: MissingName) -> str | None:
-    """Set if torch is a CPU build, according to the text or its variant."""
-    return "yes" if vendor_of(missing) == NO_GPU or (missing.target and missing.target.variant == "cpu") else None
+    """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
+    variant; on macOS."""
+    is_cpu = vendor_of(missing) in (NO_GPU, NPU) or (missing.target and missing.target.variant == "cpu")
+    return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
 
 
 def _platform(_values: Values, missing: MissingName) -> str:

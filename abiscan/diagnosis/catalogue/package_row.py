@@ -91,6 +91,8 @@ class Package(_Row, frozen=True, kw_only=True):
         checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
         checkout_environment: variables for a complete build of a checkout.
         without: prefix of a shared object -> command that installs releases without this file.
+        force_build: variables for a build that would fetch a wheel for a release of torch.
+        tags: torch (minor) -> tag of the repository whose changes list it.
         requires: packages to install before a build without isolation.
         uses: packages of this catalogue that it imports, which must be built for the same torch.
         imports: packages of its `Requires-Dist` that its import needs besides torch, which `--no-deps` leaves out.
@@ -121,6 +123,8 @@ class Package(_Row, frozen=True, kw_only=True):
     checkout_tag: str = ""
     checkout_environment: tuple[str, ...] = ()
     without: dict[str, str] = {}
+    force_build: tuple[str, ...] = ()
+    tags: dict[str, str] = {}
     requires: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()

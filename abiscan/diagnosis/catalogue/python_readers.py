@@ -11,7 +11,7 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.source_builds import built_packages, find_source_build
+from abiscan.diagnosis.messages.source_builds import built_packages, find_other_build
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
@@ -31,6 +31,7 @@ VALUES: Final = (
     "said",
     "of_python",
     "about",
+    "origin",
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -129,13 +130,14 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
 
 
 def source_build(hit: Hit, _values: Values) -> Values | None:
-    """The words around the line that state that torch was built from source (`said`), the extensions that are named
-    there (`project`, joined by blanks), and the first of these that there is (`about`)."""
+    """The words around the line that state that torch is no release on the package index (`said`), who built it
+    (`origin`, see `find_other_build`), the extensions that are named there (`project`, joined by blanks), and `about`:
+    these, else `said`."""
     around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
-    said = find_source_build(around)
-    if said is None:
+    other = find_other_build(around)
+    if other is None:
         return None
-    found, project = {"said": " ".join(said.split())}, " ".join(built_packages(around))
+    found, project = {"origin": other[0], "said": " ".join(other[1].split())}, " ".join(built_packages(around))
     return {**found, "project": project, "about": project} if project else {**found, "about": found["said"]}
 
 

@@ -10,6 +10,8 @@ _MOST: Final = 1_000
 NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
 DCU: Final = "dcu"
+NPU: Final = "npu"
+"""Of Huawei (Ascend), whose torch has no code of CUDA."""
 NO_GPU: Final = "cpu"
 """A build of torch without GPU."""
 
@@ -17,6 +19,7 @@ NO_GPU: Final = "cpu"
 _PATTERNS: Final = (
     # DTK is Hygon's ROCm, in /opt/dtk (https://github.com/rusty1s/pytorch_scatter/issues/412 has a log).
     (DCU, r"(?a)/opt/dtk|\b(?:DCU|DTK|[Hh]ygon)\b|\bdtk-?\d|\u6d77\u5149"),
+    (NPU, r"(?a)\bNPU\b|\bAscend\b|\u6607\u817e"),
     (
         AMD,
         (
@@ -40,8 +43,13 @@ _PATTERNS: Final = (
 _WITHOUT_GPU = (
     r"(?a)\bUSE_CUDA=(?:0|OFF)\b(?![^\n]{0,80}USE_ROCM=(?:1|ON))"
     r"|(?i:\b(?:torch|build|built|compiled)\b[^\n.,;]{0,32} without (?:cuda|gpu)\b|\bcpu[- ]only\b(?! wheels?))"
-    r"|[+]cpu\b(?!\.html)|\u7eaf ?CPU"
+    r"|[+]cpu\b(?!\.html)|\u7eaf ?CPU|CPU ?(?:\u7248|\u6784\u5efa|\u7f16\u8bd1)(?! ?wheel)"
+    r"|(?:\u65e0|\u4e0d\u5e26|\u6ca1\u6709|\u4e0d\u542b|\u672a\u542f\u7528|\u5173\u95ed)"
+    r" ?(?:CUDA|GPU)(?![ \w]{0,8}\u7248\u672c)"
 )
+# Who builds with ROCm has a GPU of AMD; who names a release of CUDA beside it may not.
+_WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b"
+_WITH_CUDA = r"(?a)(?i:\bcuda[ -]?(?:toolkit )?v?\d)|\bcu1\d{2}\b|\bnvcc\b"
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
 _ROCM = r"(?a)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
 # Names that are of GPUs of NVIDIA wherever they occur.
@@ -49,12 +57,14 @@ _NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO
 
 
 def find_gpu_vendor(text: str) -> str:
-    """`nvidia`, `amd` or `dcu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of NVIDIA
-    and of another vendor."""
+    """`nvidia`, `amd`, `dcu` or `npu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of
+    NVIDIA and of another vendor."""
     found = [vendor for vendor, pattern in _PATTERNS if re.search(pattern, text) is not None]
     if NVIDIA not in found and find_capability(text):
         found.append(NVIDIA)
     # DTK uses AMD's names of architectures.
+    if not found and re.search(_WITH_ROCM, text) is not None and re.search(_WITH_CUDA, text) is None:
+        return AMD
     if not found:
         return NO_GPU if re.search(_WITHOUT_GPU, text) is not None else ""
     return "" if NVIDIA in found and len(found) > 1 else found[0]

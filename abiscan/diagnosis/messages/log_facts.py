@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
-from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
+from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release, is_of_conda_forge
 from abiscan.model.versions import is_version
 from abiscan.releases.build import has_the_new_string
 
@@ -93,6 +93,7 @@ _CUDA_PATTERNS: Final = (
     ),
     re.compile(r"orch[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}py3\.\d{1,2}_cuda(\d{1,2}\.\d)(?:\.\d{1,3})?_cudnn"),
     re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2}\.\d|\d{2,3})(?!\w|\.\d)", re.ASCII),
+    re.compile(r"orch[^\n]{1,60}[ (,]cuda_?(\d{3})(?=[_ ,)\n]|$)", re.ASCII),
     # The command that installed torch: a package of conda that chooses the build, or an index.
     re.compile(r"orch[^\n]{1,96}[ '\"](?:pytorch-cuda|cudatoolkit)={1,2}(\d{1,2}\.\d)(?![.\d])", re.ASCII),
     re.compile(r"\bpytorch(?:-[a-z]{2,16}){0,3}:[12]\.[\w.-]{1,48}?-cu(?:da)?(\d{2}\.\d|\d{3})(?!\d)", re.ASCII),
@@ -131,8 +132,6 @@ _CXX11_ABI_BESIDE = re.compile(
 _BUILT_WITH: Final = "PyTorch built with:"
 _FLAG = re.compile(r"-D_GLIBCXX_USE_CXX11_ABI=([01])\b")
 _FLAGS = 8_192  # characters
-# conda list: name, version, build and channel. Packages of conda-forge have the C++11 std::string.
-_CONDA_FORGE = re.compile(r"torch(?:-[cg]pu)?[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}\w{1,80}[ \t]{1,40}conda-forge\b")
 # `torchvision   0.18.1`, `torchvision==0.18.1`, `Name: torchvision` and `Version: 0.18.1`, `torchvision.__version__`.
 _COMPANION = re.compile(
     r"(?<![\w./-])(torchvision|torchaudio|Torchvision|TorchVision)"
@@ -177,6 +176,7 @@ class LogFacts(Struct, frozen=True):
         made_for: an extension, and the torch (major.minor) in its version label.
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
+        of_conda_forge: whether the text says that torch is of conda-forge.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         rejected_name: whether the text says that a demangler cannot read the symbol.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
@@ -204,6 +204,7 @@ class LogFacts(Struct, frozen=True):
     sdist: str = ""
     projects: tuple[str, ...] = ()
     variant: str = ""
+    of_conda_forge: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -227,6 +228,7 @@ def log_facts(text: str) -> LogFacts:
         _only_sdist(text),
         projects,
         _variant(text),
+        is_of_conda_forge(text),
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -310,12 +312,16 @@ _PLATFORMS: Final = (
         "win_amd64",
         re.compile(
             r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
-            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b|\bDLL load failed\b"
+            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b|\bDLL load failed\b|\bPowerShell\b|(?:^|\n)(?:PS )?[A-Z]:\\\w"
+            r"|(?<![Ll]inux and )(?<!/)\b[Ww]indows\b(?![^\n]{0,24}\b[Ll]inux\b|/)"
         ),
     ),
     (
         "macosx",
-        re.compile(r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"),
+        re.compile(
+            r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"
+            r"|\b[Mm]ac ?(?:OS|Book|mini|[MI]\d)|\bApple [Ss]ilicon\b|\b(?:on|under) (?:a )?[Mm]ac\b|\u82f9\u679c"
+        ),
     ),
     (
         "linux_aarch64",
@@ -353,6 +359,8 @@ def _label(text: str) -> str:
         return f"+rocm{of_rocm.pop()}"
     said = {match[1] for pattern in _CUDA_PATTERNS for match in itertools.islice(pattern.finditer(text), _MOST)}
     said |= {cuda[1]} if cuda is not None else set()
+    if not said and is_of_conda_forge(text):
+        said = {match[1] for match in itertools.islice(_CUDA_SAID.finditer(text), _MOST)}
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
     return f"+cu{found.pop()}" if len(found) == 1 else ""
 
@@ -443,7 +451,7 @@ def _cxx11_abi(text: str) -> bool | None:
         found = set() if flag is None else {flag[1] == "1"}
     if not found:
         found = {match["abi"] is not None for match in itertools.islice(_ARCHIVE.finditer(text), _MOST)}
-    if not found and _CONDA_FORGE.search(text) is not None:
+    if not found and is_of_conda_forge(text):
         return True
     return found.pop() if len(found) == 1 else None
 

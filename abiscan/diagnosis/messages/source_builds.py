@@ -100,6 +100,33 @@ def find_source_build(text: str) -> str | None:
     return None if found is None else text[found[0] : found[1]]
 
 
+_CONDA: Final = "conda-forge"
+_NVIDIA: Final = "NVIDIA"
+_OTHER_BUILDS: Final = {
+    _CONDA: re.compile(
+        r"(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))(?![^\n]{0,80}-c pytorch)[^\n]{0,80}\bconda-forge\b"
+        r"|\bconda-forge\b(?![^\n]{0,80}-c pytorch)[^\n.]{0,24}(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))",
+        re.ASCII,
+    ),
+    _NVIDIA: re.compile(r"\bJetson\b|\bJetPack\b|\bnv2\d\.\d{2}\b|\bnvcr\.io/nvidia/(?:pytorch|l4t)", re.ASCII),
+}
+
+
+def find_other_build(text: str) -> tuple[str, str] | None:
+    """Who built the torch of a text, if it is no release on the package index: `source`, `conda-forge` or `NVIDIA`, and
+    the words that say so; linear in its length."""
+    said = find_source_build(text)
+    if said is not None:
+        return "source", said
+    found = ((origin, pattern.search(text)) for origin, pattern in _OTHER_BUILDS.items())
+    return next(((origin, match[0]) for origin, match in found if match is not None), None)
+
+
+def is_of_conda_forge(text: str) -> bool:
+    """Whether the torch of a text is of conda-forge."""
+    return _CONDA in text and _OTHER_BUILDS[_CONDA].search(text) is not None
+
+
 def find_source_release(text: str) -> str | None:
     """The release directly after these words: `2.1.0`."""
     found = _find(text)
