@@ -33,6 +33,7 @@ from tools import (  # noqa: E402
     rule_docs,
     schema_enums,
     table_docs,
+    vendor_data,
 )
 from tools.shown_output import with_output  # noqa: E402
 
@@ -42,6 +43,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/causes.json": cause_data.render,
     "abiscan/data/messages.json": message_data.render,
     "abiscan/data/packages.json": package_data.render,
+    "abiscan/data/vendors.json": vendor_data.render,
     "abiscan/data/report.schema.json": schema_enums.render,
     "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
-from abiscan.ownership.vendors import Vendor
+from abiscan.ownership.vendor_row import Vendor
 
 
 class ReleaseEvidence(Struct, frozen=True):

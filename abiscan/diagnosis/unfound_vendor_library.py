@@ -14,8 +14,8 @@ from abiscan.diagnosis.system_packages import install_file, install_headers, lib
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner
 from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.vendor_row import Vendor
 from abiscan.ownership.vendors import (
-    Vendor,
     cuda_distribution,
     distributions_beside,
     other_version_provided,

@@ -42,7 +42,7 @@ _LIBC_NAMES = frozenset(
 _LIBC = frozenset(("c", "m", "dl", "pthread", "rt", "util", "resolv", "anl", "mvec"))
 _CXX_LIBRARIES = ("stdc++", "gcc_s", "c++")
 _OPENMP_LIBRARIES = ("gomp", "omp", "iomp")
-# Besides those of `VENDORS`: parts of CUDA libraries (cusolverMg, cufftw, nvrtc-builtins), of TensorRT, of ROCm.
+# Besides those of `vendors.toml`: parts of CUDA libraries (cusolverMg, cufftw, nvrtc-builtins), of TensorRT, of ROCm.
 _CUDA_LIBRARIES = (
     *("cuda", "cublas", "cudnn", "cudss", "cufft", "cufile", "cupti", "curand", "cusolver", "cusparse", "cutensor"),
     *("nccl", "npp", "nv"),

@@ -17,7 +17,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_names
-from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
+from abiscan.ownership.vendors import library_of_namespace
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 # Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
@@ -242,7 +242,7 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
             return
         # An unknown library is more often missing, or another release, than built with the other ABI. For a function of
         # the extension's own library with the old ABI, a missing source is more frequent.
-        score = 0.87 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
+        score = 0.87 if mine == "old" else 0.62 if library_of_namespace(missing.namespace) else 0.56
         evidence.append(
             f"The symbol is not from a torch library. A library that was compiled with "
             f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."

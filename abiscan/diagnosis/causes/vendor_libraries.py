@@ -12,13 +12,8 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.ownership.names import STANDARD_SCOPES
-from abiscan.ownership.vendors import (
-    NAMESPACE_LIBRARIES,
-    VENDORS,
-    Vendor,
-    vendor_of,
-    vendor_of_library,
-)
+from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import library_of_namespace, vendor_of, vendor_of_library
 
 # Functions of the Itanium C++ ABI (sections 2 and 3) that every C++ runtime has.
 _CXX_ABI = frozenset(
@@ -108,12 +103,12 @@ def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
     """Whether the file links the library for certain: hipcc links the HIP runtime, and a product its own libraries."""
     if vendor.library == "amdhip64":
         return not missing.file.is_torch_itself
-    if vendor.library == _MKL.library:
+    if vendor.library == _MKL:
         return missing.file.base_name.startswith("libmkl_")
     return vendor_of_library(missing.file.base_name) is vendor
 
 
-_MKL: Final = next(each for each in VENDORS if each.library == "mkl_rt")
+_MKL: Final = "mkl_rt"
 # hipamd, include/hip/hip_runtime_api.h: names of ROCm 6 with another structure (hipDeviceProp_tR0600).
 _OF_ROCM = r"R0([6-9])00$"
 
@@ -123,7 +118,7 @@ def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
     evidence = [f"{_owner_text(missing, vendor)}, which the file links: the loaded copy is of another release."]
     if vendor.owner is not Owner.HIP:
         evidence.append("The file is itself part of that product: copies of two releases are in the search path.")
-        if vendor.library == _MKL.library:
+        if vendor.library == _MKL:
             fix = (
                 "find / -name 'libmkl_core.so*' 2>/dev/null; echo $LD_LIBRARY_PATH; pip list | grep -i mkl  # every "
                 "copy\nUse one of them: a new environment without the package mkl for oneAPI's (source setvars.sh), or "
@@ -433,7 +428,7 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         evidence = [f"{missing.shown} is a symbol of the C++ standard library."]
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
         return
-    library = NAMESPACE_LIBRARIES.get(cxx.namespace or "")
+    library = library_of_namespace(cxx.namespace)
     if library is not None:
         evidence = [f"{missing.shown} is in namespace {cxx.namespace} of {library}."]
         fix = f"Link {library}, in the version of its headers."

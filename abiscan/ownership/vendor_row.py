@@ -1,0 +1,55 @@
+"""The rows of the table of vendors as values. The fields are the keys of `vendors.toml`."""
+
+# Annotations are not postponed: msgspec would compile each of them before it reads the first value.
+from msgspec import Struct
+
+from abiscan.model.imports import Owner
+
+
+class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A library that other files are linked to.
+
+    Attributes:
+        library: file name without `lib`, `.so` and version.
+        files: names of its other files, in the same form.
+        product: name for messages.
+        owner: owner of its names.
+        distribution: the wheel that contains it, without the CUDA suffix; empty if there is none.
+        conda: its package of conda-forge, if no wheel contains it.
+        starts: prefixes of its C names.
+        capital: prefixes that a capital letter must follow (`cudaMalloc`, not `cudalib_init`).
+        names: complete C names.
+        linked_by_user: whether it is a CUDA library that callers must link themselves, as torch does not (nvtx,
+            curand).
+        with_torch: whether `import torch` loads it in CUDA builds, if it is a CUDA library.
+    """
+
+    library: str
+    product: str
+    owner: Owner
+    distribution: str = ""
+    conda: str = ""
+    files: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    capital: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    linked_by_user: bool = False
+    with_torch: bool = True
+
+    @property
+    def cuda(self) -> bool:
+        """Whether it is part of CUDA or versioned with it."""
+        return self.owner is Owner.CUDA
+
+
+class VendorTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every row, as in `abiscan/data/vendors.json`.
+
+    Attributes:
+        vendors: the first of two rows for one library is used.
+        namespaces: top-level C++ namespace whose library is neither torch's nor, by default, the extension's -> its
+            library.
+    """
+
+    vendors: tuple[Vendor, ...]
+    namespaces: dict[str, str]
