@@ -269,6 +269,20 @@ def test_page_without_a_wheel_for_this_python() -> None:
 
 
 _OTHER_MANGLING = (
+    "missing symbol at::TensorBase::const_data_ptr<long>",
+    "undefined symbol里面有 TnNSt9enable_if",
+    "flashinfer 的 so 里 const_data_ptr 符号找不到",
+    "flashinfer_kernels.abi3.so 缺少符號 const_data_ptr",
+    "用clang18編譯的擴充套件載入時找不到符號 at::TensorBase::const_data_ptr<float, 0>() const,用g++編譯就正常",
+    "用 clang 编译的扩展,加载时找不到符号 at::TensorBase::const_data_ptr<long>() const,用 gcc 编译就没问题",
+    "flashinfer.abi3.so has an undefined symbol for TensorBase::const_data_ptr<long>, c++filt can't demangle it",
+    'After compiling FlashInfer, python dies with "symbol lookup error". LLVM 19 reads `long const* '
+    "at::TensorBase::const_data_ptr<long, 0>() const`. Which PyTorch version has this symbol?",
+    "at::TensorBase::const_data_ptr<long>() const 未定义,要换哪个 torch 版本?",
+    "libtorch does not export const_data_ptr<long> that flashinfer needs",
+    "14const_data_ptrIlTnNSt9enable_if 找不到",
+    "clang 编译 FlashInfer 后报 symbol lookup error,调用的是 tensor.const_data_ptr<int64_t>()。nm 看 libtorch_cpu.so "
+    "里只有 _ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v",
     "FlashInfer: flashinfer_kernels.abi3.so has an undefined symbol for const_data_ptr that c++filt can't decode",
     "flashinfer 加载失败:未定义符号 _ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE"
     "4typeELi0EEEPKS3_v,哪个版本的PyTorch支持?",
@@ -281,6 +295,16 @@ _OTHER_MANGLING = (
 )
 
 _UNDEFINED_SIZE = (
+    "NameError 变量 s2 没有被定义 torch.compile DeltaNet",
+    "s2 找不到定义",
+    "變數 s2 未定義",
+    "NameError:變數 s2 未定義",
+    "triton_meta constants {10: s2} NameError",
+    "inductor generated a kernel whose constants contain s2, and s2 isn't defined anywhere",
+    "第10个键的值是 s2,但是没有定义,编译 fused_recurrent_delta_rule_fwd_kernel 时报错",
+    "the variable s2 does not exist in the generated triton code",
+    "DeltaNet torch.compile NameError",
+    "torch inductor unknown variable s2",
     'compile DeltaNet fused_recurrent_delta_rule_fwd_kernel error "s2 is not defined" pytorch 2.5.1 cuda 12.1',
     "使用TorchInductor编译Flash Linear Attention的DeltaNet模型(fused_recurrent模式)时Triton内核报错,变量s2未定义",
     "triton_meta['constants'] 里的 s2 没定义,NameError,怎么办",
@@ -292,6 +316,20 @@ _UNDEFINED_SIZE = (
 )
 
 _NOT_TRACED = (
+    "aiter ck_moe Dynamo 无法追踪",
+    "如何用direct_register_custom_op注册ck_moe",
+    "ck_moe PyCapsule dynamo skipped",
+    "ck_moe 被 dynamo 跳过",
+    "vLLM 图模式 aiter ck_moe 报错",
+    "How do I register ck_moe as a custom op for torch.compile?",
+    "torch.library.custom_op 注册 ck_moe",
+    "自定义算子 ck_moe 与图模式不兼容",
+    "ck_moe can't be traced",
+    "enforce_eager=False 时 aiter 的 ck_moe 报错",
+    "Dynamo編譯器無法追蹤 aiter.jit.aiter_.PyCapsule.ck_moe 函數",
+    "direct_register_custom_op in vLLM: how do I register an aiter kernel so that Dynamo can trace it?",
+    "How do I make a C++ function bound with pybind11 work under torch.compile?",
+    "怎样让 pybind11 绑定的 C++ 算子支持 torch.compile?",
     "vLLM ROCm aiter: torch._dynamo can't trace ck_moe",
     "图模式下调用 aiter 的 ck_moe 算子报 marked as skipped",
     "vllm rocm aiter graph break PyCapsule ck_moe",
@@ -301,6 +339,28 @@ _NOT_TRACED = (
     "Dynamo 不支持追踪 PyCapsule 函数 ck_moe,vLLM ROCm",
     "pybind11 op breaks torch.compile: Dynamo does not know how to trace the builtin `my_ext.PyCapsule.forward.`",
 )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.compile fails in train_step with an error",
+        "aiter installation error",
+        "the class at::TensorBase has no member named const_data_ptr",
+        'error: identifier "s2" is undefined',
+        "flashinfer const_data_ptr",
+    ],
+)
+def test_words_of_these_reports_alone_are_none(text: str) -> None:
+    assert explain(text, _OPTIONS) == ()
+
+
+def test_a_loader_error_without_its_symbol() -> None:
+    """Oracle: the sentence names a file and no symbol."""
+    (subject,) = explain("在编译生成的动态链接库文件flashinfer_kernels.abi3.so中出现了符号查找错误", _OPTIONS)
+    (cause,) = subject.causes
+    assert cause.confidence is Confidence.LOW
+    assert cause.fix.startswith("abiscan flashinfer_kernels.abi3.so")
 
 
 @pytest.mark.parametrize(

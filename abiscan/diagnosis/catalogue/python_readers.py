@@ -32,6 +32,7 @@ VALUES: Final = (
     "of_python",
     "about",
     "origin",
+    "how_to",
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -175,6 +176,47 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if bound is not None:
         found["bound"] = bound[0]
     return {**found, **_user_frame(hit)}
+
+
+# Names in a sentence: with a dot or an underscore inside. Those of torch, vLLM and their options are no such functions.
+_NAME_IN_PROSE = re.compile(
+    r"(?:([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?|\u7b97\u5b50 ?|kernel )?[`'\"]?)?"
+    r"(?<![\w./:+-])([A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})(?![\w/-])",
+    re.ASCII,
+)
+_OF_FRAMEWORKS = re.compile(
+    r"_*(?:torch|vllm|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|\w*_custom_op|"
+    r"register_fake|register_\w+|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|PyCapsule|"
+    r"pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+",
+    re.ASCII,
+)
+_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|\u6ce8\u518c|\u652f\u6301")
+
+
+def retold_function(hit: Hit, values: Values) -> Values | None:
+    """The same of a sentence: the function with a module or PyCapsule in its name, else one with an underscore. Without
+    one, `how_to` and `function` if it asks how to register functions; else none of these."""
+    if _PROGRAM_LINE.search(hit.line) is not None:
+        return None
+    best: tuple[int, str, str] = (0, "", "")
+    for found in itertools.islice(_NAME_IN_PROSE.finditer(hit.line), _MOST_NAMES):
+        owner, name = found[1] or "", found[2].rstrip(".")
+        if _OF_FRAMEWORKS.fullmatch(name) is not None or name.startswith(("e.g", "i.e")):
+            continue
+        worth = 4 if re.search(RECORD, name) else 3 if owner and "_" in name else 2 if "." in name else int("_" in name)
+        if worth > best[0] and name.rpartition(".")[2].isidentifier():
+            best = (worth, name, owner if worth == 3 else "")
+    if best[0]:
+        read = skipped_function(hit, {**values, "name": best[1]})
+        return {**read, "module": best[2], "library": best[2]} if best[2] else read
+    how_to = {"how_to": "yes", "function": "FUNCTION"} if _HOW_TO.search(hit.line) is not None else {}
+    return {"name": "torch.compile", **how_to}
+
+
+_PROGRAM_LINE = re.compile(
+    r"^\s{0,8}(?:File \"|Explanation:|Hint:|Developer debug context:|from user code)|\btorch\.jit\b"
+)
+_MOST_NAMES: Final = 200
 
 
 def last_frame(hit: Hit, _values: Values) -> Values:

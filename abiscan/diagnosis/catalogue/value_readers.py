@@ -88,5 +88,6 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "android-library": name_readers.android_library,
     "symbol-version": name_readers.symbol_version,
     "skipped-function": python_readers.skipped_function,
+    "retold-function": python_readers.retold_function,
     "source-build": python_readers.source_build,
 }
