@@ -163,6 +163,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         projects=facts.projects,
         project=facts.project,
         rejected_name=facts.rejected_name,
+        program=facts.program,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,
     )
 

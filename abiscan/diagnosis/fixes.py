@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from abiscan.diagnosis import build_commands, package_commands, torch_commands
+from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.dependency_specifiers import admits
@@ -88,6 +89,9 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     """
     if _is_of_android(missing):
         return _OF_ANDROID
+    program = find_program(missing)
+    if program is not None:
+        return use_libtorch(missing, program, ReleaseRanges())
     known = package_commands.find_package(missing, project)
     if known is None and project is None and missing.is_torch_name and missing.knowledge.projects:
         project, *others = missing.knowledge.projects
@@ -107,7 +111,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
 
 def reinstall(missing: MissingName) -> tuple[str, ...]:
     """The ways to get the extension for the installed torch: its wheel, else a build."""
-    known = None if _is_of_android(missing) else package_commands.find_package(missing)
+    is_other = _is_of_android(missing) or find_program(missing) is not None
+    known = None if is_other else package_commands.find_package(missing)
     ways = () if known is None else package_commands.install(known, missing)
     if ways:
         return ways
@@ -135,7 +140,7 @@ def _torch(missing: MissingName) -> str:
 def other_release(missing: MissingName) -> str | None:
     """Where to find another build of the extension; None if its project is unknown."""
     name = package(missing)
-    if name is None:
+    if name is None or find_program(missing) is not None:
         return None
     target = missing.target
     which = "the installed torch" if target is None else f"torch {versions.minor(target.version)}"
@@ -197,7 +202,7 @@ def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], 
 def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     """Install a torch that exports the symbol, and the file's other symbols if known; None if there is none with wheels
     for the CPython."""
-    if _is_of_android(missing):
+    if _is_of_android(missing) or find_program(missing) is not None:
         return None
     if missing.knowledge.loads_on is not None:
         ranges = missing.knowledge.loads_on
@@ -237,6 +242,9 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     Args:
         cuda: its major release; "" for that of the CUDA libraries that the file needs.
     """
+    program = find_program(missing)
+    if program is not None:
+        return f"{use_libtorch(missing, program, ReleaseRanges())}\nFor a GPU: the archive of a CUDA, not that of cpu"
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":
         cuda = toolkit.version.partition(".")[0]
@@ -261,9 +269,15 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
 
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
     """The ways to fix it: the extension built for this torch, or another torch."""
+    program = find_program(missing)
+    if program is not None and not _is_of_android(missing):
+        return use_libtorch(missing, program, missing.knowledge.loads_on or ranges)
     first, *ways = reinstall(missing)
     other = install_torch(missing, ranges)
     return "\n".join((first, *ways)) + ("" if other is None else f"\nor: {other}")
+
+
+_SHOWS_TORCH: Final = 'python -c "import torch; print(torch.__version__)"'
 
 
 def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
@@ -273,10 +287,12 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
         ranges: the releases that export the symbol.
         ways: what to do with another release.
     """
-    if missing.knowledge.target_from_source:
+    program = find_program(missing)
+    shows = _SHOWS_TORCH if program is None else program.shows
+    if missing.knowledge.target_from_source or not shows:
         return ways
     return (
-        'python -c "import torch; print(torch.__version__)"  # prints the installed release\n'
+        f"{shows}  # prints the installed release\n"
         f"If it is {ranges.text()}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
         f"Otherwise: {ways}"
     )

@@ -69,6 +69,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         projects: the packages that a text names; see `LogFacts`.
         project: the package that pip built, according to a text; empty if unknown.
         variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
+        program: the kind of program without Python that a text is about; see `LogFacts`.
     """
 
     target: TorchBuild | None = None
@@ -92,6 +93,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     projects: tuple[str, ...] = ()
     project: str = ""
     variant: str = ""
+    program: str = ""
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
 import msgspec
 
 from abiscan.data import data_file
-from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Wheels
+from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
 
 
 @cache
@@ -28,6 +29,18 @@ def packages_by_name() -> Mapping[str, Package]:
 def wheels_by_id() -> Mapping[str, Wheels]:
     """The wheels by their ids."""
     return {wheels.id: wheels for wheels in load_packages().wheels}
+
+
+def program_of_text(text: str) -> Program | None:
+    """The first kind of program without Python that a text or a path shows."""
+    shown = (each for each in load_packages().program if re.search(each.pattern, text, re.ASCII) is not None)
+    return next((each for each in shown if not each.unless or re.search(each.unless, text, re.ASCII) is None), None)
+
+
+@cache
+def programs_by_id() -> Mapping[str, Program]:
+    """The kinds of programs by their ids."""
+    return {program.id: program for program in load_packages().program}
 
 
 @cache

@@ -166,9 +166,37 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Program(_Row, frozen=True, kw_only=True):
+    """Programs of another language that load libtorch, which pip does not install.
+
+    Attributes:
+        pattern: in the path of a file or in a text; bounded.
+        unless: not in that text.
+        shows: command that prints the release of libtorch; empty if there is none.
+        release: which release fits. Places: `{torch}`, and `{archive}`, the page or address of the archive.
+        build: command that builds or installs the program for it.
+        abi: how to build for the other std::string; empty if the archive decides.
+        from_source: command that compiles its C++ library on this system; empty if `build` does.
+        source: page with this information.
+        date: YYYY-MM-DD.
+    """
+
+    id: str
+    pattern: str
+    unless: str = ""
+    shows: str = ""
+    release: str
+    build: str
+    abi: str = ""
+    from_source: str = ""
+    source: str = ""
+    date: str = ""
+
+
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
     """Every row, as in `abiscan/data/packages.json`."""
 
     wheels: tuple[Wheels, ...] = ()
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
+    program: tuple[Program, ...] = ()

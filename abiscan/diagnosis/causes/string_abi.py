@@ -6,6 +6,7 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` selects one for 
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.package_commands import find_package
@@ -322,6 +323,10 @@ def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
         return f"Rebuild the caller with {flag}, or rebuild the library with the other value."
+    program = find_program(missing)
+    if program is not None and (program.abi or not missing.reference.link_time):
+        ranges = missing.knowledge.loads_on or ReleaseRanges()
+        return use_libtorch(missing, program, ranges, new_string=mine == "new")
     if missing.reference.link_time:
         return (
             f"Compile everything that is linked with {flag}, as this torch (CMake: set(CMAKE_CXX_FLAGS "

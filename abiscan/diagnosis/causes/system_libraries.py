@@ -6,8 +6,10 @@ defines GLIBC_2.x. Distributions: glibc and GCC packages from their package list
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -88,6 +90,9 @@ def _two_glibcs(missing: MissingName) -> Candidate:
         "echo $LD_LIBRARY_PATH $LD_PRELOAD; find / -name 'libc.so.6' -o -name 'librt.so.1' 2>/dev/null  # lists the "
         "copies\nRemove the directory with the other copy from the search path: use one glibc only."
     )
+    bundled = [each for each in (missing.file.path, other) if each.startswith("/") and not _is_of_system(each)]
+    if bundled and (path := fixes.safe(bundled[0], "")):
+        fix = f"mv {path} {path}.bak  # a package's own copy: the one of the system is then loaded\nor: {fix}"
     return Candidate(CauseId.GLIBC_TOO_OLD, 0.7, evidence, fix)
 
 
@@ -146,10 +151,29 @@ def _cxx(
     evidence = [_needs("libstdc++", wanted, f" (GCC {gcc})" if gcc else "", defined)]
     evidence += _found(missing, wanted, defined)
     fix = _cxx_fix(missing, gcc)
-    if gcc is not None:
+    program = find_program(missing)
+    if program is not None and program.from_source:
+        fix = f"{program.from_source}\nor, with a newer libstdc++: {fix}"
+    elif gcc is not None:
         fix += f"\nor: Build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
     score = 0.6 if defined is not None and wanted in defined else 0.95
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
+
+
+# torch's wheels are manylinux_2_28 from 2.6 on, and before for glibc 2.17 (https://pypi.org/project/torch/#files).
+_OF_OLD_WHEELS: Final = (2, 17)
+
+
+def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -> str:
+    if missing.file.is_torch_itself and numbers[:2] > _OF_OLD_WHEELS:
+        return (
+            'pip install "torch<2.6"  # wheels for glibc 2.17\n'
+            "or, of libtorch: an archive up to 2.6 without cxx11-abi in its name, which is for glibc 2.17"
+        )
+    return (
+        f"Install an older release or another wheel of the package, with an older tag than {tag}\n"
+        f"or, on this system: {fixes.rebuild(missing)}"
+    )
 
 
 def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
@@ -164,8 +188,7 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
     fix = (
         f"Use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
         + (f", such as {first[1]}" if first else "")
-        + f"\nor: Install an older release or another wheel of the package, with an older tag than {tag}"
-        + f"\nor, on this system: {fixes.rebuild(missing)}"
+        + f"\nor: {_for_older_glibc(missing, numbers, tag)}"
     )
     return Candidate(
         CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, program_of_text
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release, is_of_conda_forge
@@ -183,6 +183,7 @@ class LogFacts(Struct, frozen=True):
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
+        program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
@@ -205,6 +206,7 @@ class LogFacts(Struct, frozen=True):
     projects: tuple[str, ...] = ()
     variant: str = ""
     of_conda_forge: bool = False
+    program: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -229,6 +231,7 @@ def log_facts(text: str) -> LogFacts:
         projects,
         _variant(text),
         is_of_conda_forge(text),
+        _program(text),
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -363,6 +366,11 @@ def _label(text: str) -> str:
         said = {match[1] for match in itertools.islice(_CUDA_SAID.finditer(text), _MOST)}
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
     return f"+cu{found.pop()}" if len(found) == 1 else ""
+
+
+def _program(text: str) -> str:
+    found = program_of_text(text)
+    return "" if found is None else found.id
 
 
 def _variant(text: str) -> str:

@@ -1,0 +1,55 @@
+"""Programs without Python (Rust, Ruby, Java, R, C++) and the commands that give them another libtorch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
+from abiscan.diagnosis.catalogue.package_row import Program
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.model.versions import ReleaseRanges
+
+_ARCHIVES: Final = "https://download.pytorch.org/libtorch/VARIANT/libtorch-{abi}shared-with-deps-{torch}%2BVARIANT.zip"
+_EXTENSIONS: Final = (".so", ".dylib", ".pyd", ".dll")
+# In the folders of pip: a file that Python loads.
+_OF_PIP: Final = ("site-packages", "dist-packages")
+# The archives of later releases have the C++11 std::string whatever their names say
+# (https://docs.pytorch.org/cppdocs/installing.html, 2026-11-26).
+_FIRST_WITHOUT_NAME: Final = (2, 8)
+
+
+def find_program(missing: MissingName) -> Program | None:
+    """The kind of program that loads the file; None for Python, or if unknown."""
+    path = missing.file.path
+    if any(folder in path for folder in _OF_PIP):
+        return None
+    found = program_of_text(path) if path else None
+    if found is None and "/" in path and not any(extension in path for extension in (*_EXTENSIONS, "python")):
+        found = programs_by_id()["c++"] if not missing.knowledge.program else None
+    return found or programs_by_id().get(missing.knowledge.program)
+
+
+def use_libtorch(
+    missing: MissingName, program: Program, ranges: ReleaseRanges, *, new_string: bool | None = None
+) -> str:
+    """The release of libtorch for a program, and the command that builds it for that.
+
+    Args:
+        ranges: the releases that export the symbol; empty if unknown.
+        new_string: whether the program is compiled with the C++11 std::string; None if that is not the question.
+    """
+    newest = missing.known_versions[-1] if missing.known_versions else ""
+    release = ranges.last if ranges and ranges.last != newest else "VERSION"
+    wanted = f", one of {ranges.text()}" if ranges else ""
+    lines = [program.release.format(torch=wanted, archive=_archive(release, new_string=new_string)), program.build]
+    if new_string is not None and program.abi:
+        lines.append(f"or: {program.abi}")
+    return "\n".join(lines)
+
+
+def _archive(release: str, *, new_string: bool | None) -> str:
+    """The address of the archive of a release."""
+    at = versions.order(release)
+    abi = "" if new_string is False or (at is not None and at[:2] >= _FIRST_WITHOUT_NAME) else "cxx11-abi-"
+    return f"{_ARCHIVES.format(abi=abi, torch=release)}  # VARIANT: cpu or cu126, ..."
