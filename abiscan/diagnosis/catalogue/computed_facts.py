@@ -285,6 +285,22 @@ def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
+def _torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
+    """The command that installs the target's torch for another CUDA, preferably a newer one."""
+    here = (_target_cuda(_values, missing) or "").partition(".")[0]
+    if not here or missing.target is None:
+        return None
+    ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
+    command = next(filter(None, ways), None)
+    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
+def _torch_itself(_values: Values, missing: MissingName) -> str | None:
+    """Arguments of `pip install` for the target's torch."""
+    found = None if missing.target is None else torch_commands.find_torch(missing.target.version, missing)
+    return None if found is None else found[0]
+
+
 def _cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
     """Set if no release of torch has the CUDA of the value `torch_cuda`."""
     return "yes" if torch_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
@@ -340,6 +356,12 @@ def _dll(values: Values, _missing: MissingName) -> str | None:
     """The value `name` if it is a DLL."""
     name = values.get("name", "")
     return fixes.safe(name, "FILE") if name.lower().endswith(".dll") else None
+
+
+def _extension_of_dll(values: Values, _missing: MissingName) -> str | None:
+    """The value `name` if it is a module with a name of its own: many are called `_C`."""
+    name = values.get("name", "")
+    return None if name.startswith("_") else fixes.safe(name, "") or None
 
 
 def _foreign_dll(values: Values, missing: MissingName) -> str | None:
@@ -438,6 +460,8 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "newest_python_of_release": _newest_python_of_release,
     "torch_for_toolkit": _torch_for_toolkit,
     "cuda_of_no_release": _cuda_of_no_release,
+    "torch_of_other_cuda": _torch_of_other_cuda,
+    "torch_itself": _torch_itself,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
     **COMPANION_FACTS,
@@ -450,6 +474,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "of_torch": _of_torch,
     "dll": _dll,
     "foreign_dll": _foreign_dll,
+    "extension_of_dll": _extension_of_dll,
     "built_for": _built_for,
     "distribution": _distribution,
     "python": _python,
