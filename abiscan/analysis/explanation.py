@@ -12,6 +12,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.messages.answers import answer
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU
 from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.diagnosis.other_builds import CONDA_FORGE_BUILD, SOURCE_BUILD, built_from_source
@@ -29,6 +30,7 @@ from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
 
 
+_NOT_NVIDIA = (AMD, DCU, NPU)
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
@@ -151,6 +153,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         known = _with_std_string(known, facts.cxx11_abi)
         if (facts.from_source or facts.of_conda_forge) and not here:
             known = _as_source_build(known, facts)
+        if facts.gpu in _NOT_NVIDIA and "+" not in (facts.torch or ""):
+            known = _without_cuda(known)
     environment = _environment(known, facts, here)
     return replace(
         known,
@@ -193,6 +197,14 @@ def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
     cuda = target.cuda if "+cu" in (facts.torch or "") else None
     built = replace(target, variant=variant, cuda=cuda, cxx11_abi=facts.cxx11_abi)
     return replace(known, target=built, exports=None, exact=False)
+
+
+def _without_cuda(known: Knowledge) -> Knowledge:
+    """The target without the CUDA of the build of its version in the index: the text names a GPU of another vendor."""
+    target = known.target
+    if target is None or target.cuda is None:
+        return known
+    return replace(known, target=replace(target, variant="", cuda=None), exact=False)
 
 
 def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:

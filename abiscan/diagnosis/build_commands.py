@@ -79,14 +79,23 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
             yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
         for name in each.none:
             none.setdefault(name, {})[each.lead.partition(" (")[0] or "ROCm"] = None
-    pages = dict.fromkeys(each.rocm_wheels for each in built if each.rocm_wheels)
-    has_wheels = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
-    if vendor_of(missing) == AMD and has_wheels and not missing.knowledge.target_from_source:
-        names = f"{', '.join(none)}: " if none else "or "
-        yield f"{names}wheels of another project, for ROCm 5.7 and later: {' '.join(pages)}  # by torch, ROCm, Python"
+    wheels = wheels_for_rocm(built, missing)
+    if wheels is not None:
+        yield f"{', '.join(none)}: {wheels}" if none else f"or {wheels}"
         return
     for name, kinds in none.items():
         yield f"{name}: no source is known that compiles unchanged with this torch and {', or with '.join(kinds)}"
+
+
+def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:
+    """Where another project has wheels of the packages for ROCm on Linux; None if they do not fit."""
+    pages = dict.fromkeys(each.rocm_wheels for each in packages if each.rocm_wheels)
+    fits = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
+    is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
+    if not pages or not fits or not is_released or _is_on_windows(missing):
+        return None
+    where = " ".join(pages)
+    return f"wheels of another project, for ROCm 5.7 and later: {where}  # zip files of wheels, by torch, ROCm, Python"
 
 
 # Of ROCm: in the releases of pyg-rocm-build (README.md, 2026-07-05), and the first whose torch needs no older tools.

@@ -66,9 +66,13 @@ def source_tree(missing: MissingName) -> str:
     return f"the source tree of {name or 'the extension'}"
 
 
-def build_tree(missing: MissingName) -> str:
-    """Build the source tree in DIRECTORY, as one command. The published source of the package lacks a rewrite."""
-    known = package_commands.find_package(missing)
+def build_tree(missing: MissingName, project: str | None = None) -> str:
+    """Build the source tree in DIRECTORY, as one command. The published source of the package lacks a rewrite.
+
+    Args:
+        project: name in a message, if there is no other.
+    """
+    known = package_commands.find_package(missing, project)
     environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
     command = build_commands.in_shell(environment, f"{build_commands.BUILD} .", missing)
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]

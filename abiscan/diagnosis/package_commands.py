@@ -318,7 +318,8 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
     wanted = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
     for version, wheels in _from_release_on(wanted, rows):
         known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
-        chosen = nearest_variant(known, variant)
+        of_target = "" if target is None or version != wanted else target.variant
+        chosen = nearest_variant(known, variant or (of_target if of_target in known else ""))
         here = missing.loading_python
         if chosen is None or (here is not None and here not in pythons_of_wheel(wheels, version)):
             continue
@@ -332,7 +333,8 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         )
         if variant and chosen != variant and cuda_major(variant):
             notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
-        if pythons := pythons_of_wheel(wheels, version):
+        # Which wheels for Windows a page has is not recorded.
+        if (pythons := pythons_of_wheel(wheels, version)) and platform_of(missing) != "win_amd64":
             notes.append(f"both have wheels for Python {pythons[0]}-{pythons[-1]}")
         torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
         return tuple(filter(None, (torch, published_wheel(wheels, package, version, chosen, there).command)))

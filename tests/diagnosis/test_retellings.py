@@ -37,6 +37,9 @@ _BUILT_FROM_SOURCE = (
     "自己 build 的 PyTorch 2.1.0+cu120, torch-scatter 版本不匹配",
     "Source-built torch 2.1.0, torch-scatter wheels do not load",
     "I only have _scatter_cuda.so, and it does not load; my torch is built from source",
+    "How do I install the extensions of torch-geometric when PyTorch is compiled from source?",
+    "PyTorch Scatter 与源码编译的兼容性问题",
+    "源码安装 torch 之后 import torch_sparse 报错：undefined symbol",
 )
 
 _NO_OVERLOAD = (
@@ -56,6 +59,9 @@ _NO_OVERLOAD = (
     "ROCm lacks __ldg for half types, segment_coo_hip.hip fails",
     "no matching function for call to '__ldg'",
     "编译torch-scatter报错 no matching function for call to '__ldg'",
+    "PyTorch Scatter 的 __ldg 函数调用问题",
+    "spconv 编译 __ldg half hip 报错 no matching function",
+    'error: identifier "__ldg" is undefined, torch 1.13 CUDA 11.7, torch-scatter',
 )
 
 _NEITHER = (

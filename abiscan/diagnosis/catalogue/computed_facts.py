@@ -10,12 +10,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
+from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, NPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, NPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import versions
@@ -224,6 +225,32 @@ def _is_not_nvidia(_values: Values, missing: MissingName) -> str | None:
 def _for_hip(_values: Values, missing: MissingName) -> str | None:
     """Set if the GPU is AMD's or Hygon's, or torch is for ROCm."""
     return "yes" if is_for_hip(missing) else None
+
+
+def _with_hip(values: Values, missing: MissingName) -> str | None:
+    """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
+    retells the message (value `prose`) and names no GPU of NVIDIA."""
+    return "yes" if values.get("hip") or is_for_hip(missing) or _retold_of_hip(values, missing) else None
+
+
+def _retold_of_hip(values: Values, missing: MissingName) -> bool:
+    return "prose" in values and vendor_of(missing) != NVIDIA
+
+
+def _hip_is_likely(values: Values, missing: MissingName) -> str | None:
+    """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
+    return "yes" if values.get("hip") == "__ldg" and not is_for_hip(missing) else None
+
+
+def _build_tree(values: Values, missing: MissingName) -> str:
+    """The command that builds the sources of the package in DIRECTORY."""
+    return fixes.build_tree(missing, _built_project(values, missing))
+
+
+def _rocm_wheels(values: Values, missing: MissingName) -> str | None:
+    """Where wheels of the package for ROCm are, if the GPU is AMD's."""
+    package = package_commands.find_package(missing, _built_project(values, missing))
+    return None if package is None else wheels_for_rocm((package,), missing)
 
 
 def _torch_from_source(_values: Values, missing: MissingName) -> str | None:
@@ -451,6 +478,10 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "for_hip": _for_hip,
     "for_cpu": _for_cpu,
     "torch_from_source": _torch_from_source,
+    "with_hip": _with_hip,
+    "hip_is_likely": _hip_is_likely,
+    "build_tree": _build_tree,
+    "rocm_wheels": _rocm_wheels,
     "companion_build": _companion_build,
     "platform": _platform,
     "hip_rebuild": _hip_rebuild,

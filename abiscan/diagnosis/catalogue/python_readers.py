@@ -142,6 +142,12 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
     return {**found, "project": project, "about": project} if project else {**found, "about": found["said"]}
 
 
+def built_extensions(hit: Hit, _values: Values) -> Values | None:
+    """The extensions that the line names (`project`, `about`, joined by blanks)."""
+    project = " ".join(built_packages(hit.line))
+    return {"project": project, "about": project} if project else None
+
+
 def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
     replaces it, `of_python` if its module belongs to CPython, `bound` and `capsule` if it is bound from C++, and the

@@ -90,4 +90,5 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "skipped-function": python_readers.skipped_function,
     "retold-function": python_readers.retold_function,
     "source-build": python_readers.source_build,
+    "built-extensions": python_readers.built_extensions,
 }

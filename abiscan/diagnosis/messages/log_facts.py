@@ -16,7 +16,7 @@ from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_o
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release, is_of_conda_forge
-from abiscan.model.versions import is_version
+from abiscan.model.versions import is_release, is_version
 from abiscan.releases.build import has_the_new_string
 
 _VERSION = (
@@ -219,13 +219,16 @@ def log_facts(text: str) -> LogFacts:
         abi = True
     source = find_source_build(text) is not None
     gpu, projects = find_gpu_vendor(text), _projects(text)
+    rocm = find_rocm(text) if gpu == AMD else ""
+    if torch is not None and rocm and "+" not in torch and is_release(torch):
+        torch += f"+rocm{rocm}"
     of_machine = (
         _platform(text),
         source,
         gpu,
         _project(text, projects),
         find_rejected_name(text),
-        find_rocm(text) if gpu == AMD else "",
+        rocm,
         find_capability(text),
         _only_sdist(text),
         projects,

@@ -25,6 +25,8 @@ def path_before(before: str) -> str | None:
     path = line[start:].lstrip("*>|")
     if ":" in path and path[1:3] not in (":\\", ":/"):
         path = path.rsplit(":", 1)[-1]
+    if path.startswith("//"):
+        return None  # of an address
     if len(path) > _PATH_MAX:
         return None
     return path if is_file(path) or (path.startswith("/") and len(path) > 1) else None

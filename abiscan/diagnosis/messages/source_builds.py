@@ -31,6 +31,7 @@ _WORDS: Final = re.compile(
     r"|(?P<oneself>myself|ourselves|on my own))\b"
     r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally)[- ]?(?:built|compiled|made)"
     r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
+    r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
     rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
     r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
     rf"(?:\u5b89\u88c5|\u88c5|{_BUILD}|\u7248)"
@@ -89,6 +90,9 @@ _RELEASE: Final = re.compile(
 )
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
+# torch_geometric itself has no binary; these have, and it uses them where they are installed.
+_GEOMETRIC: Final = re.compile(r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG)(?![\w/])", re.ASCII)
+_OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
 # Behind a name in the output of pip, conda and collect_env.
 _IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
 _MOST: Final = 1_000
@@ -146,6 +150,8 @@ def built_packages(text: str) -> tuple[str, ...]:
         listed = _IN_LIST.match(text, name.end()) is not None
         if package is not None and package.name != "torch" and _is_built(package) and not listed:
             found[package.name] = None
+    if not found and _GEOMETRIC.search(text) is not None:
+        return _OF_GEOMETRIC
     return tuple(found)
 
 
