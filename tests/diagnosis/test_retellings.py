@@ -39,7 +39,7 @@ _BUILT_FROM_SOURCE = (
     "I only have _scatter_cuda.so, and it does not load; my torch is built from source",
     "How do I install the extensions of torch-geometric when PyTorch is compiled from source?",
     "PyTorch Scatter 与源码编译的兼容性问题",
-    "源码安装 torch 之后 import torch_sparse 报错：undefined symbol",
+    "源码安装 torch 之后 import torch_sparse 报错:undefined symbol",
 )
 
 _NO_OVERLOAD = (
