@@ -1,4 +1,4 @@
-"""Check that the package index has a release for each requirement in `ownership/cuda_distributions.py`.
+"""Check that the package index has a release for each requirement in `ownership/vendors.toml`.
 
     python tools/check_cuda_distributions.py --index URL
 
@@ -19,7 +19,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
+from abiscan.ownership.vendors import cuda_distributions
 
 
 def is_satisfied(index: str, requirement: Requirement) -> bool:
@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--index", required=True, help="simple API of a package index")
     index = parser.parse_args().index
-    without = [text for text in sorted(CUDA_DISTRIBUTIONS) if not is_satisfied(index, Requirement(text))]
+    without = [text for text in sorted(cuda_distributions()) if not is_satisfied(index, Requirement(text))]
     for text in without:
         print(f"{text}: no release on the index")
     return 1 if without else 0

@@ -22,12 +22,12 @@ def render(_current: str) -> str:
         msgspec.ValidationError: a key is unknown or a value is of another type.
     """
     table = msgspec.convert(tomllib.loads(_ROWS.read_text(encoding="utf-8")), VendorTable)
-    vendors = (
-        replace(each, names=tuple(name for word in each.names for name in _expanded(word))) for each in table.vendors
-    )
-    lines = (msgspec.json.encode(each).decode() for each in vendors)
-    namespaces = msgspec.json.encode(table.namespaces).decode()
-    return '{"vendors": [\n' + ",\n".join(lines) + f'\n],\n"namespaces": {namespaces}}}\n'
+    rows = []
+    for vendor in table.vendors:
+        names = tuple(name for word in vendor.names for name in _expanded(word))
+        rows.append(msgspec.json.encode(replace(vendor, names=names)).decode())
+    rest = {"namespaces": table.namespaces, "distributions": sorted(table.distributions)}
+    return '{"vendors": [\n' + ",\n".join(rows) + "\n],\n" + msgspec.json.encode(rest).decode()[1:] + "\n"
 
 
 def _expanded(name: str) -> list[str]:

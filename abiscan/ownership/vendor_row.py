@@ -49,7 +49,9 @@ class VendorTable(Struct, frozen=True, forbid_unknown_fields=True):
         vendors: the first of two rows for one library is used.
         namespaces: top-level C++ namespace whose library is neither torch's nor, by default, the extension's -> its
             library.
+        distributions: requirements for CUDA toolkit libraries that some release on the package index satisfies.
     """
 
     vendors: tuple[Vendor, ...]
     namespaces: dict[str, str]
+    distributions: frozenset[str]

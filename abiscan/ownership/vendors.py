@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 from abiscan.ownership.vendor_row import Vendor, VendorTable
 
 
@@ -46,6 +45,11 @@ def _tables() -> _Tables:
     beginnings = frozenset(name[:2] for name in (*prefixes, *names))
     lengths = tuple(sorted({len(prefix) for prefix in prefixes}, reverse=True))
     return _Tables(rows, prefixes, names, beginnings, lengths, libraries)
+
+
+def cuda_distributions() -> frozenset[str]:
+    """Requirements for CUDA toolkit libraries that some release on the package index satisfies."""
+    return _tables().rows.distributions
 
 
 def library_of_namespace(namespace: str | None) -> str | None:
@@ -88,16 +92,16 @@ def cuda_distribution(vendor: Vendor, major: int) -> str | None:
     (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None if the soname does not contain the release, or no
     distribution has it."""
     text = f"{vendor.distribution}-cu{major}" if major < 13 else f"{vendor.distribution}>={major},<{major + 1}"
-    return text if text in CUDA_DISTRIBUTIONS else None
+    return text if text in cuda_distributions() else None
 
 
 def distributions_beside(vendor: Vendor, major: int) -> dict[int, str]:
     """Major CUDA release -> the requirement that provides a library with version numbers of its own
     (`nvidia-cudnn-cu12>=9,<10`), by the major version in its soname."""
     of_release = {cuda: f"{vendor.distribution}-cu{cuda}>={major},<{major + 1}" for cuda in (11, 12, 13)}
-    found = {cuda: text for cuda, text in of_release.items() if text in CUDA_DISTRIBUTIONS}
+    found = {cuda: text for cuda, text in of_release.items() if text in cuda_distributions()}
     newest = f"{vendor.distribution}>={major},<{major + 1}"
-    return {**found, _NO_SUFFIX: newest} if newest in CUDA_DISTRIBUTIONS else found
+    return {**found, _NO_SUFFIX: newest} if newest in cuda_distributions() else found
 
 
 def other_version_provided(soname: str, provided: Iterable[str]) -> str | None:

@@ -1,10 +1,8 @@
-"""The tables of a registry run: type and meaning of every column, and the rows of one unit.
-
-This is a contract with users' queries, like `report/json_report.py`: columns may be added, never renamed or retyped.
-docs/reference/tables.md is generated from it."""
+"""The tables of a registry run, from `data/registry_tables.toml`, and the rows of one unit."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +10,7 @@ from msgspec import Struct
 
 from abiscan.compare.scope import scope_of
 from abiscan.compare.scope_compatibility import Builds, find_compatibility
+from abiscan.data import data_file
 from abiscan.errors import UsageError
 from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
@@ -26,7 +25,7 @@ class Column(Struct, frozen=True):
     """A column.
 
     Attributes:
-        type: `text`, `texts` (a list), `integer`, `real`, `truth` or `bytes`; all may be null.
+        type: as in `data/registry_tables.toml`.
         of: its meaning.
     """
 
@@ -43,153 +42,13 @@ class RegistryTable(Struct, frozen=True):
     columns: tuple[Column, ...]
 
 
-_PATH = Column("path", "text", "the wheel or archive, as it was listed; the key that joins all tables of one run")
-_MEMBER = Column("member", "text", "the file inside of it")
-_SYMBOLS = Column("symbols", "texts", "mangled names")
+def _read_tables() -> tuple[RegistryTable, ...]:
+    with open(data_file("registry_tables.toml"), "rb") as file:
+        rows = tomllib.load(file)["table"]
+    return tuple(RegistryTable(row["name"], row["of"], tuple(Column(*each) for each in row["columns"])) for row in rows)
 
-TABLES = (
-    RegistryTable(
-        "wheels",
-        "one row per wheel or archive",
-        (
-            _PATH,
-            Column(
-                "identity",
-                "text",
-                "what identifies its contents: `sha256:`, `etag:`, `modified:` or `file:SIZE:MTIME`; null: read again",
-            ),
-            Column("name", "text", "of the distribution, from its metadata"),
-            Column("version", "text", "of the distribution"),
-            Column("requires_python", "text", "as declared"),
-            Column("requires_torch", "texts", "its requirements on torch, as declared"),
-            Column("verdict", "text", "worst verdict of its files: loads, fails, undecided, unreadable or not-torch"),
-            Column("gate", "text", "pass, fail, incomplete: exit status of `abiscan scan` for this wheel"),
-            Column("torch", "text", "the release that its files were checked against; null for several"),
-            Column("variant", "text", "of that build"),
-            Column("files", "integer", "shared objects in it"),
-            Column("errors", "integer", "rows of `errors` about it"),
-            Column("size", "integer", "size in bytes"),
-            Column(
-                "bytes_read",
-                "integer",
-                "bytes read from the wheel (each byte of a local file once); 0: rechecked from stored facts",
-            ),
-            Column(
-                "hash_checked",
-                "boolean",
-                "true: SHA-256 matches the index; false: read in part, or it differs (an error); null: no index",
-            ),
-            Column("seconds", "real", "wall time in seconds"),
-            Column("cpu_seconds", "real", "processor time in seconds"),
-            Column("peak_memory", "integer", "largest resident size of its worker so far, in bytes"),
-            Column("source", "text", "`read`: from the wheel; `facts`: from facts that an earlier run stored"),
-        ),
-    ),
-    RegistryTable(
-        "files",
-        "one row per shared object",
-        (
-            _PATH,
-            _MEMBER,
-            Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch"),
-            Column("torch", "text", "the release that it was checked against"),
-            Column("variant", "text", "of that build"),
-            Column("torch_detected_from", "text", "the text that this torch was read from"),
-            Column("machine", "text", "its architecture"),
-            Column("size", "integer", "in bytes, unpacked"),
-            Column("build_id", "text", "hexadecimal"),
-            Column("sha256", "text", "with `--hash`"),
-            Column("needed", "texts", "needed libraries (sonames)"),
-            Column("imports", "integer", "number of imports"),
-            Column("unresolved", "integer", "number of imports that are missing, unreachable or undecided"),
-            Column("replaced_by", "text", "the build of the same module that replaces it in the verdict"),
-            Column("notes", "texts", "notes, as text"),
-        ),
-    ),
-    RegistryTable(
-        "imports",
-        "one row per import that belongs to torch or did not resolve",
-        (
-            _PATH,
-            _MEMBER,
-            Column("mangled", "text", "the name"),
-            Column("demangled", "text", "demangled name; null if no demangler accepts it"),
-            Column("owner", "text", "owner: torch, python, cuda, ..."),
-            Column("status", "text", "resolved, missing, unreachable, undecided, weak"),
-            Column("provider", "text", "the library that exports it"),
-            Column("exported_in", "text", "the releases of torch that export it: `2.1.0-2.2.2 and 2.12.0-2.15.0`"),
-        ),
-    ),
-    RegistryTable(
-        "findings",
-        "one row per finding of a rule",
-        (
-            _PATH,
-            _MEMBER,
-            Column("rule", "text", "its id"),
-            Column("severity", "text", "error, warning, note"),
-            Column("confidence", "text", "high, medium, low"),
-            Column("suppressed", "boolean", "accepted by the policy, or by another build of the module"),
-            Column("message", "text", "what is wrong"),
-            Column("fix", "text", "what to do"),
-            Column("fingerprint", "text", "stable across rebuilds"),
-            Column("places", "integer", "number of places"),
-            _SYMBOLS,
-        ),
-    ),
-    RegistryTable(
-        "causes",
-        "one row per cause of a failing file",
-        (
-            _PATH,
-            _MEMBER,
-            Column("cause", "text", "its id (docs/diagnosis.md)"),
-            Column("confidence", "text", "high, medium, low"),
-            Column("summary", "text", "one sentence"),
-            Column("fix", "text", "what to do"),
-            _SYMBOLS,
-        ),
-    ),
-    RegistryTable(
-        "compatibility",
-        "one row per shared object that uses torch and known torch build",
-        (
-            _PATH,
-            _MEMBER,
-            Column("torch", "text", "public version"),
-            Column("variant", "text", "of the build"),
-            Column("state", "text", "loads, possible-layout, fails, other-cuda, other-layout"),
-            Column("reason", "text", "reason of a failure; empty if it loads"),
-            Column("missing", "integer", "number of symbols that the build does not export"),
-        ),
-    ),
-    RegistryTable(
-        "readiness",
-        "one row per wheel that uses torch and known torch build: the heat map",
-        (
-            _PATH,
-            Column("torch", "text", "public version"),
-            Column("variant", "text", "of the build"),
-            Column("works", "boolean", "whether every required file loads and the requirements admit the build"),
-            Column("reason", "text", "reason in one word; empty if it works"),
-        ),
-    ),
-    RegistryTable(
-        "errors",
-        "one row per input that could not be read",
-        (_PATH, Column("place", "text", "the wheel, or a member of it"), Column("message", "text", "why")),
-    ),
-    RegistryTable(
-        "facts",
-        "one row per wheel with stored facts (used by `registry recheck`)",
-        (
-            _PATH,
-            Column("identity", "text", "as in `wheels`"),
-            Column("format", "integer", "format version of `facts`"),
-            Column("facts", "bytes", "MessagePack; internal format"),
-        ),
-    ),
-)
+
+TABLES = _read_tables()
 COLUMNS = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
 
 # Most rows are in these tables. Their texts from files are already valid Unicode.

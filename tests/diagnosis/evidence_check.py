@@ -15,7 +15,7 @@ from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_b
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactReport
-from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
+from abiscan.ownership.vendors import cuda_distributions
 from tests.diagnosis.evidence import FIELDS, GROUP_SENTENCES, SENTENCES, SUMMARIES, Sentence
 from tests.diagnosis.oracles import Case, Sight, read_elf
 
@@ -70,7 +70,7 @@ def _wrong_requirement(case: Case, text: str) -> Iterator[str]:
             yield f"{text}: no known release"
         elif picked[-1] != case.torch and (lacking := _lacking_names(case, picked[-1])):
             yield f"{text}: pip picks {picked[-1]}, which has no {lacking[0]}"
-    elif requirement.name not in packages_by_name() and text not in CUDA_DISTRIBUTIONS and text != "mkl":
+    elif requirement.name not in packages_by_name() and text not in cuda_distributions() and text != "mkl":
         yield f"{text} is no distribution that is known to exist"
 
 
