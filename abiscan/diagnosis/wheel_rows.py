@@ -123,7 +123,8 @@ def newest_entry(table: dict[str, str], version: str) -> str | None:
 
 
 def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
-    """The variant, if it is known; else the newest of the same CUDA or ROCm; the newest of all if none is given."""
+    """The variant, if it is known; else the next newer of the same CUDA, whose driver needs are the closest, or the
+    newest of that CUDA or ROCm; the newest of all if none is given."""
     if variant in known:
         return variant
     if variant.startswith("rocm"):
@@ -134,7 +135,9 @@ def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
     major = cuda_major(variant)
     if variant and not major:
         return None
-    return max([each for each in cuda if cuda_major(each) == major] or cuda, default=None)
+    of_major = [each for each in cuda if cuda_major(each) == major]
+    newer = [each for each in of_major if variant and each > variant]
+    return min(newer, default=max(of_major or cuda, default=None))
 
 
 def pythons_of_wheel(wheels: Wheels, torch: str) -> tuple[PythonVersion, ...]:

@@ -311,6 +311,7 @@ _UNDEFINED_SIZE = (
     "the variable s2 does not exist in the generated triton code",
     "DeltaNet torch.compile NameError",
     "torch inductor unknown variable s2",
+    "TorchInductor编译时生成的Triton内核变量未定义,如何解决?",
     'compile DeltaNet fused_recurrent_delta_rule_fwd_kernel error "s2 is not defined" pytorch 2.5.1 cuda 12.1',
     "使用TorchInductor编译Flash Linear Attention的DeltaNet模型(fused_recurrent模式)时Triton内核报错,变量s2未定义",
     "triton_meta['constants'] 里的 s2 没定义,NameError,怎么办",
@@ -468,6 +469,19 @@ def test_flash_linear_attention_is_installed_only_for_its_kernel(text: str) -> N
     fix = subject.causes[0].fix
     assert "flash-linear-attention" not in fix
     assert "pip install torch==2.6.0" in fix
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("torch 2.5.1, CUDA 12.1", "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124"),
+        ("PyTorch nightly 2.6.0.dev20241001", "pip install torch==2.6.0  # the build of the package index"),
+    ],
+)
+def test_the_torch_of_the_text_chooses_the_build(text: str, command: str) -> None:
+    """Oracle: torch 2.6.0 has builds for CUDA 12.4 and 12.6; a nightly of 2.6 is older than 2.6.0 (PEP 440)."""
+    (subject,) = explain(f"{text}: inductor NameError: name 's2' is not defined", _OPTIONS)
+    assert subject.causes[0].fix.startswith(command)
 
 
 def test_a_torch_with_the_fix_has_another_bug() -> None:

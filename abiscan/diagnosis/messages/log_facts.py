@@ -54,7 +54,8 @@ _TORCH_PATTERNS: Final = (
     # A sentence.
     (
         re.compile(
-            rf"orch{_MARK}(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is| {{0,2}}[\u662f\u4e3a])?"
+            rf"orch{_MARK}(?: nightly)?"
+            rf"(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is| {{0,2}}[\u662f\u4e3a])?"
             rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(|\.){_MARK}{_VERSION}(?! ?->)"
         ),
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
