@@ -303,6 +303,13 @@ def _has_code(variant: str, missing: MissingName) -> bool:
     return first is None or cuda is None or cuda >= first
 
 
+def _newest_with(variant: str, rows: tuple[Wheels, ...]) -> str:
+    """The newest torch with a wheel for a variant, else with any wheel; empty if there is none."""
+    torches = {torch: known for wheels in rows for torch, known in wheels.variants.items()}
+    newest = next((torch for torch, known in torches.items() if variant in known), next(iter(torches), ""))
+    return patch_release(newest) if newest else ""
+
+
 def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
     """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
     the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
@@ -315,7 +322,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
     rows = rows_of(package, missing)
     target = missing.target
     stated = target is not None and versions.order(target.version) is not None
-    wanted = target.version if target is not None and stated else f"{next(iter(rows[0].variants))}.0" if rows else ""
+    wanted = target.version if target is not None and stated else _newest_with(variant, rows)
     for version, wheels in _from_release_on(wanted, rows):
         known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
         of_target = "" if target is None or version != wanted else target.variant

@@ -125,6 +125,12 @@ def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[st
             ("HIP", "AMD", "both have wheels"),
         ),
         (
+            "RTX 3090 CUDA 11.8 torch 1.13: torch_scatter, segment_csr_cuda.hip error no matching function for call to "
+            "'__ldg'",
+            ("The `.hip` file shows", "torch-1.13.0+cu117.html"),
+            ("AMD", "pytorch_scatter.git"),
+        ),
+        (
             "AMD RX 7900 XTX on Windows 11, torch 2.8.0, torch-scatter: no matching function for call to '__ldg' HIP",
             ('set "FORCE_CUDA=1"', "pytorch_scatter.git"),
             ("pyg-rocm-build", "cu12"),
@@ -143,4 +149,4 @@ def test_the_gpu_and_the_platform_decide(text: str, present: tuple[str, ...], ab
     fix = subject.causes[0].fix
     assert [word for word in present if word not in fix] == []
     assert [word for word in absent if word in fix] == []
-    assert ("HIP's" in " ".join(subject.causes[0].evidence)) is ("RTX" not in text)
+    assert ("HIP's" in " ".join(subject.causes[0].evidence)) is ("Windows 11, RTX" not in text)

@@ -36,6 +36,7 @@ _BUILT_FROM_SOURCE = (
     "从源码安装 PyTorch 2.1.0 之后 torch-scatter 等 whl 不兼容",
     "自己 build 的 PyTorch 2.1.0+cu120, torch-scatter 版本不匹配",
     "Source-built torch 2.1.0, torch-scatter wheels do not load",
+    "编译好的 PyTorch (main 分支) 和 torch_scatter wheel 不兼容",
     "I only have _scatter_cuda.so, and it does not load; my torch is built from source",
     "How do I install the extensions of torch-geometric when PyTorch is compiled from source?",
     "PyTorch Scatter 与源码编译的兼容性问题",
@@ -60,6 +61,8 @@ _NO_OVERLOAD = (
     "no matching function for call to '__ldg'",
     "编译torch-scatter报错 no matching function for call to '__ldg'",
     "PyTorch Scatter 的 __ldg 函数调用问题",
+    "How can I add an __ldg overload for c10::Half under HIP?",
+    "torch-scatter 2.0.9 fails on ROCm 6.1 + torch 2.4 with __ldg for c10::Half",
     "spconv 编译 __ldg half hip 报错 no matching function",
     'error: identifier "__ldg" is undefined, torch 1.13 CUDA 11.7, torch-scatter',
 )

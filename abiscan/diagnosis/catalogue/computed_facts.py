@@ -239,7 +239,8 @@ def _retold_of_hip(values: Values, missing: MissingName) -> bool:
 
 def _hip_is_likely(values: Values, missing: MissingName) -> str | None:
     """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
-    return "yes" if values.get("hip") == "__ldg" and not is_for_hip(missing) else None
+    is_shown = "generated" in values or is_for_hip(missing)
+    return "yes" if values.get("hip") == "__ldg" and not is_shown else None
 
 
 def _build_tree(values: Values, missing: MissingName) -> str:

@@ -37,8 +37,10 @@ _WORDS: Final = re.compile(
     rf"(?:\u5b89\u88c5|\u88c5|{_BUILD}|\u7248)"
     rf"|{_SELF}(?:\u52a8\u624b)? ?(?:\u4ece|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
     rf"(?:{_SOURCE}|\u4ee3\u7801)? ?{_BUILD}"
-    r"|\u7f16\u8bd1\u5b89\u88c5\u7684(?!\u65f6)|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
-    r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
+    r"|\u7f16\u8bd1(?:\u5b89\u88c5|\u597d|\u51fa\u6765)\u7684(?!\u65f6)"
+    r"|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
+    r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))"
+    r"|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
     re.ASCII,
 )
 _MADE: Final = re.compile(r"\b(?:built|builds?|building|compil(?:ed?|es|ing)|install(?:ed|ing)?)\b", re.ASCII)
