@@ -97,7 +97,7 @@ def run_scan(line: CommandLine) -> int:
         found = _run(targets, options, line.jobs, watch)
         published = None if line.baseline_release is None else _published(line, policy, found, options)
     except ScanInterrupted as stop:
-        from abiscan.report.text import count_line
+        from abiscan.report.summary import count_line
 
         # Only a complete run shows whether a baseline entry is stale.
         partial = replace(apply(stop.report, policy, baseline, today() if policy.ignores else None), stale=())

@@ -14,8 +14,7 @@ from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
-from abiscan.report.summary import common_target, severity_counts
-from abiscan.report.text import count_line
+from abiscan.report.summary import common_target, count_line, severity_counts
 from abiscan.report.wording import (
     counted,
     fixes_once,

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.imports import CheckedImport, Status
-from abiscan.model.outcome import GateOutcome, container_outcomes
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.outcome import GateOutcome, container_outcomes, outcome_of
+from abiscan.model.platforms import loading_words
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TorchBuild
-from abiscan.report.wording import counted
+from abiscan.report.wording import counted, verdict_words
 
 
 class Summary(Struct, frozen=True):
@@ -79,6 +80,37 @@ def count_words(counts: Summary) -> list[str]:
     if counts.errors:
         words.append(f"{counted(counts.errors, 'input')} could not be read")
     return words
+
+
+def count_line(report: Report) -> str:
+    """`2 files checked: 1 loads, 1 fails to load (4 errors)`."""
+    counts = summary_of(report)
+    found = Counter(
+        _file_words(each, outcome_of(each, report.fail_on, report.accepted))
+        for each in report.artifacts
+        if each.kind is ArtifactKind.SHARED_OBJECT
+    )
+    parts = [f"{number} {one if number == 1 else many}" for (one, many), number in found.items()]
+    checked = counts.artifacts + report.silent_sources
+    if checked > found.total():
+        parts.append(counted(checked - found.total(), "source"))
+    more = count_words(counts)
+    if parts and more:
+        parts[-1] += f" ({', '.join(more)})"
+    parts = parts or more
+    head = [] if checked == 0 and parts else [f"{counted(checked, 'file')} checked"]
+    return ": ".join([*head, *([", ".join(parts)] if parts else [])])
+
+
+def _file_words(artifact: ArtifactReport, outcome: GateOutcome) -> tuple[str, str]:
+    """The outcome of one file and of several, in words."""
+    loads = loading_words([artifact.machine])
+    if outcome is GateOutcome.FAILS and artifact.verdict is not ArtifactVerdict.FAILS:
+        if artifact.verdict is ArtifactVerdict.LOADS:
+            return f"{loads.one} but fails the checks", f"{loads.many} but fail the checks"
+        return "fails the checks", "fail the checks"
+    words = {GateOutcome.FAILS: ("fails to load", "fail to load"), GateOutcome.LOADS: (loads.one, loads.many)}
+    return words.get(outcome, (verdict_words(outcome),) * 2)
 
 
 def common_target(artifacts: Iterable[ArtifactReport], run: TorchBuild | None) -> TorchBuild | None:
