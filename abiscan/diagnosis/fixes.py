@@ -297,6 +297,6 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
         return ways
     return (
         f"{shows}  # prints the installed release\n"
-        f"If it is {ranges.text()}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
+        f"If it is {ranges.text(last=' or ')}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
         f"Otherwise: {ways}"
     )

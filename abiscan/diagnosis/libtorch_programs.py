@@ -41,7 +41,7 @@ def use_libtorch(
     """
     newest = missing.known_versions[-1] if missing.known_versions else ""
     release = ranges.last if ranges and ranges.last != newest else "VERSION"
-    wanted = f", one of {ranges.text()}" if ranges else ""
+    wanted = f", one of {ranges.text(last=' or ')}" if ranges else ""
     lines = [program.release.format(torch=wanted, archive=_archive(release, new_string=new_string)), program.build]
     if new_string is not None and program.abi:
         lines.append(f"or: {program.abi}")
