@@ -295,8 +295,9 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
     shows = _SHOWS_TORCH if program is None else program.shows
     if missing.knowledge.target_from_source or not shows:
         return ways
+    exporting = ranges.text(last=" or ")
     return (
         f"{shows}  # prints the installed release\n"
-        f"If it is {ranges.text(last=' or ')}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
+        f"If it is {exporting}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
         f"Otherwise: {ways}"
     )
