@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
 from abiscan.analysis.containers import finish_container
+from abiscan.analysis.hip_notes import hip_notes
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
@@ -109,7 +110,7 @@ def merge(items: Iterable[Finished], rules: Sequence[RuleInfo], root: str | None
     within = (f"{root} is the root of the file system: paths and `this machine` refer to it",) if root else ()
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} without a finding",) if silent else ()
     torch_build, told = _run_torch(ends[0].target if ends else None, own)
-    told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
+    told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts), *hip_notes(artifacts))
     if len({artifact.machine for artifact in artifacts}) > 1:
         from abiscan.model.platform_differences import platform_differences
 

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import HipSource, Package
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.missing_name import MissingName
@@ -80,6 +81,40 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
         return (replace(first, lead=""),)
     # Builds of torch before 2.1 are for ROCm 5.4 and older.
     return (before, first) if at is not None and at[:2] < _FOR_OLDER else (first, before)
+
+
+def hip_note(name: str, version: str) -> str | None:
+    """Which sources to build with HIP in place of a release; None if the catalogue has no rows for the package, or the
+    release compiles with every HIP.
+
+    Args:
+        name: of the distribution.
+    """
+    package = packages_by_name().get(name)
+    if package is None or not package.hip:
+        return None
+    of_release = [row for row in package.hip if row.source == f"{name}=={version}"]
+    if any(not row.rocm and not row.before_rocm for row in of_release):
+        return None
+    known = (
+        f"compiles with HIP before {of_release[0].before_rocm}" if of_release else "is not known to compile with HIP"
+    )
+    others = (f"{_range_of(row)}: {row.source}" for row in package.hip if row not in of_release)
+    return f"{name} {version} {known}. For GPUs of AMD, sources that compile: {'; '.join(others)}"
+
+
+def _range_of(row: HipSource) -> str:
+    parts = (
+        ("torch", row.torch, row.before_torch),
+        ("HIP", row.rocm, row.before_rocm),
+    )
+    return ", ".join(f"{what} {_between(first, end)}" for what, first, end in parts if first or end)
+
+
+def _between(first: str, end: str) -> str:
+    if not end:
+        return f"{first} or later"
+    return f"{first} to before {end}" if first else f"before {end}"
 
 
 def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> HipBuild:

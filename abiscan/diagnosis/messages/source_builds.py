@@ -24,6 +24,7 @@ _SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
     r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b)"
+    r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b)(?! of)"
     r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
     r"|(?:that|which) (?:I|we) (?:built|compiled)"
     r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
@@ -31,6 +32,8 @@ _WORDS: Final = re.compile(
     r"|(?P<oneself>myself|ourselves|on my own))\b"
     r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally)[- ]?(?:built|compiled|made)"
     r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
+    r"|\b(?:I|[Ww]e)(?: have|['\u2019]ve)? (?:built|compiled)"
+    r"(?= (?:(?:my|our|own|the|a) ){0,2}(?:[Pp]y)?[Tt]orch(?![\w-]| ext| [Cc]| [a-z]{3,8}[ -](?:ext|op)))"
     r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
     rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
     r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
@@ -85,7 +88,8 @@ _NOT_WITHIN: Final = re.compile(r"[\u4e0d\u6ca1\u672a]|n't\b|\b(?:not|never|with
 _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,16}\Z")
 # The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
 _RELEASE: Final = re.compile(
-    r" ?(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
+    r"(?: by hand| myself| from (?:the )?sources?)? ?"
+    r"(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
     r"(?:(?:tag|version|release|\u7248\u672c) ?)?v?([12]\.\d{1,2}(?:\.\d|(?= ?(?:[+,;(\n]|\Z))))"
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
@@ -165,7 +169,7 @@ def _is_built(package: Package) -> bool:
 def _find(text: str) -> tuple[int, int] | None:
     """Bounds of the words and of torch."""
     for words in itertools.islice(_WORDS.finditer(text), _MOST):
-        if words["torch"] is not None:
+        if words["torch"] is not None or words["mine"] is not None:
             return words.span()
         torch = _torch_of(text, words)
         if torch is None:
