@@ -166,6 +166,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         sdist=facts.sdist,
         projects=facts.projects,
         project=facts.project,
+        project_release=facts.project_release,
         rejected_name=facts.rejected_name,
         program=facts.program,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,

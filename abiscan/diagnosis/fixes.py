@@ -60,8 +60,10 @@ def source_tree(missing: MissingName) -> str:
     """The source tree of the extension, for a comment that explains DIRECTORY."""
     known = package_commands.find_package(missing)
     if known is not None and known.checkout:
-        clone = f"git clone --recursive --branch {known.checkout_tag} {known.checkout}"
-        return f"a checkout of your release of {known.name} ({clone})"
+        release = (missing.file.distribution_version or "").partition("+")[0] or missing.knowledge.project_release
+        tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
+        clone = f"git clone --recursive --branch {tag} {known.checkout}"
+        return f"a checkout of {f'release {release}' if release else 'your release'} of {known.name} ({clone})"
     name = package(missing) if known is None else known.name
     return f"the source tree of {name or 'the extension'}"
 
@@ -82,6 +84,19 @@ def build_tree(missing: MissingName, project: str | None = None) -> str:
         if each.startswith(_ARCHITECTURES)
     ]
     return build_commands.with_build_tools(command, missing, notes)
+
+
+# Modules that a process compiles at their first use: torch.utils.cpp_extension.load, FlashInfer.
+_FIRST_USE = re.compile(r".*[/\\](?:torch_extensions|\.cache[/\\]flashinfer)[/\\].*[/\\]", re.ASCII)
+
+
+def compile_again(missing: MissingName) -> str | None:
+    """Remove a module that is compiled at its first use, and choose GCC for the next time; None for other files."""
+    folder = _FIRST_USE.match(missing.file.path)
+    if folder is None:
+        return None
+    removed = safe(folder[0].rstrip("/\\"), "FOLDER")
+    return f"rm -rf {removed}; export CC=gcc CXX=g++  # then run again: the module is compiled at its first use"
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:

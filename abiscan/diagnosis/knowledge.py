@@ -68,6 +68,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         sdist: the archive of sources that is all that a user has, according to a text; empty otherwise.
         projects: the packages that a text names; see `LogFacts`.
         project: the package that pip built, according to a text; empty if unknown.
+        project_release: its release, according to a text; empty if unknown.
         variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
         program: the kind of program without Python that a text is about; see `LogFacts`.
     """
@@ -92,6 +93,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     sdist: str = ""
     projects: tuple[str, ...] = ()
     project: str = ""
+    project_release: str = ""
     variant: str = ""
     program: str = ""
 

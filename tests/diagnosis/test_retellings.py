@@ -563,6 +563,32 @@ def test_the_checkout_is_of_the_release() -> None:
     assert clone in subject.causes[0].fix
 
 
+@pytest.mark.parametrize(
+    ("said", "tag"), [("flashinfer-python==0.2.2", "v0.2.2"), ("FlashInfer v0.2.1.post2", "v0.2.1.post2")]
+)
+def test_the_checkout_is_of_the_release_in_the_text(said: str, tag: str) -> None:
+    """Oracle: the tags of flashinfer's repository."""
+    (subject,) = explain(f"{said}: flashinfer_kernels.abi3.so: undefined symbol: {_CLANG_NAME}", _OPTIONS)
+    assert f"git clone --recursive --branch {tag} https" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "folder", ["/root/.cache/flashinfer/80/cached_ops/page", "/h/.cache/torch_extensions/py310/page"]
+)
+def test_a_module_that_is_compiled_at_its_first_use_has_no_checkout(folder: str) -> None:
+    """Oracle: torch/utils/cpp_extension.py reads CXX, and passes CC to nvcc as its host compiler."""
+    (subject,) = explain(f"ImportError: {folder}/page.so: undefined symbol: {_CLANG_NAME}", _OPTIONS)
+    assert subject.causes[0].fix.startswith(f"rm -rf {folder}; export CC=gcc CXX=g++")
+    assert "DIRECTORY" not in subject.causes[0].fix
+
+
+def test_headers_without_the_constraint() -> None:
+    """Oracle: ATen/core/TensorBase.h of torch 2.12.0 declares the template without std::enable_if_t."""
+    text = "built with clang, undefined symbol const_data_ptr, it works with g++, torch 2.12.0"
+    (subject,) = explain(text, _OPTIONS)
+    assert any("built against headers of torch 2.3.0-2.11.0" in each for each in subject.causes[0].evidence)
+
+
 def test_unknown_is_not_for_lists_and_numbers() -> None:
     """Oracle: torch 2.13, torch.library.opcheck of operators with results List[Tensor], int and bool."""
     (subject,) = explain("Dynamo cannot trace the builtin `lltm.PyCapsule.forward`", _OPTIONS)

@@ -181,7 +181,7 @@ def _without_identifiers(mangled: str) -> str:
 
 
 def _compiler(name: str) -> str:
-    return "nvcc's front end" if "sr4__T" in name else "Clang 18 or later"
+    return "nvcc with Clang 18 or later as its host compiler" if "sr4__T" in name else "Clang 18 or later"
 
 
 def _where(forms: Sequence[RelatedExport]) -> tuple[str, bool]:
@@ -201,6 +201,9 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target)
     tree, build = fixes.source_tree(missing), fixes.build_tree(missing)
+    compiled = fixes.compile_again(missing)
+    if compiled is not None:
+        return compiled
     ways: list[str] = []
     if again:
         declared = f"{missing.target_label} declares the template without this parameter"

@@ -189,6 +189,7 @@ class LogFacts(Struct, frozen=True):
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
             object in it, normalised; empty if unknown.
+        project_release: its release, as the text gives it beside its name; empty if unknown.
     """
 
     torch: str | None = None
@@ -208,6 +209,7 @@ class LogFacts(Struct, frozen=True):
     variant: str = ""
     of_conda_forge: bool = False
     program: str = ""
+    project_release: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -223,11 +225,12 @@ def log_facts(text: str) -> LogFacts:
     rocm = find_rocm(text) if gpu == AMD else ""
     if torch is not None and rocm and "+" not in torch and is_release(torch):
         torch += f"+rocm{rocm}"
+    project = _project(text, projects)
     of_machine = (
         _platform(text),
         source,
         gpu,
-        _project(text, projects),
+        project,
         find_rejected_name(text),
         rocm,
         find_capability(text),
@@ -236,6 +239,7 @@ def log_facts(text: str) -> LogFacts:
         _variant(text),
         is_of_conda_forge(text),
         _program(text),
+        _release_of(project, text),
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -253,7 +257,7 @@ _NAMED = re.compile(
     r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)(?![\w-]|\.\w)", re.ASCII
 )
 
-_FLASHINFER = re.compile(r"(?<![\w/-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)
+_FLASHINFER = re.compile(r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)
 
 
 # Modules that a text imports or whose frames a traceback has, and what it installs.
@@ -296,6 +300,22 @@ def _project(text: str, projects: tuple[str, ...]) -> str:
     if not names and _FLASHINFER.search(text) is not None:
         return "flashinfer-python"
     return names[0] if len(names) == 1 else ""
+
+
+def _release_of(project: str, text: str) -> str:
+    """The release that a text gives of a package by the name of its distribution or module: `flashinfer-python==0.2.2`,
+    `flashinfer v0.2.2`."""
+    package = package_of_name(project) if project else None
+    if package is None:
+        return ""
+    names = "|".join(re.escape(name).replace("\\-", "[-_]") for name in (package.name, *package.modules))
+    found = re.search(
+        rf"(?<![\w.-])(?:{names})(?:[ =:@-]{{1,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
+        r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
+        text,
+        re.ASCII | re.IGNORECASE,
+    )
+    return "" if found is None else found[1]
 
 
 def _normalised(names: Iterable[str]) -> tuple[str, ...]:
