@@ -119,7 +119,9 @@ _CHUNK: Final = 1 << 20
 # The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
 # upper halves are alike. 53 MiB with a million of those take a third of the time.
 _PIECE: Final = 1 << 12
-_FEW: Final = 6
+_FEW: Final = 4
+# Below this size the patterns of a search by the second byte take longer than they save.
+_MANY_BYTES: Final = 1 << 21
 # Bytes of code after which searched pages are released: more than half of a library of 250 MB is code.
 _RELEASED: Final = 1 << 24
 
@@ -145,12 +147,12 @@ def displacements(
     if not targets or not text:
         return
     disp, after = struct.Struct("<i").unpack_from, base + 4
-    pieces = _group_by_second_byte if len({target >> 8 for target in targets}) <= _FEW else _group_by_upper_half
+    part = range(len(text)) if part is None else part
+    is_selective = len(part) >= _MANY_BYTES and len({target >> 8 for target in targets}) <= _FEW
+    pieces = _group_by_second_byte if is_selective else _group_by_upper_half
     patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
-    released = 0
-    for start, end, following in pieces(
-        sorted(target - base for target in targets), range(len(text)) if part is None else part
-    ):
+    released = part.start
+    for start, end, following in pieces(sorted(target - base for target in targets), part):
         if following not in patterns:
             patterns[following] = [re.compile(op + rb"(?=" + following + rb")", re.DOTALL) for op in opcodes]
         found = [
@@ -208,6 +210,7 @@ def _x86_64(
     elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int], limits: Mapping[str, int]
 ) -> Iterator[tuple[str, int, bool]]:
     stubs: dict[int, str] = {}
+    stub_at: dict[int, int] = {}
     direct: list[tuple[str, int, bool]] = []
     plt = _plt_ranges(elf)
 
@@ -218,32 +221,53 @@ def _x86_64(
         name = slots[slot]
         if text[start] == 0xFF and text[start + 1] == 0x25:
             # A stub and a tail call of -fno-plt have the same bytes; direct calls lead only to a stub.
-            stubs[base + _stub_start(text, start)] = name
-            stubs[base + start] = name
+            stub_at[base + start] = stub = base + _stub_start(text, start)
+            stubs[stub] = stubs[base + start] = name
         direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
     # Whether a jump outside of the tables is a stub is known when all code was searched for calls of it.
-    left = {name: limits[name] for name in stubs.values()} if all(is_in_table(stub) for stub in stubs) else {"": 1}
+    is_bounded = all(is_in_table(stub) for stub in stubs)
+    left = {name: limits[name] for name in stubs.values()} if is_bounded else {"": 1}
     for segment in code if stubs else ():
-        text, base, offset = text_of(elf, segment), segment.address, segment.offset
-
-        def release(start: int, end: int, offset: int = offset) -> None:
-            elf.image.release(offset + start, offset + end)
-
-        for start, _end, stub in displacements(text, base, _DIRECT, stubs, release=release):
+        for start, stub in _direct_calls(elf, segment, stubs, left if is_bounded else None):
             called.add(stub)
             name = stubs[stub]
-            yield name, base + start, True
+            yield name, segment.address + start, True
             if left.get(name, 0) > 1:
                 left[name] -= 1
-            elif left.pop(name, None) and not left:
-                break
+            else:
+                left.pop(name, None)
         if not left:
             break
     for name, address, is_call in direct:
-        if address in stubs and (is_in_table(address) or _leads(called, address)):
+        if address in stubs and (is_in_table(address) or not called.isdisjoint((address, stub_at[address]))):
             continue
         yield name, address, is_call
+
+
+def _direct_calls(
+    elf: DynamicFile, segment: Segment, stubs: Mapping[int, str], left: Mapping[str, int] | None
+) -> Iterator[tuple[int, int]]:
+    """(offset in the segment, stub) of direct calls of stubs, in address order.
+
+    Args:
+        left: the names whose calls are still wanted, which the caller changes; None for all.
+    """
+    text, offset = text_of(elf, segment), segment.offset
+
+    def release(start: int, end: int) -> None:
+        elf.image.release(offset + start, offset + end)
+
+    at, size = 0, _CHUNK
+    while at < len(text):
+        part = range(at, min(at + size, len(text)))
+        # Most names have calls at the beginning; fewer targets have a more selective pattern.
+        wanted = {stub for stub, name in stubs.items() if left is None or name in left}
+        for start, _end, stub in displacements(text, segment.address, _DIRECT, wanted, part, release=release):
+            yield start, stub
+            if left is not None and not left:
+                return
+        at, size = part.stop, 4 * size
 
 
 def _slot_reads(
@@ -269,16 +293,15 @@ def _slot_reads(
 
 
 def _stub_start(text: memoryview, jump: int) -> int:
-    """The first byte of the stub: with CET, `endbr64` and a `bnd` prefix precede the jump."""
+    """The first byte of the stub: with CET, `endbr64` and a `bnd` prefix precede the jump; in mold's lazy stubs,
+    `mov $index, %r11d` does."""
     if jump and text[jump - 1] == 0xF2:
         jump -= 1
+    elif jump >= 6 and bytes(text[jump - 6 : jump - 4]) == b"\x41\xbb":
+        jump -= 6
     if jump >= 4 and bytes(text[jump - 4 : jump]) == b"\xf3\x0f\x1e\xfa":
         jump -= 4
     return jump
-
-
-def _leads(called: set[int], jump: int) -> bool:
-    return any(jump - back in called for back in (0, 1, 4, 5))
 
 
 def _plt_ranges(elf: DynamicFile) -> list[tuple[int, int]]:

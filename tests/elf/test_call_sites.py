@@ -114,6 +114,23 @@ def test_every_way_to_call(compiler: str, tmp_path: Path) -> None:
     assert located(path) == disassembled(path)
 
 
+@pytest.mark.parametrize("flags", ["", "-Wl,-z,ibtplt", "-Wl,-z,now"])
+def test_stubs_of_mold(flags: str, tmp_path: Path) -> None:
+    """objdump does not name these stubs: the oracle is the same object linked by GNU ld."""
+    needs("g++", "mold")
+    source, unlinked = FIXTURES / "src" / "const_data_ptr.cpp", tmp_path / "x.o"
+    subprocess.run(["g++", "-O2", "-std=c++17", "-fPIC", "-c", source, "-o", unlinked], check=True)
+    found = []
+    for linker in ("bfd", "mold"):
+        path = tmp_path / f"{linker}.so"
+        subprocess.run(["g++", "-shared", f"-fuse-ld={linker}", *flags.split(), unlinked, "-o", path], check=True)
+        names = {each.name for each in open_elf(path).imports if "data_ptr" in each.name}
+        sites = find_call_sites(open_elf(path), names)
+        found.append({name: [(site.function, site.called) for site in sites[name]] for name in sites})
+    assert found[0]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("flags", ["-g", "-g -gdwarf-4"])
 def test_lines_are_those_of_the_source(flags: str, tmp_path: Path) -> None:
     needs("g++")
