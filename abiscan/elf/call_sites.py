@@ -118,10 +118,10 @@ _DIRECT = (rb"\xe8", rb"\xe9")
 _CHUNK: Final = 1 << 20
 # The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
 # upper halves are alike. 53 MiB with a million of those take a third of the time.
-_PIECE: Final = 1 << 12
+_PIECE: Final = 1 << 13
 _FEW: Final = 4
-# Below this size the patterns of a search by the second byte take longer than they save.
-_MANY_BYTES: Final = 1 << 21
+# In less code for each page with targets, compiling the patterns takes longer than they save.
+_MANY_BYTES: Final = 1 << 19
 # Bytes of code after which searched pages are released: more than half of a library of 250 MB is code.
 _RELEASED: Final = 1 << 24
 
@@ -148,7 +148,7 @@ def displacements(
         return
     disp, after = struct.Struct("<i").unpack_from, base + 4
     part = range(len(text)) if part is None else part
-    is_selective = len(part) >= _MANY_BYTES and len({target >> 8 for target in targets}) <= _FEW
+    is_selective = (pages := len({target >> 8 for target in targets})) <= _FEW and len(part) >= pages * _MANY_BYTES
     pieces = _group_by_second_byte if is_selective else _group_by_upper_half
     patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
     released = part.start

@@ -6,7 +6,7 @@ write, only addresses near 0 are modelled.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from abiscan.elf import ElfFile
 from abiscan.elf.mapping import PF_W, PF_X, Area, area_at, is_unmapped, page_end
@@ -78,6 +78,8 @@ class CalledFile(Struct, frozen=True):
         areas: memory areas, with RELRO applied if the file is relocated.
         is_first: whether it is the first call of a function of the file, other than of resolvers.
         tables: (start, end) of tables of the file, which contain no code.
+        followed: address -> what `_follow` found there, for addresses at which no called function begins. Hundreds of
+            functions go on to the same few.
     """
 
     elf: ElfFile
@@ -85,6 +87,7 @@ class CalledFile(Struct, frozen=True):
     areas: tuple[Area, ...]
     tables: tuple[tuple[int, int], ...]
     is_first: bool = False
+    followed: dict[int, int | None] = field(default_factory=dict)
 
 
 def check_beginning(called: CalledFile, address: int, what: str, bind: Binder) -> None:
@@ -113,7 +116,13 @@ def check_beginning(called: CalledFile, address: int, what: str, bind: Binder) -
             # The code may change itself.
             _check_first(called, memory_bytes(elf, called.areas, at, _LONGEST), at, address, what)
             return
-        following = _follow(called, at, address, what, bind)
+        # What is found depends on the beginning only where that is among the instructions.
+        is_alike = not at <= address < at + _STRETCH
+        following = called.followed.get(at, 0) if is_alike else 0
+        if following == 0:
+            following = _follow(called, at, address, what, bind)
+            if is_alike:
+                called.followed[at] = following
         if following is None:
             return
         at = following

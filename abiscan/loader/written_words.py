@@ -157,8 +157,11 @@ def initial_word(elf: ElfFile, place: int) -> Word:
 def memory_bytes(elf: ElfFile, areas: tuple[Area, ...], address: int, size: int) -> bytes:
     """Up to `size` bytes of memory from an address, as filled from the file and with zeros; fewer if the memory of the
     file ends before."""
-    found = bytearray()
     area = area_at(areas, address)
+    if area is not None and area.offset is not None and address + size <= area.end:
+        offset = area.offset + address - area.start
+        return elf.image[offset : offset + size].ljust(size, b"\0")
+    found = bytearray()
     while area is not None and len(found) < size:
         at = address + len(found)
         length = min(area.end - at, size - len(found))
