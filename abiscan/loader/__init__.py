@@ -113,7 +113,12 @@ class Loader:
                 undecided=f"the file is for {binary.machine}, the interpreter for {process.linker.machine}"
                 + (f"; its loader would say: {prediction.error}" if prediction.error is not None else ""),
             )
-        return self._examine(binary, path, _elf_files(siblings)).predict()
+        prediction = self._examine(binary, path, _elf_files(siblings)).predict()
+        # Later stages read little of the libraries of the process, of which lookups have read pages everywhere.
+        for item in self._process(modules=False).namespace.maps:
+            if item.elf is not None:
+                item.elf.image.release(0, item.elf.size)
+        return prediction
 
     def doubt(self, binary: Binary) -> str | None:
         """The reason, as a sentence, why the last `predict` was undecided, if the contents of this file are the

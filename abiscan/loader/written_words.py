@@ -159,8 +159,8 @@ def memory_bytes(elf: ElfFile, areas: tuple[Area, ...], address: int, size: int)
     file ends before."""
     area = area_at(areas, address)
     if area is not None and area.offset is not None and address + size <= area.end:
-        offset = area.offset + address - area.start
-        return elf.image[offset : offset + size].ljust(size, b"\0")
+        first = area.offset + address - area.start
+        return elf.image[first : first + size].ljust(size, b"\0")
     found = bytearray()
     while area is not None and len(found) < size:
         at = address + len(found)
