@@ -230,9 +230,7 @@ def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tup
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()
-    listed = sorted(
-        {f"{target.version}+{target.variant}" for target in counts}, key=lambda text: (order(text) or (), text)
-    )
+    listed = sorted({target.label for target in counts}, key=lambda text: (order(text) or (), text))
     chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
     note = f"files are checked against {', or '.join(chosen)}: {', '.join(listed)} (details: -v)"
     if default is not None and plain not in counts:

@@ -61,7 +61,7 @@ def part_report(record: FileRecord) -> UniversalPart:
     return UniversalPart(
         machine=record.binary.machine,
         verdict=record.verdict if is_checked(record) else None,
-        torch=None if torch is None else f"{torch.target.version}+{torch.target.variant}",
+        torch=None if torch is None else torch.target.label,
         missing=unresolved,
         loads_on=record.loads_on,
     )

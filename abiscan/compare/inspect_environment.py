@@ -56,7 +56,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         upgraded = replace(options, torch=torch, matrix=False)
         machine = installed.machine if installed is not None else FALLBACK_MACHINE
         target = AnalysisContext(upgraded).target.run_torch(machine or FALLBACK_MACHINE).target
-        after = f"{target.version}+{target.variant}"
+        after = target.label
     here = functools.partial(find_file_outcome, installed=installed is not None)
     now, errors = scan_packages(others, options, here, jobs)
     version, pip = environment.version, pip_command(environment, every)

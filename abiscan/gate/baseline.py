@@ -211,7 +211,7 @@ def target_note(baseline: Baseline, report: Report) -> str | None:
 
 
 def _target(report: Report) -> str | None:
-    return None if report.torch_build is None else f"{report.torch_build.version}+{report.torch_build.variant}"
+    return None if report.torch_build is None else report.torch_build.label
 
 
 def _entry(artifact: ArtifactReport, finding: Finding) -> BaselineEntry:

@@ -186,7 +186,7 @@ def _torch_finding(
         by_reason.setdefault(release.reason or "missing imports", []).append(release)
     parts = []
     for reason, group in by_reason.items():
-        names = [_release_name(r) for r in group[:_SHOWN]]
+        names = [release.name for release in group[:_SHOWN]]
         more = f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
         missing = max(len(r.missing) for r in group)
         parts.append(f"{', '.join(names)}{more} ({reason}{f', {missing} missing' if missing else ''})")
@@ -202,10 +202,6 @@ def _torch_finding(
         fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),
         tuple(sorted({name for release in failing for name in release.missing})),
     )
-
-
-def _release_name(release: ReleaseVerdict) -> str:
-    return f"{release.torch}+{release.variant}" if release.variant else release.torch
 
 
 def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[tuple[Finding, ...], str | None]:

@@ -50,6 +50,11 @@ class ReleaseVerdict(Struct, frozen=True):
     reason: str
 
     @property
+    def name(self) -> str:
+        """`2.6.0+cu124`."""
+        return f"{self.torch}+{self.variant}" if self.variant else self.torch
+
+    @property
     def loads(self) -> bool:
         """Whether every import resolves on it, with the libraries of its default build."""
         return self.fits or self.state is ReleaseState.OTHER_LAYOUT

@@ -201,16 +201,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     CauseGroup: ("cause", "confidence", "summary", "evidence", "fix", "symbols"),
     WhatIf: ("rule", "symbols", "compatible_with", "assumes"),
     Provenance: (
-        *(
-            "compilers",
-            "cxx11_abi",
-            "torch_releases",
-            "built_for",
-            "built_for_source",
-            "python_abi",
-            "cuda",
-            "gpu_archs",
-        ),
+        *("compilers", "cxx11_abi", "torch_releases", "built_for", "built_for_source", "python_abi", "cuda"),
+        "gpu_archs",
         *("abi", "glibc_needed", "libstdcxx_needed", "facts", "gpu_images", "gpu_modules", "gpu_not_read"),
     ),
     ProvenanceFact: ("topic", "value", "source", "confidence"),
@@ -231,6 +223,10 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     InputError: ("path", "message"),
     StaleEntry: ("source", "entry", "fails"),
     RuleInfo: ("id", "summary", "severity", "confidence"),
+    Subject: (
+        *("text", "kind", "mangled", "demangled", "demangled_by", "owner", "exported_in", "causes", "history"),
+        *("needed_by", "location", "notes", "near", "message", "title"),
+    ),
 }
 
 
@@ -265,24 +261,8 @@ def _release(value: ReleaseVerdict) -> dict[str, Any]:
 
 
 def _subject(value: Subject) -> dict[str, Any]:
-    return {
-        "text": text(value.text),
-        "kind": value.kind,
-        "mangled": plain(value.mangled),
-        "demangled": plain(value.demangled),
-        "demangled_by": value.demangled_by,
-        # The contract requires a string: a message without a symbol has no owner.
-        "owner": value.owner if value.owner is not None else "other",
-        "exported_in": plain(value.exported_in),
-        "causes": plain(value.causes),
-        "history": plain(value.history),
-        "needed_by": plain(value.needed_by),
-        "location": plain(value.location),
-        "notes": plain(value.notes),
-        "near": plain(value.near),
-        "message": value.message,
-        "title": text(value.title),
-    }
+    # The contract requires a string: a message without a symbol has no owner.
+    return {**plain(value), "owner": value.owner if value.owner is not None else "other"}
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import Artifact
-from abiscan.model.target import TargetPart, TargetSource, TorchBuild
+from abiscan.model.target import TargetPart, TargetSource
 from abiscan.releases import ReleaseIndex
 from abiscan.releases.index import is_earlier
 from abiscan.target.declared import Declared, declared_by
@@ -157,7 +157,7 @@ class TargetResolver:
             return None
         run, torch = self.run_torch(question.machine), self.torch_for(question.machine)
         # The build for the platform of the file may have another variant than that of the run.
-        shown = _text(run.target if torch is None else torch.target)
+        shown = (run if torch is None else torch).target.label
         return TorchOfFile(torch, TargetPart(shown, TargetSource.COMMAND_LINE, f"--torch {named}"))
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
@@ -176,7 +176,7 @@ class TargetResolver:
         )
         if not fits:
             return None
-        part = TargetPart(_text(chosen.target), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
+        part = TargetPart(chosen.target.label, TargetSource.ENVIRONMENT, f"installed in {environment.label}")
         return TorchOfFile(self.torch_for(question.machine), part)
 
     def released_torch(self, question: _Question) -> TorchOfFile:
@@ -214,10 +214,6 @@ TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None
     TargetResolver.released_torch,
 )
 """The sources of a file's torch, in order of precedence. The last one always returns a torch."""
-
-
-def _text(torch: TorchBuild) -> str:
-    return f"{torch.version}+{torch.variant}"
 
 
 def _place_in_container(artifact: Artifact) -> str:

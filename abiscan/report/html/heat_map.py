@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
-from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
+from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
 from abiscan.report.escape import printable
@@ -211,7 +211,7 @@ def file_cells(
     Args:
         names: readable names of its imports. `shown`: maximum number of them in a cell.
     """
-    known = {_name(r): r for r in file.releases or ()}
+    known = {release.name: release for release in file.releases or ()}
     cells = []
     for column in columns:
         release, mine = _build_of(column, known), not checked.isdisjoint(column.builds)
@@ -225,10 +225,6 @@ def file_cells(
         texts = tuple(names.get(name, name) for name in listed[:shown])
         cells.append(Cell(mark, printable(release.reason), len(listed), texts, target=mine))
     return tuple(cells)
-
-
-def _name(release: ReleaseVerdict) -> str:
-    return _joined(release.torch, release.variant)
 
 
 def _joined(torch: str, variant: str) -> str:
