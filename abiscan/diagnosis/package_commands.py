@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.load_packages import (
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.torch_commands import install_torch
 from abiscan.diagnosis.wheel_rows import (
@@ -84,6 +85,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     target = missing.target
     source = build(package, missing)
     from_source = missing.knowledge.target_from_source
+    if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
+        return _for_cpu(package, missing)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = package.pages.get(platform_of(missing))
         general = _for_any(package, missing, variant) if page is None else ()
@@ -95,10 +98,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (wheel.command,)
     ways = []
     page = package.pages.get(platform_of(missing))
-    if not from_source and source is not None and page is None and (package.wheels or package.upgrade):
-        lead, *unlisted = _unlisted(package, missing)
-        otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
-        return ("\n".join((*otherwise, source)),)
+    if not from_source and page is None and (package.wheels or package.upgrade):
+        return _without_known_wheel(package, missing, source)
     if page is not None:
         ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
@@ -109,13 +110,108 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     return tuple(filter(None, ways))
 
 
+def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """For a CPU build of torch: its CUDA build, and a package that needs one for that. On macOS there is none."""
+    lead = f"{package.name} needs a GPU of NVIDIA and a CUDA build of torch"
+    if platform_of(missing) == "macosx":
+        return (f"{lead}: use it on Linux, or a program's option without it",)
+    ways = with_cuda(package, missing, "")
+    if not ways and missing.target is not None:
+        torch = install_torch(missing.target.version, missing, cuda="")
+        forced = "" if torch is None else torch.replace("pip install", "pip install --force-reinstall", 1)
+        built = build(package, _with_any_gpu(missing))
+        ways = (forced or "Install such a build for this platform first", *(() if built is None else (built,)))
+    return ("\n".join((f"{lead}:", *ways)),)
+
+
+def _without_known_wheel(package: Package, missing: MissingName, source: str | None) -> tuple[str, ...]:
+    """The ways to install a package of which the catalogue has no wheel for the target. It says that one may exist only
+    if the target is newer than the catalogue."""
+    if source is None and not package.wheels:
+        return (_upgrade(package),)
+    if _may_be_published(package, missing):
+        lead, *unlisted = _unlisted(package, missing)
+        if source is None:
+            return ("\n".join((lead, *unlisted)),) if unlisted else ()
+        otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
+        return ("\n".join((*otherwise, source)),)
+    rows, other = rows_of(package, missing), with_other_torch(package, missing)
+    none = f"No wheel of {package.name} for {missing.target_label} on this platform and Python is known"
+    if source is None:
+        if package.upgrade and not rows:
+            return (_upgrade(package),)
+        wsl = ": use WSL" if platform_of(missing) == "win_amd64" else ""
+        return ("\n".join(other),) if other else (f"{none}{wsl}",)
+    is_command = source.startswith("pip ")
+    if not other:
+        return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)
+    lead, *commands = other
+    near = missing.target is not None and f"torch {versions.minor(missing.target.version)}." in lead
+    if not is_command or (any(wheels.with_torch for wheels in rows) and (package.ended or near)):
+        return ("\n".join((lead, *commands, f"or: {source}")),)
+    return ("\n".join((f"{none}. Build it:", source, f"or {lead[0].lower()}{lead[1:]}", *commands)),)
+
+
+def _with_any_gpu(missing: MissingName) -> MissingName:
+    target = None if missing.target is None else replace(missing.target, variant="", cuda=None)
+    return MissingName(missing.reference, replace(missing.knowledge, target=target, gpu=NVIDIA), missing.file)
+
+
+def _may_be_published(package: Package, missing: MissingName) -> bool:
+    """Whether a wheel for the target may have been published after the catalogue was written."""
+    if not package.wheels:
+        return True
+    rows, at = rows_of(package, missing), missing.target and versions.order(missing.target.version)
+    if package.ended or not rows or not at:
+        return False
+    if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
+        return True
+    python = missing.loading_python
+    spans = [versions.order(wheels.pythons[-1]) or () for wheels in rows if wheels.pythons]
+    return python is not None and bool(spans) and (python.major, python.minor) > max(each[:2] for each in spans)
+
+
+def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
+    """A sentence and the commands that install the nearest torch with a known wheel, and that wheel: another patch
+    release, else the newest torch before the target, else the oldest behind it. Empty if none fits the Python."""
+    target, python = missing.target, missing.loading_python
+    if target is None:
+        return ()
+    at = versions.order(target.version) or ()
+    found = []
+    for wheels in rows_of(package, missing):
+        for torch in wheels.releases or wheels.variants:
+            order, known = versions.order(torch) or (), entry_of_release(wheels.variants, torch) or ()
+            variant = known[0] if package.any_variant and known else nearest_variant(known, target.variant)
+            release = patch_release(torch)
+            if variant is None or (python is not None and python not in pythons_of_wheel(wheels, release)):
+                continue
+            command = published_wheel(wheels, package, release, variant, missing).command
+            other = None if wheels.with_torch else install_torch(release, missing, variant=_variant_of(target, variant))
+            if not wheels.with_torch and other is None:
+                continue
+            rank = 0 if order[:2] == at[:2] else 1 if order < at else 2
+            near = tuple(-each for each in order) if rank < 2 else order
+            found.append((rank, near, release, tuple(filter(None, (other, command)))))
+    if not found:
+        return ()
+    _rank, _near, release, commands = min(found)
+    return (f"With torch {release}, for which a wheel is known:", *commands)
+
+
+def _variant_of(target: TorchBuild, variant: str) -> str:
+    """The variant of torch for a wheel: a wheel for all of CUDA 12 leaves that of the target."""
+    of_major = cuda_major(variant) == variant.removeprefix("cu")
+    return target.variant if of_major and cuda_major(target.variant) == cuda_major(variant) else variant
+
+
 def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
     yield f"Install the release of {package.name} for {missing.target_label}, if one exists:"
-    if not package.wheels:
+    if not package.wheels or package.upgrade:
         yield _upgrade(package)
         return
-    wheels = wheels_by_id()[package.wheels[0]]
+    wheels = next(iter(rows_of(package, missing)), None) or wheels_by_id()[package.wheels[0]]
     variant = "" if missing.target is None else missing.target.variant
     install = re.sub(_RELEASE, lambda _: package.name, wheels.install)
     if not variant:
@@ -126,7 +222,9 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     places = fill_places(wheels, package, missing.target.version, variant)
     of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
     newest = "" if of_torch else "  # the newest: name the release for your torch"
-    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {install.format_map(places)}{newest}"
+    # Without a wheel on the page pip would install another release from the package index, or build one.
+    only = "--no-index " if " -f " in install and "--no-index" not in install and not wheels.with_torch else ""
+    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {only}{install.format_map(places)}{newest}"
 
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
@@ -137,7 +235,8 @@ def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tup
         older = [each for each in of_major if each <= variant]
         chosen = variant if variant in package.cuda else max(older, default=min(of_major, default=None))
         if chosen is not None:
-            return (f"pip install -U {package.cuda[chosen]}  # for CUDA {major}",)
+            mark = "; " if "  # " in package.cuda[chosen] else "  # "
+            return (f"pip install -U {package.cuda[chosen]}{mark}for CUDA {major}",)
         return (f"No build of {package.name} for CUDA {major} is known; there are: {', '.join(package.cuda)}",)
     if len(package.cuda) > _MOST_BUILDS:
         # Of builds that are named after their CUDA one shows how the others are called.

@@ -155,22 +155,62 @@ def test_the_command_of_the_project(path: str, build: str, python: str, first: s
 
 
 @pytest.mark.parametrize(
-    ("torch", "variant", "python", "platform"),
+    ("path", "build", "python", "first", "later"),
     [
-        ("2.9.0", "cu128", "3.12", ""),  # no wheel for that torch
-        ("2.8.0", "cu118", "3.12", ""),  # none for that CUDA
-        ("2.8.0", "cu128", "3.14", ""),  # none for that Python
-        ("2.8.0", "cpu", "3.12", ""),
+        # The table is complete for older torches: no wheel may have come since.
+        (
+            "natten/libnatten.so",
+            "2.4.1+cu121",
+            "3.10",
+            "No wheel of natten for torch 2.4.1 (cu121)",
+            "torch==2.5.0",
+        ),
+        # mmcv, docs/en/_static/version.json: the last wheels are for torch 2.4
+        ("mmcv/_ext.so", "2.6.0+cu124", "3.11", "No wheel of mmcv for torch 2.6.0 (cu124)", "cu121/torch2.4/"),
+        # Requires-Dist of vllm 0.6.3.post1: torch==2.4.0
+        (
+            "vllm/_C.so",
+            "2.4.1+cu121",
+            "3.10",
+            "With torch 2.4.0, for which a wheel is known:",
+            "vllm==0.6.3.post1",
+        ),
+        # torchtext is archived
+        (
+            "torchtext/_torchtext.so",
+            "2.6.0+cu124",
+            "3.11",
+            "With torch 2.3.0,",
+            "torch==2.3.0 torchtext==0.18.0",
+        ),
+        # No files for Windows on the package index
+        ("sgl_kernel\\ops.pyd", "2.8.0+cu128", "3.12 win_amd64", "No wheel of sgl-kernel", "use WSL"),
+        # Newer than the table
+        (
+            "gsplat/csrc.so",
+            "2.6.0+cu124",
+            "3.10",
+            "Install the release of gsplat for torch 2.6.0",
+            "--no-binary gsplat",
+        ),
     ],
 )
-def test_where_no_wheel_is_known_the_build_is_named(torch: str, variant: str, python: str, platform: str) -> None:
-    (way,) = command("/v/flash_attn_2_cuda.so", torch, variant, python, platform)
-    says, build = way.splitlines()
-    assert (
-        says == f"Install the release of flash-attn for torch {torch} ({variant}), if one exists. Otherwise build it:"
+def test_no_wheel_is_promised_that_cannot_exist(path: str, build: str, python: str, first: str, later: str) -> None:
+    torch, _, variant = build.partition("+")
+    (way,) = command(f"/v/site-packages/{path}", torch, variant, *python.split())
+    assert way.startswith(first)
+    assert later in way
+
+
+def test_a_package_for_cuda_brings_the_cuda_build_of_torch() -> None:
+    """A CPU build of torch loads none of its files."""
+    (way,) = command("/v/flash_attn_2_cuda.so", "2.8.0", "cpu", "3.12")
+    lead, torch, wheel = way.splitlines()
+    assert lead == "flash-attn needs a GPU of NVIDIA and a CUDA build of torch:"
+    assert torch.startswith(
+        "pip install --force-reinstall torch==2.8.0 --index-url https://download.pytorch.org/whl/cu12"
     )
-    assert "--no-build-isolation" in build
-    assert "--no-binary flash-attn flash-attn" in build
+    assert "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312" in wheel
 
 
 @pytest.mark.parametrize(
@@ -188,7 +228,8 @@ def test_where_no_wheel_is_known_the_build_is_named(torch: str, variant: str, py
             "/v/site-packages/torch_scatter/_scatter_cuda.so",
             "2.99.0",
             "cu130",
-            "pip install --force-reinstall --no-deps torch-scatter -f https://data.pyg.org/whl/torch-2.99.0+cu130.html",
+            "pip install --force-reinstall --no-deps --no-index torch-scatter"
+            " -f https://data.pyg.org/whl/torch-2.99.0+cu130.html",
         ),
         (
             "/v/site-packages/metatensor/torch/torch-2.9/lib/libmetatensor_torch.so",

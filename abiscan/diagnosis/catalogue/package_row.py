@@ -99,6 +99,8 @@ class Package(_Row, frozen=True, kw_only=True):
         fetches_wheel: its build first looks for the wheel for the installed torch.
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
+        cuda_only: it works with GPUs of NVIDIA alone, and is not built for a CPU build of torch.
+        ended: no wheels for a newer torch than those of its rows are published any more.
         needs_no_torch: it does not link torch.
         cuda: variant or major release of CUDA (`cu124`, `cu12`) -> requirement for pip, if its builds are for a CUDA
             and not for a torch.
@@ -131,6 +133,8 @@ class Package(_Row, frozen=True, kw_only=True):
     fetches_wheel: bool = False
     upgrade: bool = False
     any_variant: bool = False
+    cuda_only: bool = False
+    ended: bool = False
     needs_no_torch: bool = False
     cuda: dict[str, str] = {}
     pages: dict[str, str] = {}
