@@ -169,6 +169,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         project_release=facts.project_release,
         rejected_name=facts.rejected_name,
         program=facts.program,
+        is_jetson=facts.is_jetson,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,
     )
 

@@ -124,7 +124,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     # A single file may belong to no package: it is built in its source tree.
     gpu = needs_gpu_build(missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
-    notes = [f"{tree}, with {_torch(missing)} installed{archs}"]
+    # setuptools compiles no file again for another torch.
+    notes = [f"{tree}, with {_torch(missing)} installed{archs}", "remove its folder build first"]
     return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
 
 
@@ -223,6 +224,9 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     for the CPython."""
     if _is_of_android(missing) or find_program(missing) is not None:
         return None
+    if missing.knowledge.is_jetson:
+        which = f" {ranges.text()}" if ranges else ""
+        return f"Install torch{which}: {torch_commands.WHEELS_FOR_JETSON}"
     if missing.knowledge.loads_on is not None:
         ranges = missing.knowledge.loads_on
     if not ranges:
@@ -264,6 +268,8 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     program = find_program(missing)
     if program is not None:
         return f"{use_libtorch(missing, program, ReleaseRanges())}\nFor a GPU: the archive of a CUDA, not that of cpu"
+    if missing.knowledge.is_jetson:
+        return f"Install a torch for CUDA: {torch_commands.WHEELS_FOR_JETSON}"
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":
         cuda = toolkit.version.partition(".")[0]

@@ -70,6 +70,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         project: the package that pip built, according to a text; empty if unknown.
         project_release: its release, according to a text; empty if unknown.
         variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
+        is_jetson: whether the machine is a Jetson of NVIDIA, according to a text.
         program: the kind of program without Python that a text is about; see `LogFacts`.
     """
 
@@ -96,6 +97,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     project_release: str = ""
     variant: str = ""
     program: str = ""
+    is_jetson: bool = False
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

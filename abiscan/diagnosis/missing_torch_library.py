@@ -187,7 +187,8 @@ def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_pro
             f"The loader reports the first library that it does not find, and most extensions need another torch "
             f"library before {name}: torch is loaded, and is probably older than {_SPLIT_SINCE}."
         )
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *evidence), fixes.rebuild(missing))
+        fix = fixes.rebuild_or_install(missing, ranges or ReleaseRanges())
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *evidence), fix)
     if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
         score = min(score, 0.5)
         here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
@@ -201,7 +202,8 @@ def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_pro
     if target is not None and name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         score = 0.3
         text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {name}."
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fixes.rebuild(missing))
+        fix = fixes.rebuild_or_install(missing, ranges or ReleaseRanges())
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fix)
     if at_link_time:
         fix = (
             "Add torch/lib to the link line: -L$(python -c 'import torch, os; "

@@ -18,9 +18,16 @@ from abiscan.diagnosis.wheel_rows import (
     rows_of,
 )
 from abiscan.model import versions
+from abiscan.releases.pythons import with_wheels
 
 _INDEXES: Final = "https://download.pytorch.org/whl/"
 _FIRST_COMPLETE_CUDA: Final = (12,)
+
+
+WHEELS_FOR_JETSON: Final = (
+    "NVIDIA's wheel for this JetPack, those of pip are for other machines "
+    "(https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform)"
+)
 
 
 def _torch() -> Package:
@@ -95,6 +102,38 @@ def torch_of_variant(variant: str, missing: MissingName) -> str | None:
     if newest is None:
         return None
     return install_torch(version if of_target else patch_release(newest), missing, variant=variant)
+
+
+def torch_for_cuda(cuda: str, missing: MissingName, *, same_major: bool = False) -> str | None:
+    """The command that installs the newest torch for this CUDA release or one before it; None if none is known.
+
+    Args:
+        same_major: only for a CUDA of the same major release.
+    """
+    most = versions.order(cuda)
+    if most is None:
+        return None
+    for torch, known in ((torch, known) for row in rows_of(_torch(), missing) for torch, known in row.variants.items()):
+        fitting = [each for each in known if _is_up_to(each, most, same_major=same_major)]
+        if fitting and is_installable(patch_release(torch), missing):
+            return install_torch(patch_release(torch), missing, variant=max(fitting, key=_cuda_of))
+    return None
+
+
+def is_installable(torch: str, missing: MissingName) -> bool:
+    """Whether a release has wheels for the CPython of the text, if that is known."""
+    return missing.loading_python is None or missing.loading_python in with_wheels(torch)
+
+
+def _is_up_to(variant: str, most: versions.Order, *, same_major: bool) -> bool:
+    at = _cuda_of(variant)
+    return bool(at) and at <= most[:2] and (not same_major or at[:1] == most[:1])
+
+
+def _cuda_of(variant: str) -> versions.Order:
+    """The CUDA release of a variant; empty if it is of no CUDA."""
+    digits = variant.removeprefix("cu")
+    return (versions.order(f"{digits[:-1]}.{digits[-1]}") or ())[:2] if cuda_major(variant) else ()
 
 
 def is_cuda_of_no_release(cuda: str) -> bool:

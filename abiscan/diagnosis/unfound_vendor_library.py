@@ -36,6 +36,7 @@ _CUDA_OF = {
 }
 # Their sonames have never changed: the number of the file is the same for every release of CUDA.
 _OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
+_SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
 _SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 
 
@@ -273,7 +274,10 @@ def _cuda_library(
         return
     fix = _cuda_library_fix(vendor, major, releases, missing)
     if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), _itself(vendor, major, missing))
+        itself = _itself(vendor, major, missing)
+        if "\nor: pip install" in itself:
+            itself = f"{_SHOWS_CUDA}  # chooses the package\n{itself}"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, tuple(evidence), itself)
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, tuple(evidence), fix)
         return
     exports = missing.knowledge.exports
@@ -316,9 +320,7 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
     package = package_commands.find_package(missing)
     ways = [] if package is None else list(package_commands.install(package, missing))
     if target is None or target.cuda is None:
-        shows = (
-            "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # prints the CUDA release of torch"
-        )
+        shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
         variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
@@ -368,6 +370,11 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
         "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
         f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
+    if missing.knowledge.is_jetson:
+        return (
+            "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack\n"
+            f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\ntorch: {torch_commands.WHEELS_FOR_JETSON}"
+        )
     if major is None:
         return path
     if vendor.library == "nvToolsExt":

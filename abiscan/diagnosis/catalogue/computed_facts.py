@@ -309,7 +309,9 @@ def _newest_python_of_release(values: Values, missing: MissingName) -> str | Non
 def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
     variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
+    # A toolkit compiles for every torch of its CUDA major release.
     command = torch_commands.torch_of_variant(variant, missing)
+    command = command or torch_commands.torch_for_cuda(values.get("toolkit_cuda", ""), missing, same_major=True)
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
@@ -321,6 +323,19 @@ def _torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
     ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
     command = next(filter(None, ways), None)
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
+def _torch_for_driver(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the newest torch for a CUDA that the driver (value `driver_cuda`) supports."""
+    command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing)
+    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
+def _module_of_checkout(values: Values, _missing: MissingName) -> str | None:
+    """Given where the value `file` is a Python module outside of the folders of pip."""
+    file = values.get("file", "")
+    is_module = re.search(r"\.(?:cpython-\d|abi3)", file) is not None
+    return "yes" if is_module and not re.search(r"(?:site|dist)-packages", file) else None
 
 
 def _torch_itself(_values: Values, missing: MissingName) -> str | None:
@@ -494,6 +509,8 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "cuda_of_no_release": _cuda_of_no_release,
     "torch_of_other_cuda": _torch_of_other_cuda,
     "torch_itself": _torch_itself,
+    "torch_for_driver": _torch_for_driver,
+    "module_of_checkout": _module_of_checkout,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
     **COMPANION_FACTS,

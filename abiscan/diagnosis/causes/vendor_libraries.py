@@ -19,7 +19,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.ownership.vendor_row import Vendor
-from abiscan.ownership.vendors import vendor_of, vendor_of_library
+from abiscan.ownership.vendors import cuda_distribution, vendor_of, vendor_of_library
 
 # Functions that nvcc generates calls to: registration of device code, launches.
 _LINKED_BINARY = "__cudaRegisterLinkedBinary"
@@ -304,6 +304,13 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         )
     if not vendor.distribution:
         return line
+    of_release = re.search(_RELEASE_IN_NAME, missing.name)
+    distribution = None if of_release is None else cuda_distribution(vendor, int(of_release[1]))
+    if of_release is not None and distribution is not None:
+        line += (
+            f'\nor: pip install --upgrade "{distribution}"  # the symbol is of CUDA {of_release[1]}.{of_release[2]}: '
+            f"an older lib{vendor.library} lacks it"
+        )
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"

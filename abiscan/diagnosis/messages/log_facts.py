@@ -184,6 +184,7 @@ class LogFacts(Struct, frozen=True):
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
+        is_jetson: whether the machine is a Jetson of NVIDIA.
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
@@ -210,6 +211,7 @@ class LogFacts(Struct, frozen=True):
     of_conda_forge: bool = False
     program: str = ""
     project_release: str = ""
+    is_jetson: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -240,6 +242,7 @@ def log_facts(text: str) -> LogFacts:
         is_of_conda_forge(text),
         _program(text),
         _release_of(project, text),
+        _JETSON.search(text) is not None,
     )
     return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text), *of_machine)
 
@@ -390,6 +393,10 @@ def _label(text: str) -> str:
         said = {match[1] for match in itertools.islice(_CUDA_SAID.finditer(text), _MOST)}
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
     return f"+cu{found.pop()}" if len(found) == 1 else ""
+
+
+# Names of NVIDIA's boards and of its distribution; the kernel: `5.10.104-tegra`.
+_JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra)\b")
 
 
 def _program(text: str) -> str:
