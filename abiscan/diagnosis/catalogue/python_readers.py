@@ -143,8 +143,8 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
 
 
 def built_extensions(hit: Hit, _values: Values) -> Values | None:
-    """The extensions that the line names (`project`, `about`, joined by blanks)."""
-    project = " ".join(built_packages(hit.line))
+    """The extensions that the line names (`project`, `about`, joined by blanks), if the builder of torch is unknown."""
+    project = "" if find_other_build(hit.line) is not None else " ".join(built_packages(hit.line))
     return {"project": project, "about": project} if project else None
 
 

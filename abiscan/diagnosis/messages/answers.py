@@ -102,11 +102,16 @@ def _answers(
         answered.setdefault(key, subject)
         if isinstance(each, FoundMessage) and each.answer.repeats_symbol:
             echoes.add(key)
+    whole = frozenset(alone)
     if not alone < answered.keys():
         # The last line of a failed build tells less than any other message.
         alone = {key for key in alone if all(cause.confidence is Confidence.LOW for cause in answered[key].causes)}
     if alone < answered.keys():
         answered = {key: subject for key, subject in answered.items() if key not in alone}
+    # Of two answers about the whole text, one may repeat the other's commands.
+    fixes = {key: subject.causes[0].fix for key, subject in answered.items() if key in whole and subject.causes}
+    repeated = {key for key, fix in fixes.items() if any(fix != other and fix in other for other in fixes.values())}
+    answered = {key: subject for key, subject in answered.items() if key not in repeated}
     # A missing operator is a consequence of the missing symbol, because its library did not load.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))

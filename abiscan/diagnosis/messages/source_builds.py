@@ -76,12 +76,17 @@ _AND: Final = re.compile(
     r" ?(?:v?\d[\w.+]{0,24} ?)?(?:and|&|\u548c|\u4e0e|\u8ddf|\u53ca|\u4ee5\u53ca|\u3001)(?: ?(?:the|its|all|my))? ?",
     re.ASCII,
 )
-# In the same clause: it was not built so, or is still to be built.
+# In the same clause: it is still to be built.
 _NOT_SO: Final = re.compile(
-    r"n't\b|\b(?:not|never|without|rather than|instead of|how to|tutorial|guide|wants? to|going to|plan to|unless)\b"
+    r"\b(?:without|rather than|instead of|how to|tutorial|guide|wants? to|going to|plan to|unless)\b"
     r"|\b(?:needs? an?|if you)\b"
     r"|\u6559\u7a0b|\u6307\u5357|(?:\u5982\u4f55|\u600e\u4e48|\u600e\u6837)[^\x00-\x7f]{0,4}\Z"
-    r"|(?:[\u4e0d\u6ca1\u672a\u60f3]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528|\u51c6\u5907|\u6253\u7b97)[^\x00-\x7f]?\Z",
+    r"|(?:\u60f3|\u51c6\u5907|\u6253\u7b97)[^\x00-\x7f]?\Z",
+    re.ASCII | re.IGNORECASE,
+)
+# The same, of what was not done; `does not match my torch` is about something else.
+_NEGATED: Final = re.compile(
+    r"n't\b|\b(?:not|never)\b|(?:[\u4e0d\u6ca1\u672a]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528)[^\x00-\x7f]?\Z",
     re.ASCII | re.IGNORECASE,
 )
 _NOT_WITHIN: Final = re.compile(r"[\u4e0d\u6ca1\u672a]|n't\b|\b(?:not|never|without|no)\b|\b(?:pip|conda)\b", re.ASCII)
@@ -178,7 +183,11 @@ def _find(text: str) -> tuple[int, int] | None:
         before = _CLAUSE.search(text, max(0, start - 16), start)
         between = text[min(words.end(), torch[1]) : max(words.start(), torch[0])]
         between = _CLAUSES.split(between)[-1] or between
-        if _NOT_WITHIN.search(between) is None and (before is None or _NOT_SO.search(before[0]) is None):
+        clause = "" if before is None else before[0]
+        negated = _NEGATED.search(clause)
+        if negated is not None and start < words.start() and _MADE.search(clause, negated.end()) is None:
+            negated = None
+        if negated is None and _NOT_SO.search(clause) is None and _NOT_WITHIN.search(between) is None:
             return start, end
     return None
 
