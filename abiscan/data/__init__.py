@@ -10,3 +10,11 @@ _HERE = os.path.dirname(__file__)
 def data_file(name: str) -> str:
     """The path of a shipped file."""
     return os.path.join(_HERE, name)
+
+
+def read_compressed(name: str) -> str:
+    """The ASCII text of a shipped gzip file."""
+    import zlib
+
+    with open(data_file(name), "rb") as file:
+        return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS).decode("ascii")  # 16: with a gzip header

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from abiscan.data import data_file
+from abiscan.data import read_compressed
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads, PreloadTable
 from abiscan.filesystem import HERE, FileSystem
@@ -55,8 +55,6 @@ _IMPORTS_CUDA_BINDINGS = "\n    from cuda.bindings import"
 # Far larger than any: torch 2.15 has 133 kB.
 _MAX_SOURCE = 1 << 20
 _TABLE = "torch_preloads.json.gz"
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 def imported_at_once(names: Iterable[str], python: PythonVersion | None) -> list[str]:
@@ -112,8 +110,7 @@ def preloads_of_release(version: str) -> Preloads:
 
 def preload_table() -> PreloadTable:
     """The shipped table (`tools/build_torch_preloads.py`)."""
-    with open(data_file(_TABLE), "rb") as file:
-        return msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=PreloadTable)
+    return msgspec.json.decode(read_compressed(_TABLE), type=PreloadTable)
 
 
 def mark_of(source: bytes) -> str:

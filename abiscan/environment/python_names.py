@@ -9,16 +9,12 @@ the first use.
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Callable, Iterable
 
-from abiscan.data import data_file
+from abiscan.data import read_compressed
 from abiscan.model.platforms import OperatingSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
-
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 def known_versions() -> tuple[PythonVersion, ...]:
@@ -75,8 +71,7 @@ def _table(
     system: OperatingSystem = OperatingSystem.LINUX,
 ) -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
     """Return the versions, and for each name a mask: bit i for the version at i."""
-    with open(data_file(FILES[system]), "rb") as file:
-        lines = zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()
+    lines = read_compressed(FILES[system]).splitlines()
     masks: dict[str, int] = {}
     for line in lines[1:]:
         mask, *names = line.split(" ")

@@ -8,14 +8,11 @@ whose wheels were read, which are not all.
 from __future__ import annotations
 
 import functools
-import zlib
 
 from msgspec import Struct
 
-from abiscan.data import data_file
+from abiscan.data import read_compressed
 
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
 _DRIVER = "cuda"
 
 
@@ -33,8 +30,7 @@ class Exporting(Struct, frozen=True):
 
 @functools.cache
 def _lines() -> tuple[str, ...]:
-    with open(data_file("cuda_exports.txt.gz"), "rb") as file:
-        return tuple(zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines())
+    return tuple(read_compressed("cuda_exports.txt.gz").splitlines())
 
 
 def exporting(library: str, name: str) -> Exporting | None:

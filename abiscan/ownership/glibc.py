@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import functools
-import zlib
 
-from abiscan.data import data_file
-
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
+from abiscan.data import read_compressed
 
 
 @functools.cache
 def _names() -> frozenset[str]:
-    with open(data_file("glibc_names.txt.gz"), "rb") as file:
-        return frozenset(zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()[1:])
+    return frozenset(read_compressed("glibc_names.txt.gz").splitlines()[1:])
 
 
 def is_glibc_name(name: str) -> bool:

@@ -8,12 +8,11 @@ that the table lacks is declared by every release or by none.
 from __future__ import annotations
 
 import functools
-import zlib
 from bisect import bisect_right
 
 from msgspec import Struct
 
-from abiscan.data import data_file
+from abiscan.data import read_compressed
 from abiscan.model.versions import order
 
 FILE = "torch_declarations.gz"
@@ -21,8 +20,6 @@ FILE = "torch_declarations.gz"
 MACROS, HEADERS = "#", "<"
 # Behind the names of members that may be declared in another form.
 TEMPLATE, WRITABLE = "<>", "*"
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 class Absence(Struct, frozen=True):
@@ -141,5 +138,4 @@ def _mask(written: str) -> int:
 @functools.cache
 def declarations() -> Declarations:
     """The shipped table."""
-    with open(data_file(FILE), "rb") as file:
-        return Declarations(zlib.decompress(file.read(), _GZIP).decode("ascii"))
+    return Declarations(read_compressed(FILE))

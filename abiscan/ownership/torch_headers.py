@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import functools
-import zlib
 
-from abiscan.data import data_file
-
-# zlib parameter for a gzip header around the data, with the largest window.
-_GZIP = 16 + zlib.MAX_WBITS
+from abiscan.data import read_compressed
 
 
 @functools.cache
 def _headers() -> tuple[str, frozenset[str]]:
-    with open(data_file("torch_headers.txt.gz"), "rb") as file:
-        version, *names = zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()
+    version, *names = read_compressed("torch_headers.txt.gz").splitlines()
     return version, frozenset(names)
 
 
