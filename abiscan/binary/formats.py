@@ -9,6 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from abiscan.binary.protocol import Binary, PayloadFinder
+from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.opening import map_file, read_elf
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.elf.sniff import PEEK_SIZE as ELF_PEEK_SIZE
@@ -91,7 +92,11 @@ def open_binary(path: str | os.PathLike[str], display: str | None = None, *, cop
         FileNotFoundError: it does not exist.
     """
     shown = display if display is not None else os.fspath(path)
-    return read_binary(map_file(path, shown, copy_up_to=copy_up_to), shown)
+    contents = map_file(path, shown, copy_up_to=copy_up_to)
+    binary = read_binary(contents, shown)
+    if isinstance(binary, ElfFile) and isinstance(contents, mmap.mmap):
+        binary.mapped = path
+    return binary
 
 
 def payload_finder(size: int) -> PayloadFinder:
