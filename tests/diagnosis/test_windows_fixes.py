@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from abiscan.diagnosis.windows_commands import for_windows
 from abiscan.library.api import explain
 
 LOAD = "ImportError: DLL load failed while importing {}: The specified module could not be found."
@@ -32,3 +33,24 @@ def test_the_first_line_of_the_fix(text: str, first: str) -> None:
 def test_the_same_torch_for_another_cuda() -> None:
     fix = explain(LOAD.format("_C") + "\nTorch 2.7.1+cu118")[0].causes[0].fix
     assert "torch==2.7.1 --index-url https://download.pytorch.org/whl/cu128" in fix
+
+
+@pytest.mark.parametrize(
+    ("fix", "shown"),
+    [
+        ("pip install torch  # for CUDA 12", "pip install torch\n(for CUDA 12)"),
+        ("or: pip install torch  # a", "or: pip install torch\n(a)"),
+        ("python -c 'import torch; print(1)'", 'python -c "import torch; print(1)"'),
+        ("python -c 'print(\"x\")'", "python -c 'print(\"x\")'"),  # no shell of Windows reads both quotes
+        ("Install it  # not a command", "Install it  # not a command"),
+    ],
+)
+def test_cmd_has_no_comments_and_no_single_quotes(fix: str, shown: str) -> None:
+    """https://learn.microsoft.com/windows-server/administration/windows-commands/cmd: only double quotes."""
+    assert for_windows(fix) == shown
+
+
+def test_a_fix_for_windows_has_no_comment_behind_a_command() -> None:
+    text = LOAD.format("onnxruntime_pybind11_state") + "\nPyTorch version: 2.6.0+cu124\nOS: Microsoft Windows 11"
+    for cause in explain(text)[0].causes:
+        assert not any(line.startswith("pip ") and "  # " in line for line in cause.fix.splitlines())

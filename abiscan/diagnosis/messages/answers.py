@@ -26,9 +26,11 @@ from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.diagnosis.windows_commands import for_windows
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
-from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.cause import Cause, CauseId, Confidence
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.platforms import OperatingSystem, machines_naming, system_of
@@ -164,7 +166,7 @@ def _message(found: FoundMessage, question: _Question) -> Subject:
         DemangledBy.NONE,
         found.answer.owner,
         None,
-        tuple(candidate.as_cause() for candidate in causes),
+        _causes(causes, missing),
         needed_by=file.path or None,
         location=location_of(found.values),
         message=found.message.id,
@@ -180,11 +182,18 @@ def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, mis
         DemangledBy.NONE,
         owner,
         None,
-        tuple(candidate.as_cause() for candidate in causes),
+        _causes(causes, missing),
         needed_by=missing.file.path or None,
         location=found.location,
         message=found.message,
     )
+
+
+def _causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
+    """The causes of a subject, with commands for the shell of the platform."""
+    if platform_of(missing) == "win_amd64":
+        candidates = (replace(each, fix=for_windows(each.fix)) for each in candidates)
+    return tuple(candidate.as_cause() for candidate in candidates)
 
 
 # --- symbols --------------------------------------------------------------------------------------------------------
@@ -242,7 +251,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         demangled.by if is_exact else DemangledBy.NONE,
         missing.owner,
         _exported_in(missing) if is_exact else None,
-        tuple(candidate.as_cause() for candidate in causes),
+        _causes(causes, missing),
         history=history_of(missing),
         needed_by=file.path or None,
         location=found.location,
