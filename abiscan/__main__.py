@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 
 def start(*, forget_directory: bool = False) -> None:
     """Run the command line. Ctrl-C during the imports ends it as it does later, without a traceback.
@@ -11,17 +14,20 @@ def start(*, forget_directory: bool = False) -> None:
     """
     try:
         if forget_directory:
-            from abiscan.child_processes import forget_working_directory
-
-            forget_working_directory()
+            _forget_working_directory()
         from abiscan.cli import run
 
         run()
     except KeyboardInterrupt:
-        import os
-
         os.write(2, b"abiscan: interrupted\n")
         os._exit(130)
+
+
+def _forget_working_directory() -> None:
+    """Remove the working directory, which `python -m` puts first, from `sys.path`."""
+    first = sys.path[0] if sys.path else None
+    if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
+        del sys.path[0]
 
 
 if __name__ == "__main__":

@@ -137,10 +137,3 @@ def safe_workers() -> Iterator[None]:
             os.environ.pop("PYTHONSAFEPATH", None)
         else:
             os.environ["PYTHONSAFEPATH"] = before
-
-
-def forget_working_directory() -> None:
-    """Remove the working directory, which `python -m` puts first, from `sys.path`."""
-    first = sys.path[0] if sys.path else None
-    if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
-        del sys.path[0]

@@ -46,9 +46,6 @@ from abiscan.releases.writer import BuildExports, own_names, write_index
 OLDEST = Version("1.0.0")
 # First release in the file that every run reads.
 FIRST = Version("1.13.0")
-# Names in a block of an index file of earlier releases, which few runs use: four times as many as in others save an
-# eighth of the bytes.
-NAMES_A_BLOCK_EARLIER = 1024
 # The platforms of each system, in the order of its file.
 MACHINES = {
     OperatingSystem.LINUX: ("x86_64", "aarch64"),
@@ -271,7 +268,7 @@ def main() -> int:
         earlier = in_order([item for item in builds if is_earlier(item)])
         later = in_order([item for item in builds if not is_earlier(item)])
         write_index(options.output, later)
-        write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
+        write_index(options.output_earlier, earlier)
         for file, written in zip(files, (later, earlier), strict=True):
             say(f"{file}: {len(written)} builds, {file.stat().st_size} bytes")
     return 0

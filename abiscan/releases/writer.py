@@ -49,7 +49,7 @@ class BuildExports(Struct, frozen=True):
     omitted: Mapping[str, int]
 
 
-def pack(builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> bytes:
+def pack(builds: Iterable[BuildExports]) -> bytes:
     """The bytes of an index file; equal builds in the same order give equal bytes.
 
     Args:
@@ -85,7 +85,7 @@ def pack(builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> 
         "states": file.add(_states(states)),
         "records": file.add(_record_section(records)),
         "record_width": 2 if len(records) <= 1 << 16 else 4,
-        "names": _name_blocks(file, numbers, "H" if len(records) <= 1 << 16 else "I", names_a_block),
+        "names": _name_blocks(file, numbers, "H" if len(records) <= 1 << 16 else "I"),
         "vtables": _vtable_blocks(file, vtables),
     }
     return file.finish(header)
@@ -97,9 +97,9 @@ def own_names(item: BuildExports) -> BuildExports:
     return BuildExports(replace(item.build, own_names=True), exports, {}, item.omitted)
 
 
-def write_index(path: Path, builds: Iterable[BuildExports], names_a_block: int = NAMES_A_BLOCK) -> None:
+def write_index(path: Path, builds: Iterable[BuildExports]) -> None:
     """Write an index file atomically."""
-    data = pack(builds, names_a_block)
+    data = pack(builds)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     unfinished.write_bytes(data)
@@ -191,10 +191,10 @@ def _states(states: dict[ReleaseExport, int]) -> bytes:
     return _json({"libraries": list(sonames), "states": rows})
 
 
-def _name_blocks(file: _File, numbers: list[tuple[bytes, int]], code: str, size: int) -> list[list[object]]:
+def _name_blocks(file: _File, numbers: list[tuple[bytes, int]], code: str) -> list[list[object]]:
     rows: list[list[object]] = []
-    for start in range(0, len(numbers), size):
-        part = numbers[start : start + size]
+    for start in range(0, len(numbers), NAMES_A_BLOCK):
+        part = numbers[start : start + NAMES_A_BLOCK]
         text = b"\n".join(name for name, _number in part)
         data = len(part).to_bytes(4, "little") + _packed([number for _name, number in part], code) + text
         rows.append([part[0][0].decode("utf-8", "surrogateescape"), *file.add(data)])
