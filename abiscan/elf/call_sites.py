@@ -189,8 +189,14 @@ def _group_by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple
 
 
 def _class(values: Iterable[int]) -> bytes:
-    """A pattern for a byte with one of the values, modulo 256."""
-    return b"[" + b"".join(re.escape(bytes([value])) for value in sorted({each & 0xFF for each in values})) + b"]"
+    """A pattern for a byte with one of the values, modulo 256; ranges, which compile faster than single bytes."""
+    rest = {each & 0xFF for each in values}
+    ranges = []
+    for first in sorted(rest):
+        if first - 1 not in rest:
+            last = next(each for each in range(first, 257) if each + 1 not in rest)
+            ranges.append(re.escape(bytes([first])) + b"-" + re.escape(bytes([last])))
+    return b"[" + b"".join(ranges) + b"]"
 
 
 def _upper_halves(first: int, last: int) -> bytes:

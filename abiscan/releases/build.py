@@ -120,16 +120,14 @@ class ReleaseExport(Struct, frozen=True):
         return self.libraries[0]
 
 
-class SymbolHistory(Struct, frozen=True, dict=True):
-    """A symbol over every known build of one architecture.
+class ExportHistory(Struct, frozen=True, dict=True):
+    """Which builds of one architecture export a symbol. Thousands of symbols share a few hundred of them.
 
     Attributes:
-        name: mangled.
         builds: all builds of the architecture, oldest version first.
         exports: parallel to `builds`; None if the build does not export the symbol.
     """
 
-    name: str
     builds: tuple[Build, ...]
     exports: tuple[ReleaseExport | None, ...]
 
@@ -137,6 +135,47 @@ class SymbolHistory(Struct, frozen=True, dict=True):
     def mask(self) -> int:
         """Bit i is set if `builds[i]` exports the symbol."""
         return sum(1 << i for i, export in enumerate(self.exports) if export is not None)
+
+    @cached_property
+    def exported_in(self) -> ReleaseRanges:
+        """The versions that export the symbol.
+
+        A version counts if any of its builds exports the symbol, so a CPU build without it beside a CUDA build with it
+        makes no gap; `exports` has the single builds.
+        """
+        return ranges_of(self.builds, [export is not None for export in self.exports])
+
+
+class SymbolHistory(Struct, frozen=True):
+    """A symbol over every known build of one architecture.
+
+    Attributes:
+        name: mangled.
+        of_builds: the builds that export it; its attributes are also attributes of the symbol.
+    """
+
+    name: str
+    of_builds: ExportHistory
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """See `ExportHistory`."""
+        return self.of_builds.builds
+
+    @property
+    def exports(self) -> tuple[ReleaseExport | None, ...]:
+        """See `ExportHistory`."""
+        return self.of_builds.exports
+
+    @property
+    def mask(self) -> int:
+        """See `ExportHistory`."""
+        return self.of_builds.mask
+
+    @property
+    def exported_in(self) -> ReleaseRanges:
+        """See `ExportHistory`."""
+        return self.of_builds.exported_in
 
     @property
     def exporting_builds(self) -> tuple[Build, ...]:
@@ -149,15 +188,6 @@ class SymbolHistory(Struct, frozen=True, dict=True):
             if candidate.key == build.key:
                 return export
         return None
-
-    @cached_property
-    def exported_in(self) -> ReleaseRanges:
-        """The versions that export the symbol.
-
-        A version counts if any of its builds exports the symbol, so a CPU build without it beside a CUDA build with it
-        makes no gap; `exports` has the single builds.
-        """
-        return ranges_of(self.builds, [export is not None for export in self.exports])
 
 
 def ranges_of(builds: tuple[Build, ...], present: list[bool]) -> ReleaseRanges:

@@ -13,7 +13,7 @@ from abiscan.filesystem import HERE
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
 from abiscan.model.versions import is_release, is_version, order
-from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
+from abiscan.releases.build import Build, ExportHistory, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
 from abiscan.releases.table import ReleaseTable, VtableWord
 
@@ -59,7 +59,7 @@ class ReleaseIndex:
         self.tables = tuple(tables)
         self._other_systems = other_systems
         self._tables: dict[OperatingSystem, tuple[ReleaseTable, ...]] = {OperatingSystem.LINUX: self.tables}
-        self._histories: dict[tuple[str, tuple[int, ...]], tuple[ReleaseExport | None, ...]] = {}
+        self._histories: dict[tuple[str, tuple[int, ...]], ExportHistory] = {}
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
         self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
@@ -283,8 +283,8 @@ class ReleaseIndex:
     def _history(self, name: str, numbers: tuple[int, ...], machine: str) -> SymbolHistory | None:
         """Names share a few thousand histories, so each is built once."""
         key = (machine, numbers)
-        exports = self._histories.get(key)
-        if exports is None:
+        found = self._histories.get(key)
+        if found is None:
             records = [
                 table.record(number) if number >= 0 else None
                 for table, number in zip(self.tables_of(machine), numbers, strict=True)
@@ -293,11 +293,8 @@ class ReleaseIndex:
             for _build, table, position in self._ordered(machine):
                 record = records[table]
                 of_builds.append(None if record is None else record[position])
-            exports = tuple(of_builds)
-            self._histories[key] = exports
-        if not any(exports):
-            return None
-        return SymbolHistory(name, self.builds(machine), exports)
+            found = self._histories[key] = ExportHistory(self.builds(machine), tuple(of_builds))
+        return SymbolHistory(name, found) if found.mask else None
 
 
 def _is_torchs_own(name: str) -> bool:
