@@ -72,13 +72,22 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     found: list[Difference] = []
     if a.entity != b.entity:
         found.append(Difference(DifferenceKind.ENTITY, None, a.qualified, b.qualified))
-    found.extend(_lists(DifferenceKind.PARAMETERS, a, b, lambda texts: texts.params))
-    found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.args))
+    old, new = a.in_style(RenderStyle.DISPLAY), b.in_style(RenderStyle.DISPLAY)
+    # Parts with equal texts need no canonical form.
+    if old.params != new.params:
+        found.extend(_lists(DifferenceKind.PARAMETERS, a, b, lambda texts: texts.params))
+    if old.args != new.args:
+        found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.args))
     # Arguments of enclosing class templates are only in the name.
-    if a.entity == b.entity and a.in_style(RenderStyle.CANONICAL).args == b.in_style(RenderStyle.CANONICAL).args:
+    if (
+        old.name != new.name
+        and a.entity == b.entity
+        and a.in_style(RenderStyle.CANONICAL).args == b.in_style(RenderStyle.CANONICAL).args
+    ):
         in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.name)
         found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
-    found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, lambda texts: texts.ret))
+    if old.ret != new.ret:
+        found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, lambda texts: texts.ret))
     if a.qualifiers != b.qualifiers:
         found.append(Difference(DifferenceKind.QUALIFIERS, None, " ".join(a.qualifiers), " ".join(b.qualifiers)))
     if a.member != b.member:
@@ -105,10 +114,7 @@ _MAX_LISTED = 256
 def _lists(
     kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[NameTexts], tuple[str, ...] | None]
 ) -> Iterator[Difference]:
-    old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) for name in (a, b))
-    if old_shown == new_shown:
-        return
-    old_shown, new_shown = old_shown or (), new_shown or ()
+    old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) or () for name in (a, b))
     old, new = (texts(name.in_style(RenderStyle.CANONICAL)) or () for name in (a, b))
     long = max(len(old), len(new)) > _MAX_LISTED
     for i, j in (_first_different if long else _aligned)(old, new):
@@ -131,8 +137,6 @@ def _texts(
     kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[NameTexts], str | None]
 ) -> Iterator[Difference]:
     old, new = (text(name.in_style(RenderStyle.DISPLAY)) for name in (a, b))
-    if old == new:
-        return
     if text(a.in_style(RenderStyle.CANONICAL)) != text(b.in_style(RenderStyle.CANONICAL)):
         yield Difference(kind, None, old, new)
     elif text(a.in_style(RenderStyle.NEUTRAL)) != text(b.in_style(RenderStyle.NEUTRAL)):

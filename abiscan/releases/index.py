@@ -289,11 +289,13 @@ class ReleaseIndex:
                 table.record(number) if number >= 0 else None
                 for table, number in zip(self.tables_of(machine), numbers, strict=True)
             ]
-            of_builds = []
-            for _build, table, position in self._ordered(machine):
-                record = records[table]
-                of_builds.append(None if record is None else record[position])
-            found = self._histories[key] = ExportHistory(self.builds(machine), tuple(of_builds))
+            of_builds = tuple(
+                [
+                    None if (record := records[table]) is None else record[position]
+                    for _build, table, position in self._ordered(machine)
+                ]
+            )
+            found = self._histories[key] = ExportHistory(self.builds(machine), of_builds)
         return SymbolHistory(name, found) if found.mask else None
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -125,18 +125,15 @@ class ReleaseTable:
         offsets, data = self._records
         exports: list[ReleaseExport | None] = [None] * len(self.builds)
         try:
-            at, end = offsets[number], offsets[number + 1]
+            numbers = _varints(data[offsets[number] : offsets[number + 1]])
             build = 0
-            while at < end:
-                skip, at = _varint(data, at)
-                run, at = _varint(data, at)
-                state, at = _varint(data, at)
+            for skip, run, state in zip(*[iter(numbers)] * 3, strict=True):
                 build += skip
                 if build + run > len(exports):
                     raise IndexError
                 exports[build : build + run] = [self._state(state)] * run
                 build += run
-        except IndexError:
+        except (IndexError, ValueError):
             raise self._damaged(f"record {number} is invalid") from None
         return tuple(exports)
 
@@ -367,16 +364,25 @@ def _u32(view: memoryview, offset: int) -> int:
     return int.from_bytes(view[offset : offset + 4], "little")
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """LEB128, as in DWARF and protobuf."""
+def _varints(data: bytes) -> Sequence[int]:
+    """The numbers of consecutive LEB128, as in DWARF and protobuf.
+
+    Raises:
+        ValueError: the last one is incomplete.
+    """
+    if data.isascii():  # all of one byte
+        return data
+    values = []
     value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
+    for byte in data:
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
         shift += 7
+        if byte < 0x80:
+            values.append(value)
+            value = shift = 0
+    if shift:
+        raise ValueError
+    return values
 
 
 def _section(pair: Any) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -48,6 +48,7 @@ def _packages_by_module() -> Mapping[str, Package]:
     return {module.lower(): package for package in load_packages().package for module in package.modules}
 
 
+@lru_cache(maxsize=256)  # of all symbols of a file
 def package_of_file(path: str) -> Package | None:
     """The package of a shared object, detected from its folders and name; None if unknown. torch-scatter for
     `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_C.so`, flash-attn for
