@@ -212,6 +212,20 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     assert not heavy & set(plain["all"])
 
 
+def test_python_m_imports_no_more_than_the_command() -> None:
+    """It only forgets the working directory first."""
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "abiscan", str(GOOD)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd="/",
+    )
+    imported = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
+    assert "abiscan.cli.run_scan" in imported
+    assert not imported & {"subprocess", "abiscan.child_processes"}
+
+
 def test_operators_are_read_if_printed_or_compared(plain: dict[str, Any]) -> None:
     """In a library of 250 MB they take as long as the rest of its provenance."""
     reader = "abiscan.provenance.read_operators"

@@ -22,7 +22,7 @@ from typing import Final
 
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.relocations import GOT, references
-from abiscan.elf.sections import named_sections, static_symbols
+from abiscan.elf.sections import named_sections, section, static_symbols
 from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
@@ -72,7 +72,7 @@ def find_call_sites(
     addresses = sorted({address for places in sites.values() for address in places})
     functions = _Functions(elf, addresses)
     at_line: dict[int, tuple[str, int]] = {}
-    if lines:
+    if lines and section(elf.image, b".debug_line") is not None:
         from abiscan.elf.source_lines import source_lines
 
         at_line = source_lines(

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.sections import section
 from abiscan.model.limits import MAX_SITES
 
 if TYPE_CHECKING:
@@ -77,14 +78,22 @@ class ElfFile(DynamicFile):
 
         return symbol_names_with(self.image, part, gap)
 
+    @cached_property
+    def _has_debug_entries(self) -> bool:
+        return section(self.image, b".debug_info") is not None
+
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
         """See `record_sizes.record_sizes`."""
+        if not self._has_debug_entries:
+            return {}
         from abiscan.elf.record_sizes import record_sizes
 
         return record_sizes(self, wanted)
 
     def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
         """See `record_holders.record_holders`."""
+        if not self._has_debug_entries:
+            return {}
         from abiscan.elf.record_holders import record_holders
 
         return record_holders(self, wanted, foreign)

@@ -20,6 +20,9 @@ _PATH, _DIRECTORY = 1, 2
 _NUMBERS = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8}
 _MD5, _STRING, _BLOCK, _UDATA, _STRP, _LINE_STRP = 0x1E, 0x08, 0x09, 0x0F, 0x0E, 0x1F
 
+# Bytes of a text that are read first.
+_TEXT = 256
+
 
 class DamagedLines(Exception):  # noqa: N818 - describes the program, and ends the search
     """The line program or its header is damaged."""
@@ -34,9 +37,9 @@ class LineSections(Struct, frozen=True):
         order: byte order of the file.
     """
 
-    programs: bytes
-    strings: bytes
-    line_strings: bytes
+    programs: bytes | memoryview
+    strings: bytes | memoryview
+    line_strings: bytes | memoryview
     order: Literal["little", "big"]
 
 
@@ -66,11 +69,24 @@ def unit_size(sections: LineSections, offset: int) -> int:
     return 12 + int.from_bytes(data[offset + 4 : offset + 12], order) if length == 0xFFFFFFFF else 4 + length
 
 
+def _text_at(data: bytes | memoryview, at: int) -> bytes:
+    """The zero-terminated text at an offset; empty if it does not end."""
+    length = _TEXT
+    while at < len(data):
+        text, end, _rest = bytes(data[at : at + length]).partition(b"\0")
+        if end:
+            return text
+        if at + length >= len(data):
+            break
+        length *= 16
+    return b""
+
+
 class _Header:
     def __init__(self, sections: LineSections, offset: int) -> None:
         self._sections = sections
         end = min(offset + unit_size(sections, offset), len(sections.programs))
-        self.data = data = sections.programs[offset:end]
+        self.data = data = bytes(sections.programs[offset:end])
         self._word = 8 if data[:4] == b"\xff\xff\xff\xff" else 4
         self._at = 12 if self._word == 8 else 4
         self.version = self._number(2)
@@ -145,9 +161,7 @@ class _Header:
             return self._string()
         if form in (_STRP, _LINE_STRP):
             at = self._number(self._word)
-            strings = self._sections.strings if form == _STRP else self._sections.line_strings
-            end = strings.find(b"\0", at)
-            return strings[at:end] if end >= 0 else b""
+            return _text_at(self._sections.strings if form == _STRP else self._sections.line_strings, at)
         if form == _MD5:
             return self._bytes(16)
         if form == _BLOCK:

@@ -1,4 +1,4 @@
-"""Addresses to source lines, from DWARF. Release builds have none; then only the section names are read.
+"""Addresses to source lines, from DWARF.
 
 .debug_aranges has the units around the addresses, if the file has it; the first entry of a unit has the offset of its
 line program, which `line_program` runs.
@@ -50,7 +50,7 @@ def _read(
 ) -> None:
     *entries, lines, ranges = contents
     order: Literal["little", "big"] = "little" if elf.image.little_endian else "big"
-    sections = LineSections(bytes(lines), bytes(entries[3]), bytes(entries[4]), order)
+    sections = LineSections(lines, entries[3], entries[4], order)
     units = _Units(entries, order)
     offsets = units.around(ranges, addresses) if section(elf.image, _RANGES) is not None else units.every()
     left = MAX_PROGRAMS
