@@ -388,8 +388,8 @@ class _Functions:
         return frame_starts(self._elf)
 
     def _read_symtab(self, elf: DynamicFile, addresses: list[int]) -> None:
-        for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
-            if section and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
+        for name, end, info, place, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
+            if place and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
                 raw = elf.image.string(name, end)
                 for address in _addresses_within(addresses, value, length):
                     self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
