@@ -135,19 +135,22 @@ class Image(FileBuffer):
         Raises:
             UnreadableFile: no byte of the file is mapped there; `what` names the table in the message.
         """
-        areas = self.areas
-        number = next((n for n, area in enumerate(areas) if area.start <= address < area.end), None)
-        if number is not None:
-            area = areas[number]
-            if area.offset is not None and area.offset + address - area.start < self.size and area.is_readable:
-                offset = area.offset + address - area.start
-                self.need(offset, offset + 1)
-                end = area.offset + area.end - area.start
-                for following in areas[number + 1 :]:
-                    if following.start != area.end or following.offset != end or not following.is_readable:
-                        break
-                    area, end = following, end + following.end - following.start
-                return offset, min(end, self.size)
+        areas = iter(self.areas)
+        for area in areas:
+            if area.end <= address:
+                continue
+            if address < area.start or area.offset is None or not area.is_readable:
+                break
+            offset, end = area.offset + address - area.start, area.offset + area.end - area.start
+            if offset >= self.size:
+                break
+            self.need(offset, offset + 1)
+            last = area.end
+            for following in areas:
+                if following.start != last or following.offset != end or not following.is_readable:
+                    break
+                last, end = following.end, end + following.end - following.start
+            return offset, min(end, self.size)
         raise self.corrupt(f"{what} at {address:#x} is outside of the file")
 
     def offset_of(self, address: int, what: str, size: int = 1) -> int:

@@ -74,15 +74,17 @@ def _paint(areas: list[Area], new: Area) -> list[Area]:
     """The areas with `new` placed over them."""
     if not areas or areas[-1].end <= new.start:
         return [*areas, new]
+    # If only the last one can be covered, as nearly always, the others stay in order.
+    first = len(areas) - 1 if areas[-1].start <= new.start else 0
     kept = []
-    for each in areas:
+    for each in areas[first:]:
         if each.start < new.start and each.end > each.start:
             kept.append(Area(each.start, min(each.end, new.start), each.offset, each.flags))
         if each.end > new.end:
             cut = max(new.end - each.start, 0)
             offset = None if each.offset is None else each.offset + cut
             kept.append(Area(each.start + cut, each.end, offset, each.flags))
-    return sorted([*kept, new], key=lambda each: each.start)
+    return [*areas[:first], *sorted([*kept, new], key=attrgetter("start"))]
 
 
 def read_only_pages(segments: Sequence[Segment]) -> tuple[int, int]:
