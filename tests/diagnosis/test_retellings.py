@@ -94,6 +94,7 @@ _NEITHER = (
     "we replaced __ldg under HIP",
     "CUDA 的 __ldg 函数很快",
     "abiscan fix rewrites __ldg",
+    "Jetson Orin: pip install torch-scatter takes long",
     "HIP's __ldg compiles for float",
     "__ldg 支持 c10::Half",
     "the HIP build reads with __ldg",

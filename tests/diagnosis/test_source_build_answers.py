@@ -142,3 +142,17 @@ def test_the_std_string_of_wheels_for_x86_64() -> None:
 def test_vague_texts_about_loads(text: str) -> None:
     (subject,) = explain(text, _OPTIONS)
     assert "pytorch_scatter.git" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "of_conda_forge"),
+    [
+        ("conda install pytorch -c conda-forge; the wheel of torch-scatter: version mismatch", True),
+        ("conda install pytorch torchvision -c pytorch -c conda-forge; torch-scatter wheel: version mismatch", False),
+        ("conda install -c conda-forge gcc; torch 2.1.0+cu121, torch-scatter wheel: version mismatch", False),
+    ],
+)
+def test_the_channel_of_torch(text: str, *, of_conda_forge: bool) -> None:
+    """Oracle: conda's manual: the first channel of a command has priority."""
+    evidence = " ".join(line for each in explain(text, _OPTIONS) for line in each.causes[0].evidence)
+    assert ("conda-forge" in evidence) is of_conda_forge

@@ -48,6 +48,11 @@ _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256})
 _OF_INDUCTOR = re.compile(
     r"torchinductor|[/\\]_inductor[/\\]|[/\\]\.?triton[/\\]|[/\\][a-z2-7]{2}[/\\]c[a-z2-7]{4,64}\.py", re.ASCII
 )
+# Of an extension that was built for the wheels of torch on PyPI.
+_PREBUILT = re.compile(
+    r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org)"
+    r"|\u9884\u7f16\u8bd1|\u517c\u5bb9|\u4e0d\u5339\u914d"
+)
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
@@ -136,7 +141,7 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
     these, else `said`."""
     around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
     other = find_other_build(around)
-    if other is None:
+    if other is None or (other[0] != "source" and _PREBUILT.search(around) is None):
         return None
     found, project = {"origin": other[0], "said": " ".join(other[1].split())}, " ".join(built_packages(around))
     return {**found, "project": project, "about": project} if project else {**found, "about": found["said"]}

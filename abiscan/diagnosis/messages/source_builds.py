@@ -119,8 +119,9 @@ _CONDA: Final = "conda-forge"
 _NVIDIA: Final = "NVIDIA"
 _OTHER_BUILDS: Final = {
     _CONDA: re.compile(
-        r"(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))(?![^\n]{0,80}-c pytorch)[^\n]{0,80}\bconda-forge\b"
-        r"|\bconda-forge\b(?![^\n]{0,80}-c pytorch)[^\n.]{0,24}(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))",
+        r"(?<![\w-])(?<!-c )(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))(?![^\n]{0,80}-c pytorch)"
+        r"[^\n]{0,80}\bconda-forge\b"
+        r"|\bconda-forge\b(?![^\n]{0,80}-c pytorch)[^\n.;,&]{0,12}(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))",
         re.ASCII,
     ),
     _NVIDIA: re.compile(r"\bJetson\b|\bJetPack\b|\bnv2\d\.\d{2}\b|\bnvcr\.io/nvidia/(?:pytorch|l4t)", re.ASCII),
