@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 
 
+def os_error_words(error: OSError) -> str:
+    """The reason of an error of the system, in lower case: `no such file or directory`."""
+    return (error.strerror or str(error)).lower()
+
+
 class AbiscanError(Exception):
     """A failure that the user can act on. `str(error)` is the line to print."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, INTERRUPTED, PASS, USAGE
 from abiscan.cli.output import print_stderr, safe
-from abiscan.errors import AbiscanError, UsageError
+from abiscan.errors import AbiscanError, UsageError, os_error_words
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,7 +40,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             where = f"{safe(str(error.filename))}: " if error.filename else "the report could not be written: "
-            print_stderr(f"abiscan: error: {where}{(error.strerror or str(error)).lower()}")
+            print_stderr(f"abiscan: error: {where}{os_error_words(error)}")
             sys.exit(INCOMPLETE)
         # The reader is gone (`| head`). Without this, Python prints an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

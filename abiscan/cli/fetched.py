@@ -11,7 +11,7 @@ import click
 
 from abiscan.cli.options import environment_of, user_directory
 from abiscan.cli.output import progress, safe
-from abiscan.errors import AbiscanError, UsageError
+from abiscan.errors import AbiscanError, UsageError, os_error_words
 from abiscan.inputs.expand import is_fetched
 
 if TYPE_CHECKING:
@@ -216,9 +216,7 @@ def _download(
                     with contextlib.suppress(FileNotFoundError):
                         other.unlink()
     except OSError as error:
-        raise AbiscanError(
-            f"{place}: a fetched wheel cannot be kept there: {(error.strerror or str(error)).lower()}"
-        ) from error
+        raise AbiscanError(f"{place}: a fetched wheel cannot be kept there: {os_error_words(error)}") from error
     if not quiet:
         click.echo(f"abiscan: fetched {safe(path.name)}", err=True)
     return found, str(path)

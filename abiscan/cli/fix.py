@@ -15,7 +15,7 @@ from abiscan.cli.exit_status import INCOMPLETE, PASS
 from abiscan.cli.options import rules_of
 from abiscan.cli.output import safe
 from abiscan.cli.parameters import select_options
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, os_error_words
 
 if TYPE_CHECKING:
     from abiscan.source.rewrites import Rewritten
@@ -133,7 +133,7 @@ def _write(changed: list[Rewritten], *, force: bool) -> None:
                 file.write(data)
                 file.truncate()
         except OSError as error:
-            raise UsageError(f"{each.path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+            raise UsageError(f"{each.path}: cannot be written: {os_error_words(error)}") from error
 
 
 def _warn_of_masks(changed: list[Rewritten]) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, os_error_words
 
 if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
@@ -136,7 +136,7 @@ def write(path: str, text: str) -> None:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
+        raise UsageError(f"{path}: cannot be written: {os_error_words(error)}") from error
 
 
 def check_writable(paths: Sequence[str], inputs: Iterable[str] = ()) -> None:
@@ -165,7 +165,7 @@ def check_writable(paths: Sequence[str], inputs: Iterable[str] = ()) -> None:
             target = os.path.realpath(path)
             descriptor, temporary = tempfile.mkstemp(prefix=".abiscan-", dir=os.path.dirname(target))
         except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
+            raise UsageError(f"{path}: cannot be written: {os_error_words(error)}") from error
         os.close(descriptor)
         os.unlink(temporary)
 
@@ -233,10 +233,6 @@ def read_baseline_file(path: str, *, own: bool = False) -> str:
         raise UsageError(f"{error} (use --baseline {path} to accept it)") from None
     except FileNotFoundError:
         raise UsageError(f"{path}: no such baseline; make it with --write-baseline {path}") from None
-
-
-def _words(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def print_stderr(line: str) -> None:

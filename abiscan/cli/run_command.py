@@ -14,6 +14,7 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import style_for
 from abiscan.cli.parameters import require_posix, select_options
+from abiscan.errors import os_error_words
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, not executable.
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -44,7 +45,7 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
     try:
         status, tail = pass_through(command)
     except OSError as error:
-        words = "no such command" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
+        words = "no such command" if isinstance(error, FileNotFoundError) else os_error_words(error)
         click.echo(f"abiscan: error: {command[0]}: {words}", err=True)
         ctx.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
     _explain(tail, command, CommandLine(**given))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.sniff import describe_other
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.file_buffer import Sparse
 from abiscan.filesystem import READ_ONLY, file_type
 
@@ -80,7 +80,7 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise UnreadableFile(shown, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
+        raise UnreadableFile(shown, f"cannot be opened: {os_error_words(error)}") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -91,7 +91,7 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
             return _read(path, descriptor, status.st_size, shown)
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UnreadableFile(shown, f"cannot be read: {os_error_words(error)}") from error
     finally:
         os.close(descriptor)
 

@@ -10,7 +10,7 @@ from abiscan.elf.device_images import CUDA_SECTIONS
 from abiscan.elf.fatbin import CONTAINER_HEADER, sizes_at
 from abiscan.elf.image import Image
 from abiscan.elf.sections import named_sections, read_sections
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.file_buffer import Sparse
 from abiscan.model.limits import MAX_LEFT_OUT
 
@@ -117,7 +117,7 @@ def _read_again(path: str | os.PathLike[str], before: os.stat_result, shown: str
             is_same = all(getattr(now, key) == getattr(before, key) for key in ("st_dev", "st_ino", "st_mtime_ns"))
             contents = file.read(before.st_size + 1) if is_same else b""
     except OSError as error:
-        raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UnreadableFile(shown, f"cannot be read: {os_error_words(error)}") from error
     if len(contents) != before.st_size:
         raise UnreadableFile(shown, "it changed while it was read")
     return contents

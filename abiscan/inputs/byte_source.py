@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Protocol
 
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import READ_ONLY, read_at
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class FileBytes:
                 # O_NONBLOCK: a FIFO that replaced the file must not block.
                 descriptor = os.open(self.path, READ_ONLY)
             except OSError as error:
-                raise UnreadableFile(self.display, f"cannot be opened: {_words(error)}") from error
+                raise UnreadableFile(self.display, f"cannot be opened: {os_error_words(error)}") from error
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 os.close(descriptor)
@@ -87,7 +87,7 @@ class FileBytes:
         try:
             return read_at(self._open(), size, offset)
         except OSError as error:
-            raise UnreadableFile(self.display, f"cannot be read: {_words(error)}") from error
+            raise UnreadableFile(self.display, f"cannot be read: {os_error_words(error)}") from error
 
     def will_read(self, offset: int, size: int) -> None:
         """Does nothing: the system reads ahead."""
@@ -135,7 +135,3 @@ class MemoryBytes:
 
     def will_read(self, offset: int, size: int) -> None:
         """Does nothing: the bytes are in memory."""
-
-
-def _words(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

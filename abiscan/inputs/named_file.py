@@ -7,7 +7,7 @@ import os
 import select
 import stat
 
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, os_error_words
 from abiscan.filesystem import READ_ONLY, file_type, is_world_writable, other_owner
 from abiscan.model.limits import MAX_PIPE_SILENCE, MAX_TEXT_FILE
 
@@ -67,7 +67,7 @@ def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, 
     except OSError as error:
         if error.errno == errno.ELOOP and not links:
             raise OtherUsersFile(path, what, "a symbolic link in a directory that others can write to") from error
-        raise UsageError(f"{path}: {what} cannot be read: {_words(error)}") from error
+        raise UsageError(f"{path}: {what} cannot be read: {os_error_words(error)}") from error
     try:
         status = os.fstat(descriptor)
         mode = status.st_mode
@@ -78,7 +78,7 @@ def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, 
             raise UsageError(f"{path}: {what} cannot be read: it is {file_type(mode)}, not a file")
         return _read(descriptor, path, what, limit)
     except OSError as error:
-        raise UsageError(f"{path}: {what} cannot be read: {_words(error)}") from error
+        raise UsageError(f"{path}: {what} cannot be read: {os_error_words(error)}") from error
     finally:
         os.close(descriptor)
 
@@ -112,7 +112,3 @@ def _read(descriptor: int, path: str, what: str, limit: int) -> bytes:
         total += len(part)
         if total > limit:
             raise UsageError(f"{path}: {what} cannot be read: larger than {limit >> 20} MiB")
-
-
-def _words(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.binary import describe_other
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
@@ -118,7 +118,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
                 head = file.read(file_kind.PEEK_SIZE)
                 size = os.fstat(file.fileno()).st_size
         except OSError as error:
-            errors.append(InputError(display, f"cannot be opened: {(error.strerror or str(error)).lower()}"))
+            errors.append(InputError(display, f"cannot be opened: {os_error_words(error)}"))
             continue
         if file_kind.shared_object_inside(head, name):
             group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from abiscan.errors import TransientFailure, UnreadableFile
+from abiscan.errors import TransientFailure, UnreadableFile, os_error_words
 from abiscan.filesystem import read_at
 from abiscan.inputs.unpacked import size_words
 from abiscan.model.limits import MAX_WHOLE_REMOTE
@@ -140,7 +140,7 @@ class WholeFile:
         try:
             write(*data)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
+            why = os_error_words(error)
             raise TransientFailure(
                 self.display, f"no space for it in a temporary file: {why} (TMPDIR sets the directory)"
             ) from error

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from abiscan.binary import Binary, describe_other, open_binary
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import FileSystem, file_type
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
@@ -237,7 +237,7 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             shown = posixpath.join(display, prefix) if prefix else display
-            errors.append(InputError(shown, f"cannot be listed: {(error.strerror or str(error)).lower()}"))
+            errors.append(InputError(shown, f"cannot be listed: {os_error_words(error)}"))
             continue
         below = []
         for entry in listed:
@@ -281,7 +281,7 @@ def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared ob
         host = files.host(path)
         mode = os.stat(host).st_mode
     except OSError as error:
-        raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
+        raise UnreadableFile(display, f"cannot be opened: {os_error_words(error)}") from error
     if not stat.S_ISREG(mode):
         raise UnreadableFile(display, f"{file_type(mode)}, not {wanted}")
     source = FileBytes(host, display)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from abiscan.errors import TransientFailure
+from abiscan.errors import TransientFailure, os_error_words
 from abiscan.filesystem import write_at
 from abiscan.model.limits import MAX_IN_MEMORY
 
@@ -188,7 +188,7 @@ class TemporaryFile:
             raise NoRoom(self._display, f"no space for its {size_words(self._size)}: {error}") from error
 
     def _no_room(self, error: OSError) -> NoRoom:
-        words = (error.strerror or str(error)).lower()
+        words = os_error_words(error)
         return NoRoom(
             self._display,
             f"no space for its {size_words(self._size)} in a temporary file: {words} (TMPDIR sets the directory)",

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, os_error_words
 from abiscan.registry.table_files import report_damage, rows_of
 from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
@@ -76,7 +76,7 @@ def runs_of(directory: str) -> list[RunInfo]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise UsageError(f"{directory}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{directory}: {os_error_words(error)}") from error
     found = []
     for name in names:
         if name.startswith("run="):

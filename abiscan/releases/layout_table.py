@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.releases.assertions import Assertion
 from abiscan.releases.layout import Field, Layout, change_of
 
@@ -69,7 +69,7 @@ class LayoutTable:
                 with open(self.path, "rb") as file:
                     data = file.read()
             except OSError as error:
-                reason = (error.strerror or str(error)).lower()
+                reason = os_error_words(error)
                 raise UnreadableFile(self.path, f"the layout index cannot be opened: {reason}") from error
         if data[:8] != MAGIC or int.from_bytes(data[8:12], "little") != FORMAT_VERSION:
             raise UnreadableFile(self.path, "no layout index that this abiscan reads: install abiscan again")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import READ_ONLY
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import RULE_VERSION
@@ -315,7 +315,7 @@ def _map(path: str | Path) -> memoryview:
     try:
         descriptor = os.open(path, READ_ONLY)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = os_error_words(error)
         raise UnreadableFile(str(path), f"the release index cannot be opened: {reason}") from error
     try:
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.model.finding import Finding
 from abiscan.model.limits import MAX_SOURCE_FILES, MAX_SOURCE_SIZE
 from abiscan.model.report import ArtifactKind, InputError
@@ -151,7 +151,7 @@ def scan_tree(
                 continue
             data = path.read_bytes()
         except OSError as error:
-            errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
+            errors.append(InputError(display(path), f"cannot be read: {os_error_words(error)}"))
             continue
         try:
             scanned = scan_source(data, display(path), rules, prepared=prepared, others=others, release=release)
