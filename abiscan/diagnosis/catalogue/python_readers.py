@@ -158,7 +158,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     replaces it, `of_python` if its module belongs to CPython, `bound` and `capsule` if it is bound from C++, and the
     last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
-    texts = ((each, around) for each in _SKIPPED), ((each, hit.line) for each in _RETOLD)
+    texts = ((each, around) for each in _SKIPPED), ((each, hit.line) for each in (_SKIPPED[-1], *_RETOLD))
     searches = (each.search(text) for each, text in itertools.chain(*texts))
     named = None if "name" in values else next(filter(None, searches), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))

@@ -122,7 +122,9 @@ def _readable(missing: MissingName) -> Candidates:
     evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
     if missing.knowledge.rejected_name:
         evidence.append("c++filt of binutils 2.40 cannot read such a name.")
-    score = 0.9 if missing.knowledge.rejected_name else 0.59
+    # With the constraint in its arguments, the name is of headers of these releases.
+    undecided = 0.7 if constrained == arguments and missing.knowledge.target is None else 0.59
+    score = 0.9 if missing.knowledge.rejected_name else undecided
     evidence.append(
         f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
     )

@@ -120,7 +120,11 @@ def _answers(
 
 
 def _names_of(found: SymbolSubject) -> tuple[str, ...]:
-    """A symbol as in the text, and without its scope, as a row of the catalogue names it."""
+    """A symbol as in the text, and without its scope, as a row of the catalogue names it; without arguments, too, if
+    those are of a source: demanglers print int64_t as long."""
+    name, _, arguments = found.text.partition("<")
+    if arguments.partition(">")[0].endswith("_t"):
+        return found.text, name.rpartition("::")[2]
     return found.text, found.text.rpartition("::")[2]
 
 
