@@ -19,6 +19,7 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package, for_release, install
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.library import api
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild, TorchKind
@@ -374,3 +375,10 @@ def test_a_build_names_nvcc_where_the_package_needs_it(path: str, note: str) -> 
     package = find_package(name)
     assert package is not None
     assert (build(package, name) or "").partition("  # ")[2] == note
+
+
+def test_the_platform_of_collect_env_decides() -> None:
+    """torch/utils/collect_env.py, get_os: `OS: NAME (MACHINE)`; data.pyg.org has no wheels of torch-scatter for it."""
+    head = "PyTorch version: 2.6.0+cpu\nOS: Ubuntu 22.04.5 LTS (aarch64)\nPython version: 3.10.4\n"
+    subjects = api.explain(f"{head}ModuleNotFoundError: No module named 'torch_scatter'")
+    assert "No wheel of torch-scatter for torch 2.6.0 (cpu) on this platform" in subjects[0].causes[0].fix

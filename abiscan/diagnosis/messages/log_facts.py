@@ -355,7 +355,10 @@ _PLATFORMS: Final = (
     ),
     (
         "linux_aarch64",
-        re.compile(r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"),
+        re.compile(
+            r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"
+            r"|OS: [^\n]{1,80}\(aarch64\)"
+        ),
     ),
 )
 
