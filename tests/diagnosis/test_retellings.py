@@ -492,6 +492,13 @@ def test_the_torch_of_the_text_chooses_the_build(text: str, command: str) -> Non
     assert subject.causes[0].fix.startswith(command)
 
 
+def test_a_size_that_depends_on_data_is_not_made_static() -> None:
+    """Oracle: torch/fx/experimental/symbolic_shapes.py names unbacked sizes u0, u1, ...; mark_static is for inputs."""
+    (subject,) = explain("inductor: NameError: name 'u0' is not defined", _OPTIONS)
+    assert "dynamic=False" not in subject.causes[0].fix
+    assert not any("136504" in each for each in subject.causes[0].evidence)
+
+
 def test_a_torch_with_the_fix_has_another_bug() -> None:
     """Oracle: pytorch/pytorch issue 136504, fixed in torch 2.6.0."""
     (subject,) = explain("torch 2.13.0 inductor: NameError: name 's2' is not defined", _OPTIONS)
