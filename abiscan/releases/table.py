@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,7 +74,7 @@ class ReleaseTable:
             raise UnreadableFile(
                 str(path), f"a release index made by another abiscan (rule {self.rule_version}): add the build again"
             )
-        self._name_blocks: dict[int, tuple[bytes, memoryview[int]]] = {}
+        self._name_blocks: dict[int, tuple[list[bytes], memoryview[int]]] = {}
         self._made_states: dict[int, ReleaseExport] = {}
         self._found_vtables: dict[str, tuple[tuple[VtableWord, ...] | None, ...] | None] = {}
 
@@ -84,40 +84,30 @@ class ReleaseTable:
         """Record numbers of the names that the file has."""
         found: dict[bytes, int] = {}
         block = -1
-        lines, ids = b"", memoryview(b"").cast("H")
-        place = index = 0
-        # In sorted order each block is decompressed once, and searched once.
+        listed: list[bytes] = []
+        ids = memoryview(b"").cast("H")
+        # In sorted order each block is decompressed once.
         for name in sorted(names):
             at = self._names.block_of(name)
             if at < 0:
                 continue
             if at != block:
-                block, place, index = at, 0, 0
-                lines, ids = self._name_block(at)
-            here = lines.find(b"\n%b\n" % name, place)
-            if here >= 0:
-                index += lines.count(b"\n", place, here)
-                place = here
+                block = at
+                listed, ids = self._name_block(at)
+            index = bisect_left(listed, name)
+            if index < len(listed) and listed[index] == name:
                 found[name] = ids[index]
         return found
 
     def with_prefix(self, prefix: bytes, limit: int) -> list[tuple[bytes, int]]:
         """Names that start with `prefix` and their record numbers, sorted, at most `limit`."""
         found: list[tuple[bytes, int]] = []
-        first = self._names.first
-        for at in range(max(self._names.block_of(prefix), 0), len(first)):
-            lines, ids = self._name_block(at)
-            here = lines.find(b"\n" + prefix)
-            index = lines.count(b"\n", 0, here) if here >= 0 else 0
-            while here >= 0 and here + 1 < len(lines) and lines.startswith(prefix, here + 1):
-                if len(found) >= limit:
+        for at in range(max(self._names.block_of(prefix), 0), len(self._names)):
+            listed, ids = self._name_block(at)
+            for index in range(bisect_left(listed, prefix), len(listed)):
+                if len(found) >= limit or not listed[index].startswith(prefix):
                     return found
-                end = lines.index(b"\n", here + 1)
-                found.append((lines[here + 1 : end], ids[index]))
-                here, index = end, index + 1
-            # They follow each other, perhaps from the first name of the next block on.
-            if at + 1 < len(first) and not first[at + 1].startswith(prefix):
-                break
+                found.append((listed[index], ids[index]))
         return found
 
     def record(self, number: int) -> tuple[ReleaseExport | None, ...]:
@@ -161,8 +151,7 @@ class ReleaseTable:
     def names(self) -> Iterator[tuple[str, int]]:
         """Every name with its record number, sorted as bytes."""
         for at in range(len(self._names)):
-            lines, ids = self._name_block(at)
-            names = lines[1:-1].split(b"\n")
+            names, ids = self._name_block(at)
             if names[0] != self._names.first[at] or names != sorted(names):
                 raise self._damaged(f"name block {at} is not in order")
             for name, number in zip(names, ids, strict=True):
@@ -242,20 +231,20 @@ class ReleaseTable:
         except (TypeError, zlib.error) as error:
             raise self._damaged(f"the block at byte {offset} of its blocks cannot be decompressed") from error
 
-    def _name_block(self, at: int) -> tuple[bytes, memoryview[int]]:
-        """The sorted names of a block, with a line break before and after each, and their record numbers."""
+    def _name_block(self, at: int) -> tuple[list[bytes], memoryview[int]]:
+        """The sorted names of a block and their record numbers."""
         block = self._name_blocks.get(at)
         if block is not None:
             return block
         data = self._inflated(self._names.sections[at])
         count = _u32(memoryview(data), 0)
         text = 4 + count * (2 if self._width == "H" else 4)
-        lines = b"\n%b\n" % data[text:]
-        if not count or lines.count(b"\n") != count + 1:
+        names = data[text:].split(b"\n")
+        if not count or len(names) != count:
             raise self._damaged(f"name block {at} is invalid")
         if len(self._name_blocks) >= _KEPT_BLOCKS:
             self._name_blocks.clear()
-        block = self._name_blocks[at] = lines, _integers(memoryview(data[4:text]), self._width)
+        block = self._name_blocks[at] = names, _integers(memoryview(data[4:text]), self._width)
         return block
 
     @cached_property
