@@ -266,11 +266,10 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
         what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
         label = f"{places['torch']}+{of_example}" if of_variant_too else places["torch"]
         notes = [f"for torch {label}: replace with your {what}"]
-        possible = (each for row, each, _known in entries if row.install == wheels.install)
         others = [
-            f"{entry_of_release(wheels.releases, each)} for {versions.minor(each)}"
-            for each in possible
-            if each != torch
+            f"{entry_of_release(row.releases, each)} for {versions.minor(each)}"
+            for row, each, _known in entries
+            if row.install == wheels.install and each != torch
         ]
         if wheels.releases and others:
             notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")

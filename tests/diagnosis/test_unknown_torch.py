@@ -14,6 +14,12 @@ from abiscan.releases import ReleaseIndex
 
 SITE = "ImportError: /v/lib/python3.10/site-packages/"
 TEXTS = [
+    # Of two rows of wheels.
+    (
+        f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
+        "_ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_10ScalarTypeEEENS6_INS2_6LayoutEEENS6_INS2_6"
+        "DeviceEEENS6_IbEE",
+    ),
     (f"{SITE}fbgemm_gpu/fbgemm_gpu_py.so: undefined symbol: ", "_ZN3c104impl8GPUTrace13gpuTraceStateE"),
     (
         f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
@@ -31,6 +37,7 @@ def test_the_example_lacks_the_symbol(text: str, symbol: str, index: ReleaseInde
     assert history is not None
     examples = re.findall(r"# for torch ([\d.]+\d)", best.fix)
     assert examples
+    assert "None" not in best.fix
     assert not any(history.exported_in.contains(each) for each in examples), best.fix
 
 
