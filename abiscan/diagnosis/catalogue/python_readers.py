@@ -77,6 +77,7 @@ _RETOLD = (
     ),
     re.compile(r"marked as skipped[`'\"]?[,:\uff0c\uff1a] ?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII),
 )
+_NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
 _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
@@ -158,7 +159,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     replaces it, `of_python` if its module belongs to CPython, `bound` and `capsule` if it is bound from C++, and the
     last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
-    texts = ((each, around) for each in _SKIPPED), ((each, hit.line) for each in (_SKIPPED[-1], *_RETOLD))
+    before = ((_SKIPPED[-1], hit.before[-_NAME_BEFORE:]),)
+    texts = ((each, around) for each in _SKIPPED), before, ((each, hit.line) for each in _RETOLD)
     searches = (each.search(text) for each, text in itertools.chain(*texts))
     named = None if "name" in values else next(filter(None, searches), None)
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
