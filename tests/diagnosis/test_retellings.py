@@ -585,7 +585,7 @@ def test_the_checkout_is_of_the_release_in_the_text(said: str, tag: str) -> None
 
 
 @pytest.mark.parametrize(
-    "folder", ["/root/.cache/flashinfer/80/cached_ops/page", "/h/.cache/torch_extensions/py310/page"]
+    "folder", ["/home/user/.cache/flashinfer/80/cached_ops/page", "/h/.cache/torch_extensions/py310/page"]
 )
 def test_a_module_that_is_compiled_at_its_first_use_has_no_checkout(folder: str) -> None:
     """Oracle: torch/utils/cpp_extension.py reads CXX, and passes CC to nvcc as its host compiler."""
