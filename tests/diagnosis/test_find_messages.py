@@ -6,14 +6,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
-from abiscan.diagnosis.messages.found_subjects import SymbolSubject
+from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import clean
 from abiscan.model.subject import SubjectKind
 
@@ -227,10 +227,11 @@ def test_a_large_log_takes_time_in_proportion() -> None:
 
 
 @given(st.text(max_size=400))
+@example("s0:")
 def test_any_text_is_read(text: str) -> None:
     for prefix in ("undefined symbol: ", "version `", "undefined reference to `", "NameError: name '", "operator "):
         for each in find_messages(clean(prefix + text + prefix)):
-            assert each.text
+            assert each.text if isinstance(each, FoundSubject) else each.quote
 
 
 @pytest.mark.parametrize(
