@@ -24,6 +24,11 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             (),
         ),
         (
+            "Kimi K2 server: I compiled PyTorch 2.1.0 from source. The wheels of torch-sparse do not match.",
+            ("--no-binary torch-sparse,torch-scatter torch-sparse",),
+            ("k2-fsa",),
+        ),
+        (
             "源码编译的 PyTorch 2.4, torch-sparse 不匹配",
             ("ninja && pip install scipy && FORCE_CUDA=1",),
             ("numpy",),

@@ -158,7 +158,7 @@ def built_packages(text: str) -> tuple[str, ...]:
     for name in itertools.islice(_NAME.finditer(text), _MOST):
         word = re.sub(r"[ _]", "-", name[0].lower())
         word = word.removeprefix("py") if word.startswith("pytorch-") and name["torch"] is None else word
-        package = None if name["torch"] is not None else package_of_name(word)
+        package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
         listed = _IN_LIST.match(text, name.end()) is not None
         if package is not None and package.name != "torch" and _is_built(package) and not listed:
             found[package.name] = None
@@ -223,6 +223,11 @@ def _packages(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
             name["torch"] is not None
             or word.startswith(("torch", "pytorch"))
             or word in _OTHER
-            or package_of_name(word)
+            or (package_of_name(word) and not _is_product(name[0]))
         ):
             yield name
+
+
+def _is_product(word: str) -> bool:
+    """Whether a word is too short to be a package in other letters than the package's own: Kimi K2 is a model."""
+    return len(word) < 3 and not word.islower()
