@@ -62,7 +62,8 @@ def _follow_template(fix: str, directory: Path) -> None:
     parameters = re.sub(r"typing\.SupportsFloat[^,]*", "float", parameters)
     names = ", ".join(each.partition(":")[0] for each in parameters.split(", "))
     first = next(at for at, line in enumerate(lines) if line.startswith("from typing import"))
-    written = "\n".join(lines[first : first + 5]).replace("RESULT:", "None:", 1).replace("torch.empty_like(TENSOR)", "None")
+    written = "\n".join(lines[first : first + 5]).replace("RESULT:", "None:", 1)
+    written = written.replace("torch.empty_like(TENSOR)", "None")
     text = written.replace("PARAMETERS", parameters).replace("ARGUMENTS", names)
     check = "\nx = torch.arange(4.0)\ntorch.library.opcheck(rms_norm, (torch.empty_like(x), x))"
     done = python(text + check, directory)
