@@ -22,12 +22,26 @@ def render(_current: str) -> str:
         msgspec.ValidationError: a key is unknown or a value is of another type.
     """
     table = msgspec.convert(tomllib.loads(_ROWS.read_text(encoding="utf-8")), VendorTable)
-    rows = []
-    for vendor in table.vendors:
-        names = tuple(name for word in vendor.names for name in _expanded(word))
-        rows.append(msgspec.json.encode(replace(vendor, names=names)).decode())
-    rest = {"namespaces": table.namespaces, "distributions": sorted(table.distributions)}
-    return '{"vendors": [\n' + ",\n".join(rows) + "\n],\n" + msgspec.json.encode(rest).decode()[1:] + "\n"
+    vendors = [
+        replace(vendor, names=tuple(name for word in vendor.names for name in _expanded(word)))
+        for vendor in table.vendors
+    ]
+    prefixes = {prefix: (place, False) for place, vendor in enumerate(vendors) for prefix in vendor.starts}
+    prefixes |= {prefix: (place, True) for place, vendor in enumerate(vendors) for prefix in vendor.capital}
+    names = {name: place for place, vendor in enumerate(vendors) for name in vendor.names}
+    libraries = {file: place for place, vendor in enumerate(vendors) for file in vendor.files}
+    libraries |= {vendor.library: place for place, vendor in reversed(tuple(enumerate(vendors)))}
+    rest = {
+        "namespaces": table.namespaces,
+        "distributions": sorted(table.distributions),
+        "prefixes": prefixes,
+        "names": names,
+        "beginnings": sorted({name[:2] for name in (*prefixes, *names)}),
+        "lengths": sorted({len(prefix) for prefix in prefixes}, reverse=True),
+        "libraries": libraries,
+    }
+    rows = ",\n".join(msgspec.json.encode(vendor).decode() for vendor in vendors)
+    return '{"vendors": [\n' + rows + "\n],\n" + msgspec.json.encode(rest).decode()[1:] + "\n"
 
 
 def _expanded(name: str) -> list[str]:

@@ -43,7 +43,7 @@ class Vendor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 class VendorTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """Every row, as in `abiscan/data/vendors.json`.
+    """Every row of `vendors.toml`.
 
     Attributes:
         vendors: the first of two rows for one library is used.
@@ -55,3 +55,21 @@ class VendorTable(Struct, frozen=True, forbid_unknown_fields=True):
     vendors: tuple[Vendor, ...]
     namespaces: dict[str, str]
     distributions: frozenset[str]
+
+
+class IndexedVendors(VendorTable, frozen=True, forbid_unknown_fields=True):
+    """The rows and their places by what is looked up, as in `abiscan/data/vendors.json`.
+
+    Attributes:
+        prefixes: prefix of C names -> place of the vendor, and whether a capital letter must follow.
+        names: complete C name -> place of the vendor.
+        beginnings: of prefixes and names, two characters: they reject nearly all other names quickly.
+        lengths: of prefixes, the longest first.
+        libraries: base name of a library file -> place of the vendor.
+    """
+
+    prefixes: dict[str, tuple[int, bool]]
+    names: dict[str, int]
+    beginnings: frozenset[str]
+    lengths: tuple[int, ...]
+    libraries: dict[str, int]

@@ -8,66 +8,39 @@ import re
 from collections.abc import Iterable
 
 import msgspec
-from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.ownership.vendor_row import Vendor, VendorTable
-
-
-class _Tables(Struct, frozen=True):
-    """The rows by what is looked up.
-
-    Attributes:
-        prefixes: prefix of C names -> vendor, and whether a capital letter must follow.
-        names: complete C names.
-        beginnings: of prefixes and names, two characters: they reject nearly all other names quickly.
-        lengths: of prefixes, the longest first.
-        libraries: base name of a library file -> vendor.
-    """
-
-    rows: VendorTable
-    prefixes: dict[str, tuple[Vendor, bool]]
-    names: dict[str, Vendor]
-    beginnings: frozenset[str]
-    lengths: tuple[int, ...]
-    libraries: dict[str, Vendor]
+from abiscan.ownership.vendor_row import IndexedVendors, Vendor
 
 
 @functools.cache
-def _tables() -> _Tables:
+def _table() -> IndexedVendors:
     with open(data_file("vendors.json"), "rb") as file:
-        rows = msgspec.json.decode(file.read(), type=VendorTable)
-    prefixes = {prefix: (vendor, False) for vendor in rows.vendors for prefix in vendor.starts}
-    prefixes |= {prefix: (vendor, True) for vendor in rows.vendors for prefix in vendor.capital}
-    names = {name: vendor for vendor in rows.vendors for name in vendor.names}
-    libraries = {file: vendor for vendor in rows.vendors for file in vendor.files}
-    libraries |= {vendor.library: vendor for vendor in reversed(rows.vendors)}
-    beginnings = frozenset(name[:2] for name in (*prefixes, *names))
-    lengths = tuple(sorted({len(prefix) for prefix in prefixes}, reverse=True))
-    return _Tables(rows, prefixes, names, beginnings, lengths, libraries)
+        return msgspec.json.decode(file.read(), type=IndexedVendors)
 
 
 def cuda_distributions() -> frozenset[str]:
     """Requirements for CUDA toolkit libraries that some release on the package index satisfies."""
-    return _tables().rows.distributions
+    return _table().distributions
 
 
 def library_of_namespace(namespace: str | None) -> str | None:
     """The library of a top-level C++ namespace that is neither torch's nor, by default, the extension's; None if
     unknown."""
-    return _tables().rows.namespaces.get(namespace or "")
+    return _table().namespaces.get(namespace or "")
 
 
 def vendor_of(name: str) -> Vendor | None:
     """The library whose C names are spelled like this one; None if unknown."""
-    known = _tables()
+    known = _table()
     if name[:2] not in known.beginnings:
         return None
     for length in known.lengths:
         found = known.prefixes.get(name[:length])
         if found is not None and (not found[1] or "A" <= name[length : length + 1] <= "Z"):
-            return found[0]
-    return known.names.get(name)
+            return known.vendors[found[0]]
+    place = known.names.get(name)
+    return None if place is None else known.vendors[place]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -77,10 +50,12 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     if stem is None:
         return None
     stem = stem.removesuffix("_static").removesuffix("-builtins")
-    known = _tables()
-    exact = known.libraries.get("openblas" if stem.startswith("openblas") else stem)
-    of_cuda = (vendor for vendor in known.rows.vendors if vendor.cuda)
-    return exact or next((vendor for vendor in of_cuda if stem.startswith(f"{vendor.library}_")), None)
+    known = _table()
+    place = known.libraries.get("openblas" if stem.startswith("openblas") else stem)
+    if place is not None:
+        return known.vendors[place]
+    of_cuda = (vendor for vendor in known.vendors if vendor.cuda)
+    return next((vendor for vendor in of_cuda if stem.startswith(f"{vendor.library}_")), None)
 
 
 # The release of CUDA from which on NVIDIA's distributions have no suffix.

@@ -17,7 +17,7 @@ from abiscan.model.facts import VersionNeed
 from abiscan.model.imports import Owner
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import OwnScopes, outer_scope, owner_of, owner_of_library
-from abiscan.ownership.vendor_row import VendorTable
+from abiscan.ownership.vendor_row import IndexedVendors
 from abiscan.ownership.vendors import vendor_of, vendor_of_library
 from abiscan.releases import open_index
 
@@ -219,7 +219,7 @@ def test_vendor_of(name: str, library: str | None) -> None:
 
 
 def test_every_row_can_be_found() -> None:
-    for vendor in msgspec.json.decode(Path(data_file("vendors.json")).read_bytes(), type=VendorTable).vendors:
+    for vendor in msgspec.json.decode(Path(data_file("vendors.json")).read_bytes(), type=IndexedVendors).vendors:
         for name in (*vendor.starts, *(f"{prefix}X" for prefix in vendor.capital), *vendor.names):
             assert vendor_of(name) == vendor
         found = vendor_of_library(f"lib{vendor.library}.so.1")
