@@ -33,7 +33,8 @@ def wheels_by_id() -> Mapping[str, Wheels]:
 
 def program_of_text(text: str) -> Program | None:
     """The first kind of program without Python that a text or a path shows."""
-    shown = (each for each in load_packages().program if re.search(each.pattern, text, re.ASCII) is not None)
+    possible = (each for each in load_packages().program if any(word in text for word in each.words))
+    shown = (each for each in possible if re.search(each.pattern, text, re.ASCII) is not None)
     return next((each for each in shown if not each.unless or re.search(each.unless, text, re.ASCII) is None), None)
 
 

@@ -174,6 +174,7 @@ class Program(_Row, frozen=True, kw_only=True):
     """Programs of another language that load libtorch, which pip does not install.
 
     Attributes:
+        words: each match of the pattern contains one of these, which are found without it.
         pattern: in the path of a file or in a text; bounded.
         unless: not in that text.
         shows: command that prints the release of libtorch; empty if there is none.
@@ -186,6 +187,7 @@ class Program(_Row, frozen=True, kw_only=True):
     """
 
     id: str
+    words: tuple[str, ...]
     pattern: str
     unless: str = ""
     shows: str = ""
