@@ -12,7 +12,7 @@ _OF_RELEASE = r"(?:^|[/!])([A-Za-z]\w{0,63})-(\d[\w.]{0,31})/(?:[^/]{1,255}/){0,
 
 
 def hip_notes(artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
-    """For each release whose device code was read: the sources to build with HIP in place of it."""
+    """A note for each release with known device code: which sources to build with HIP instead."""
     paths = (artifact.member or artifact.path for artifact in artifacts)
     found = (re.search(_OF_RELEASE, path) for path in paths if path.endswith((".cu", ".cuh")))
     releases = {each.groups() for each in found if each is not None}

@@ -11,7 +11,7 @@ NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
 DCU: Final = "dcu"
 NPU: Final = "npu"
-"""Of Huawei (Ascend), whose torch has no code of CUDA."""
+"""Huawei (Ascend): its torch contains no CUDA code."""
 NO_GPU: Final = "cpu"
 """A build of torch without GPU."""
 
