@@ -1,7 +1,8 @@
-"""Finds the file in the line of a message."""
+"""Finds the file in the line of a message, and the paths in a text."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
@@ -49,3 +50,19 @@ def file_in_parentheses(rest: str) -> str | None:
         return None
     path = line[line.rfind("(") + 1 : -1]
     return path if "/" in path or is_file(path) else None
+
+
+_PATH = re.compile(r"(?<![\w.~$\\/])(/(?!/)[^\s:'\"`(),;|<>\u2018\u2019\u201c\u201d]{4,1024})")
+_PATHS = 64
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Absolute paths of files in a text, without duplicates, up to a limit."""
+    found: dict[str, None] = {}
+    for match in _PATH.finditer(text):
+        path = match[1]
+        if any(part in path for part in (".so", ".py", "/site-packages", "/dist-packages", ".dylib")):
+            found[path] = None
+            if len(found) == _PATHS:
+                break
+    return tuple(found)

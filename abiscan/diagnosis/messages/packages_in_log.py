@@ -1,0 +1,111 @@
+"""Finds the packages that a log is about: what pip built, shared objects, frames of a traceback, imports."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.messages.torch_in_log import MOST_PLACES
+
+# pip's lines about a build, and the folder in which it builds (pip/_internal/wheel_builder.py, req/req_install.py).
+_BUILT = re.compile(
+    r"(?:Failed building wheel for|Building wheel for|Failed to build|Could not build wheels for) {1,4}"
+    r"([A-Za-z][\w.-]{0,63})"
+    r"|[/\\]pip-(?:install|req-build)-\w{1,16}[/\\]([A-Za-z][\w.-]{0,63}?)_[0-9a-f]{32}\b",
+    re.ASCII,
+)
+# In prose, these packages alone have no other meaning.
+_NAMED = re.compile(
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)(?![\w-]|\.\w)", re.ASCII
+)
+
+_FLASHINFER = re.compile(r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)
+# Modules that a text imports or whose frames a traceback has, and what it installs.
+_FRAME_OF = re.compile(r"(?:site|dist)-packages[/\\]{1,4}(\w{2,64})[/\\]", re.ASCII)
+_USED = re.compile(
+    r"(?:^|\n|>>> )[ \t]{0,16}(?:from|import) (\w{2,64})|"
+    r"(?:pip3?|mim|conda) install (?:--?[\w-]{1,32}(?:=\S{1,128})? ){0,6}['\"]?(\w[\w-]{1,64})",
+    re.ASCII,
+)
+_COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
+# "I have only torch_scatter-2.1.2.tar.gz"
+_ONLY_SDIST = re.compile(
+    r"(?:\bonly\b|\bjust\b|\u53ea\u6709|\u4ec5\u6709|\u53ea\u4e0b\u8f7d)[^\n.;!?]{0,40}?"
+    r"(?<![\w./-])([A-Za-z]\w{1,63}-\d[\w.]{0,24}\.tar\.gz)(?!\w)",
+    re.ASCII,
+)
+_SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
+# Labels for the torch of a wheel: `+cu122torch2.3cxx11abiFALSE`, `+pt20cu118`, `+torch200cu118`.
+_MADE_FOR = re.compile(
+    r"(?<![A-Za-z0-9])([A-Za-z][\w.]{0,63}?)[-= ]{1,4}v?\d[\w.]{0,31}\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6})?[._-]?"
+    r"(?:torch|pt)(\d\.\d{1,2}|\d{2,4})(?!\d)"
+)
+
+
+def find_projects(text: str) -> tuple[str, ...]:
+    found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), MOST_PLACES)}
+    if not found:
+        found = {f"torch-{match[1]}" for match in itertools.islice(_NAMED.finditer(text), MOST_PLACES)}
+    if not found:
+        stems = {match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), MOST_PLACES)}
+        found = {package.name for stem in stems if (package := package_of_file(stem)) is not None}
+    return _normalised(found)
+
+
+def find_project(text: str, projects: tuple[str, ...]) -> str:
+    """The only one of the packages, else the only one that the text uses, else one that it names."""
+    names = projects or _normalised(_used_packages(text))
+    if not names and _FLASHINFER.search(text) is not None:
+        return "flashinfer-python"
+    return names[0] if len(names) == 1 else ""
+
+
+def find_release(project: str, text: str) -> str:
+    """The release that a text gives of a package by the name of its distribution or module: `flashinfer-python==0.2.2`,
+    `flashinfer v0.2.2`."""
+    package = package_of_name(project) if project else None
+    if package is None:
+        return ""
+    names = "|".join(re.escape(name).replace("\\-", "[-_]") for name in (package.name, *package.modules))
+    found = re.search(
+        rf"(?<![\w.-])(?:{names})(?:[ =:@-]{{1,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
+        r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
+        text,
+        re.ASCII | re.IGNORECASE,
+    )
+    return "" if found is None else found[1]
+
+
+def _normalised(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({re.sub(r"[-_. ]+", "-", name).lower() for name in names}))
+
+
+def _used_packages(text: str) -> tuple[str, ...]:
+    """The package of the last frame of a traceback, else those that the text imports or installs; none of torch's."""
+    frames = [match[1] for match in itertools.islice(_FRAME_OF.finditer(text), MOST_PLACES)]
+    used = [match[1] or match[2] for match in itertools.islice(_USED.finditer(text), MOST_PLACES)]
+    of_frames, others = (
+        [found.name for each in names if (found := package_of_name(each)) is not None and found.name not in _COMPANIONS]
+        for names in (frames, used)
+    )
+    return tuple(of_frames[-1:]) or tuple(dict.fromkeys(others))
+
+
+def find_made_for(text: str) -> tuple[str, str] | None:
+    """The only extension whose label names a torch; None if there are several with different ones."""
+    found = {}
+    for match in itertools.islice(_MADE_FOR.finditer(text), MOST_PLACES):
+        version = match[2]
+        if "." not in version:
+            # `pt20`, `torch200`, `torch2100`: major, minor, and with three digits or more a zero for the patch release.
+            version = f"{version[0]}.{version[1:-1] if len(version) > 2 else version[1:]}"
+        found[match[1].replace("_", "-").lower()] = version
+    return next(iter(found.items())) if len(set(found.values())) == 1 else None
+
+
+def find_only_sdist(text: str) -> str:
+    found = _ONLY_SDIST.search(text)
+    return "" if found is None else found[1]
