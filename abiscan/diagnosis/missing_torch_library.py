@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from msgspec import Struct
+
 from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -9,7 +13,7 @@ from abiscan.diagnosis.reference import ReferringFile
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.platforms import file_key, platform_of
-from abiscan.model.target import TorchKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
 from abiscan.releases.build import ranges_of
@@ -21,6 +25,7 @@ _SPLIT_FOR_CUDA_11 = frozenset(("libtorch_cuda_cpp.so", "libtorch_cuda_cu.so"))
 _OLDER_FOR_CUDA_11 = (
     "install the torch that the extension was built for, in its build for CUDA 11 (before 1.13: of torch's own index)"
 )
+_LIST_TORCH = "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one source"
 _SPLIT_SINCE = "1.5.0"
 _BASE = "libc10.so"
 # Python imports `.so` on macOS and `.pyd` on Windows.
@@ -69,162 +74,190 @@ def not_in_folder(name: str, folder: str) -> Candidate:
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
 
+class _Search(Struct, frozen=True):
+    """A search for a library of torch that failed.
+
+    Attributes:
+        shipped: releases that ship it; None without an index of them.
+        accelerator: `CUDA` or `ROCm` if only such builds ship it.
+        evidence: sentences for every cause.
+    """
+
+    name: str
+    missing: MissingName
+    at_link_time: bool
+    of_program: bool
+    shipped: ReleaseRanges | None
+    accelerator: str | None
+    evidence: tuple[str, ...]
+
+    def candidate(self, cause: CauseId, score: float, fix: str, *evidence: str) -> Candidate:
+        """A cause with more evidence and the commands of its fix."""
+        return Candidate(cause, score, (*self.evidence, *evidence), fix)
+
+
 def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:
-    ranges = _shipped_in(name, missing)
-    target = missing.target
-    gpu = accelerator_of(name)
-    builds = f"torch's {gpu} builds" if gpu else "torch"
-    who = "linker" if at_link_time else "loader"
-    lead = f"The {who} did not find" if missing.file.facts is None else "Needs"
-    evidence = [f"{lead} {name}, a library of {builds} (in torch/lib)."]
-    score = 0.9
-    split = name in _SPLIT_FOR_CUDA_11
-    if ranges and split:
-        evidence.append(
-            f"CUDA 11 builds of torch up to {ranges.last} ship it; on PyPI these are torch {ranges.text()}."
-        )
-    elif ranges:
-        evidence.append(f"torch {ranges.text()} ships it.")
-    if target is not None and ranges is not None:
-        inside = ranges.contains(target.version)
-        ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
-        if (
-            ranges
-            and inside is False
-            and not missing.knowledge.target_is_before_index
-            and not missing.knowledge.target_is_after_index
-        ):
-            score = 0.3
-            older = ranges.all_before(target.version)
-            cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
-            lacks = f"{missing.target_label} does not ship it."
-            if name in _SPLIT_FOR_CUDA_11 and not older:
-                lacks = f"torch {target.version} on PyPI is for CUDA 10.2 or older and does not ship it."
-                other = (
-                    "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may "
-                    "ship it."
-                )
-                way = (
-                    "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one "
-                    "source\n"
-                    "Install all of them from one index, or from one conda channel with strict priority."
-                )
-                yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
-            fix = fixes.rebuild_or_install(missing, ranges)
-            if split and older:
-                fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
-            yield Candidate(cause, 0.9, (*evidence, lacks), fix)
-        elif not ships and gpu == "CUDA" and target.hip is not None:
-            score = 0.3
-            only = f"Only CUDA builds of torch contain {name}. {missing.target_label} is a ROCm build."
-            way = f"Install the build of the extension for ROCm, if there is one\nor: {fixes.rebuild(missing)}"
-            yield Candidate(CauseId.ROCM_NAMING, 0.93, (*evidence, only), way)
-        elif not ships:
-            score = 0.3
-            yield Candidate(
-                CauseId.CUDA_BUILD_REQUIRED,
-                0.93,
-                (*evidence, f"{missing.target_label} is not built for {gpu} and does not contain this library."),
-                fixes.gpu_build(missing)
-                if gpu == "CUDA"
-                else f"Install a {gpu} build of torch (from the wheel index of its variant).\nor: Install the build "
-                f"of the extension for {missing.target_label}.",
-            )
-        elif not ranges:
-            score = 0.3
-            first, last = missing.known_versions[0], missing.known_versions[-1]
-            yield Candidate(
-                CauseId.BUILT_FOR_OLDER_TORCH,
-                0.6,
-                (*evidence, f"No known torch build ({first}-{last}) ships it."),
-                fixes.rebuild_or_install(missing, ranges),
-            )
-    elif ranges is not None and not ranges and is_former_library(name):
-        first, last = missing.known_versions[0], missing.known_versions[-1]
-        score = 0.5
-        yield Candidate(
-            CauseId.BUILT_FOR_OLDER_TORCH,
-            0.92,
-            (*evidence, f"No known torch build ({first}-{last}) ships it: it is from an older torch."),
-            fixes.rebuild(missing),
-        )
-    elif ranges and ranges.last != missing.known_versions[-1]:
-        score = 0.5
-        evidence.append("Later releases do not ship it.")
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, ranges))
-        if name in _SPLIT_FOR_CUDA_11:
-            other = (
-                "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
-            )
-            way = "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one source"
-            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, (*evidence, other), way)
-        if ranges.first != missing.known_versions[0]:
-            before = f"Your torch may be older than {ranges.first}, the first release that ships it."
-            yield Candidate(
-                CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, ranges)
-            )
-    elif gpu:
-        behind = not at_link_time and not of_program and _stands_behind_base(name, missing)
-        needs = 0.78 if of_program else 0.7
-        why = "The installed torch is probably a CPU build, which does not contain it."
-        if behind:
-            needs, score = 0.92, 0.6
-        if behind and not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
-            why = (
-                f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
-                f"loaded, and is probably a CPU build."
-            )
-        yield Candidate(
-            CauseId.CUDA_BUILD_REQUIRED,
-            needs,
-            (*evidence, why),
-            fixes.gpu_build(missing),
-        )
-    elif target is None and not at_link_time and not of_program and _stands_behind(name, missing):
-        # Of 240 published extensions that need it, 236 need another torch library first.
-        score = 0.72
-        text = (
-            f"The loader reports the first library that it does not find, and most extensions need another torch "
-            f"library before {name}: torch is loaded, and is probably older than {_SPLIT_SINCE}."
-        )
-        fix = fixes.rebuild_or_install(missing, ranges or ReleaseRanges())
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *evidence), fix)
-    if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
-        score = min(score, 0.5)
-        here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
-        yield Candidate(
-            CauseId.ROCM_NAMING,
-            0.94,
-            (f"Only ROCm builds of torch contain {name}. {here}: the extension was built for ROCm.", *evidence),
-            "Install the build of the extension for this torch (from its wheel index for CUDA or CPU).\nor: Install "
-            "torch for ROCm.",
-        )
-    if target is not None and name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
-        score = 0.3
-        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {name}."
-        fix = fixes.rebuild_or_install(missing, ranges or ReleaseRanges())
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fix)
+    """Causes for a library of torch that the linker, else the loader did not find, for a program or for Python."""
+    search = _search(name, missing, at_link_time, of_program)
+    score = 0.9  # of a cause besides the releases and builds of torch
+    for remaining, candidate in _builds(search):
+        score = min(score, remaining)
+        yield candidate
     if at_link_time:
         fix = (
             "Add torch/lib to the link line: -L$(python -c 'import torch, os; "
             'print(os.path.join(os.path.dirname(torch.__file__), "lib"))\'), or use torch.utils.cpp_extension.'
         )
-        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
-        return
-    if of_program:
+        yield search.candidate(CauseId.LIBRARY_MISSING, score, fix)
+    elif of_program:
+        yield _not_beside_program(search, score)
+    else:
+        yield from _not_loaded(search, score)
+
+
+def _search(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> _Search:
+    shipped, gpu = _shipped_in(name, missing), accelerator_of(name)
+    builds = f"torch's {gpu} builds" if gpu else "torch"
+    who = "linker" if at_link_time else "loader"
+    lead = f"The {who} did not find" if missing.file.facts is None else "Needs"
+    evidence = [f"{lead} {name}, a library of {builds} (in torch/lib)."]
+    if shipped and name in _SPLIT_FOR_CUDA_11:
         evidence.append(
-            f"{missing.file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
-            if _is_program(missing.file.base_name)
-            else f"{missing.file.file_name} is not an extension module of Python. In a program without Python "
-            "nothing loads torch before it."
+            f"CUDA 11 builds of torch up to {shipped.last} ship it; on PyPI these are torch {shipped.text()}."
         )
-        fix = _for_program(name)
-        yield Candidate(
-            CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
+    elif shipped:
+        evidence.append(f"torch {shipped.text()} ships it.")
+    is_of_target = missing.target is not None and shipped is not None
+    if shipped and not is_of_target and shipped.last != missing.known_versions[-1]:
+        evidence.append("Later releases do not ship it.")
+    return _Search(name, missing, at_link_time, of_program, shipped, gpu, tuple(evidence))
+
+
+def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
+    """Causes in the releases and builds of torch, each with the score that remains for other causes."""
+    missing, target = search.missing, search.missing.target
+    if target is not None and search.shipped is not None:
+        for candidate in _not_in_target(search, target, search.shipped):
+            yield 0.3, candidate
+    elif search.shipped is not None and not search.shipped and is_former_library(search.name):
+        older = f"{_no_known_build(missing)}: it is from an older torch."
+        yield 0.5, search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, fixes.rebuild(missing), older)
+    elif search.shipped and search.shipped.last != missing.known_versions[-1]:
+        for candidate in _not_in_later(search, search.shipped):
+            yield 0.5, candidate
+    elif search.accelerator:
+        yield _not_in_cpu_build(search)
+    elif target is None and not search.at_link_time and not search.of_program and _stands_behind(search.name, missing):
+        # Of 240 published extensions that need it, 236 need another torch library first.
+        text = (
+            "The loader reports the first library that it does not find, and most extensions need another torch "
+            f"library before {search.name}: torch is loaded, and is probably older than {_SPLIT_SINCE}."
         )
-        return
-    if target is None or target.kind is not TorchKind.INSTALLED:
-        evidence.append("`import torch` loads it; the file then uses the loaded copy.")
+        fix = fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
+        yield 0.72, Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *search.evidence), fix)
+    if search.accelerator == "ROCm" and not search.at_link_time and (target is None or target.hip is None):
+        here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
+        only = f"Only ROCm builds of torch contain {search.name}. {here}: the extension was built for ROCm."
+        fix = (
+            "Install the build of the extension for this torch (from its wheel index for CUDA or CPU).\n"
+            "or: Install torch for ROCm."
+        )
+        yield 0.5, Candidate(CauseId.ROCM_NAMING, 0.94, (only, *search.evidence), fix)
+    if target is not None and search.name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
+        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {search.name}."
+        fix = fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
+        yield 0.3, Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *search.evidence), fix)
+
+
+def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) -> Candidates:
+    """The target's release or variant does not ship it."""
+    missing, gpu, here = search.missing, search.accelerator, search.missing.target_label
+    is_known = not missing.knowledge.target_is_before_index and not missing.knowledge.target_is_after_index
+    ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
+    if shipped and is_known and shipped.contains(target.version) is False:
+        yield from _not_in_release(search, target, shipped)
+    elif not ships and gpu == "CUDA" and target.hip is not None:
+        only = f"Only CUDA builds of torch contain {search.name}. {here} is a ROCm build."
+        way = f"Install the build of the extension for ROCm, if there is one\nor: {fixes.rebuild(missing)}"
+        yield search.candidate(CauseId.ROCM_NAMING, 0.93, way, only)
+    elif not ships:
+        lacks = f"{here} is not built for {gpu} and does not contain this library."
+        other = (
+            f"Install a {gpu} build of torch (from the wheel index of its variant).\n"
+            f"or: Install the build of the extension for {here}."
+        )
+        way = fixes.gpu_build(missing) if gpu == "CUDA" else other
+        yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, way, lacks)
+    elif not shipped:
+        way = fixes.rebuild_or_install(missing, shipped)
+        yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, way, f"{_no_known_build(missing)}.")
+
+
+def _not_in_release(search: _Search, target: TorchBuild, shipped: ReleaseRanges) -> Candidates:
+    missing, is_split = search.missing, search.name in _SPLIT_FOR_CUDA_11
+    is_older = shipped.all_before(target.version)
+    lacks = f"{missing.target_label} does not ship it."
+    if is_split and not is_older:
+        lacks = f"torch {target.version} on PyPI is for CUDA 10.2 or older and does not ship it."
+        other = "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it."
+        one = "Install all of them from one index, or from one conda channel with strict priority."
+        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, f"{_LIST_TORCH}\n{one}", lacks, other)
+    fix = fixes.rebuild_or_install(missing, shipped)
+    if is_split and is_older:
+        fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
+    cause = CauseId.BUILT_FOR_OLDER_TORCH if is_older else CauseId.BUILT_FOR_NEWER_TORCH
+    yield search.candidate(cause, 0.9, fix, lacks)
+
+
+def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
+    """Only older releases ship it; the target is unknown."""
+    missing, fix = search.missing, fixes.rebuild_or_install(search.missing, shipped)
+    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, fix)
+    if search.name in _SPLIT_FOR_CUDA_11:
+        other = "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
+        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, _LIST_TORCH, other)
+    if shipped.first != missing.known_versions[0]:
+        before = f"Your torch may be older than {shipped.first}, the first release that ships it."
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *search.evidence), fix)
+
+
+def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
+    """All releases ship it, in builds for a GPU; the target is unknown."""
+    name, score, remaining = search.name, 0.78 if search.of_program else 0.7, 0.9
+    why = "The installed torch is probably a CPU build, which does not contain it."
+    if not search.at_link_time and not search.of_program and _stands_behind_base(name, search.missing):
+        score, remaining = 0.92, 0.6
+        if not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
+            why = (
+                f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
+                "loaded, and is probably a CPU build."
+            )
+    fix = fixes.gpu_build(search.missing)
+    return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
+
+
+def _no_known_build(missing: MissingName) -> str:
+    return f"No known torch build ({missing.known_versions[0]}-{missing.known_versions[-1]}) ships it"
+
+
+def _not_beside_program(search: _Search, score: float) -> Candidate:
+    """The library is not beside a program without Python."""
+    file = search.missing.file
+    why = (
+        f"{file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
+        if _is_program(file.base_name)
+        else f"{file.file_name} is not an extension module of Python. In a program without Python nothing loads torch "
+        "before it."
+    )
+    most = 0.75 if search.accelerator and search.missing.target is None else 0.8
+    return search.candidate(CauseId.LIBRARY_MISSING, min(score, most), _for_program(search.name), why)
+
+
+def _not_loaded(search: _Search, score: float) -> Candidates:
+    """torch was not imported before the extension, or is not installed."""
+    name, missing, target = search.name, search.missing, search.missing.target
+    loads = "`import torch` loads it; the file then uses the loaded copy."
+    told = (loads,) if target is None or target.kind is not TorchKind.INSTALLED else ()
     if name == "libtorch.so" and target is None and missing.file.facts is None:
         # Of 243 published files that need it, 99 need it first: those linked by CMake.
         linked = (
@@ -239,19 +272,16 @@ def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_pro
         if package_commands.find_package(missing) is not None:
             # It may be linked with the library of a torch that was in another folder or of another release.
             way = f"{fixes.rebuild(missing)}\nor: {way}"
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
+        yield search.candidate(CauseId.LIBRARY_MISSING, 0.91, way, *told, linked)
     stem = fixes.safe(missing.file.module, "the extension")
     fix = (
         f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
         f"In a program without Python: {_for_program(name)}"
     )
-    yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
-    yield Candidate(
-        CauseId.LIBRARY_MISSING,
-        score - 0.35,
-        (*evidence[:1], "torch may not be installed in this environment."),
-        "pip install torch  # in the environment that runs this",
-    )
+    yield search.candidate(CauseId.IMPORT_TORCH_FIRST, score, fix, *told)
+    absent = (*search.evidence[:1], "torch may not be installed in this environment.")
+    install = "pip install torch  # in the environment that runs this"
+    yield Candidate(CauseId.LIBRARY_MISSING, score - 0.35, absent, install)
 
 
 def _stands_behind_base(name: str, missing: MissingName) -> bool:
