@@ -66,7 +66,7 @@ def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[Related
         parsed = parse(other)
         if parsed is None or other == name or to_cuda(parsed.entity) != wanted:
             continue
-        in_target, library = _in_target(other, history, knowledge)
+        in_target, library = find_in_target(other, history, knowledge)
         exported_in = ReleaseRanges() if history is None else history.exported_in
         found.append(RelatedExport(other, parsed, differences(cxx, parsed), in_target, library, exported_in))
     found.sort(key=lambda form: (not form.in_target, len(form.differences), form.name))
@@ -85,7 +85,7 @@ def _with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistor
     return names
 
 
-def _in_target(name: str, history: SymbolHistory | None, knowledge: Knowledge) -> tuple[bool | None, str | None]:
+def find_in_target(name: str, history: SymbolHistory | None, knowledge: Knowledge) -> tuple[bool | None, str | None]:
     """Whether the target exports a name, and the library that exports it there or in the newest build that has it."""
     library = None if knowledge.exports is None else knowledge.exports.library_of(name)
     in_target: bool | None = None if knowledge.exports is None else library is not None

@@ -35,6 +35,12 @@ AS_GCC: Final = (
 )
 """How to compile a call whose name GCC, the compiler of libtorch, gives another form. torch.utils.cpp_extension passes
 CFLAGS and CXXFLAGS to the C++ compiler, not to nvcc."""
+AS_GCC_FOR_HIP: Final = (
+    "with HIPCC_COMPILE_FLAGS_APPEND (hipcc), HIPFLAGS (CMake) and, if CXX is Clang, CFLAGS and CXXFLAGS set to "
+    f"{GCC_FORM_FLAG}"
+)
+"""The same for HIP, whose compiler is Clang whatever CC and CXX are
+(https://rocm.docs.amd.com/projects/HIPCC/en/latest/env.html)."""
 
 
 class SpecialKind(enum.StrEnum):

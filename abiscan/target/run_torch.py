@@ -188,6 +188,7 @@ def named_release(spec: str) -> TorchBuild | None:
     if not is_version(spec):
         return None
     public, _, local = spec.removeprefix("v").partition("+")
+    public += ".0" if public.count(".") == 1 and public.replace(".", "").isdigit() else ""
     label = local.lower() or "unknown build"
     cuda = f"{label[2:-1]}.{label[-1]}" if label.startswith("cu") and label[2:].isdigit() else None
     return TorchBuild(

@@ -65,6 +65,11 @@ def _release(values: Values, missing: MissingName) -> str | None:
     )
 
 
+def _torchvision_of_torch(values: Values, _missing: MissingName) -> str | None:
+    """The release of torchvision for the value `torch`: `0.21`."""
+    return companions.release_for("torchvision", values.get("torch", ""))
+
+
 def _known_pair(values: Values, missing: MissingName) -> str | None:
     """A release of the package and its torch: `: torchvision 0.19.0 for torch 2.4`."""
     package, version, release = (read(values, missing) for read in (_companion, _version, _release))
@@ -87,4 +92,5 @@ COMPANION_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]
     "known_pair": _known_pair,
     "target_minor": _target_minor,
     "torch_there": _torch_there,
+    "torchvision_of_torch": _torchvision_of_torch,
 }

@@ -47,6 +47,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "cuda": lambda text: f"cu{text.replace('.', '')}",
     "distribution": lambda text: text.lower().removeprefix("py").replace("_", "-").replace(" ", "-"),
     "scatter": lambda _: "torch-scatter",
+    "aiter": lambda _: "aiter",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
 r"""Suffixes of group names: `(?P<gpu__capability>8\.6)` captures `gpu` as `sm_86`. A number converts nothing: `NAME__1`

@@ -30,9 +30,11 @@ VALUES: Final = (
     "module",
     "said",
     "of_python",
+    "torch_file",
     "about",
     "origin",
     "how_to",
+    "outside",
     *_FRAME_VALUES,
 )
 """Values that readers of this module may add besides `name`."""
@@ -63,24 +65,15 @@ _SKIPPED = (
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
 )
-# The same in a retelling: `skipped, lltm's f_moe`, `skipped: lltm.f_moe`, `f_moe function marked as skipped`.
-_RETOLD = (
-    re.compile(
-        r"([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?)?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII
-    ),
-    re.compile(
-        r"skipped[`'\"]?(?:,| on| for|:|\uff1a|\uff0c){1,2} ?(?:the function )?[`'\"]?((?:\w{1,64}\.){1,8}\w{1,64})",
-        re.ASCII,
-    ),
-    re.compile(
-        r"([A-Za-z]\w{0,64}_\w{1,64})[`'\"]?[:,]? {1,2}(?:Attempted to call )?function marked as skipped", re.ASCII
-    ),
-    re.compile(r"marked as skipped[`'\"]?[,:\uff0c\uff1a] ?[`'\"]?([A-Za-z]\w{0,64}_\w{1,64})", re.ASCII),
-)
+# Python code of torch itself, which Dynamo skips by its file.
+_OF_TORCH = re.compile(r"in file [`'\"]?[^\s`'\"]{0,512}?\b(torch[/\\][\w/\\]{1,256}\.py)", re.ASCII)
 _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
-_BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
+_BOUND = re.compile(
+    r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
+    r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50)"
+)
 # Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
 
@@ -160,16 +153,18 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     before = ((_SKIPPED[-1], hit.before[-_NAME_BEFORE:]),)
-    texts = ((each, around) for each in _SKIPPED), before, ((each, hit.line) for each in _RETOLD)
-    searches = (each.search(text) for each, text in itertools.chain(*texts))
-    named = None if "name" in values else next(filter(None, searches), None)
-    name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
-    name = name.rstrip(".,")
+    texts = itertools.chain(((each, around) for each in _SKIPPED), before)
+    named = None if "name" in values else next(filter(None, (each.search(text) for each, text in texts)), None)
+    name = values.get("name") or (None if named is None else ".".join(filter(None, named.groups())))
+    if name is None:
+        owner, name = _retold_name(hit)
+        values = {**values, "module": owner} if owner else values
+    name = (name or "a function").rstrip(".,")
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
-    if record is not None and not module and "module" in values:
+    if not module and "module" in values:
         module = values["module"]
-        name = f"{module}.{name}"
+        name = f"{module}.{name}" if record is not None else name
     found = {}
     if (function := name.rsplit(".", 1)[-1]).isidentifier() and function not in _CLASSES:
         found["function"] = function
@@ -180,50 +175,84 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     library = module.split(".")[0]
     if library.isidentifier():
         found["library"] = library
-    if library in sys.stdlib_module_names:
+    of_torch = _OF_TORCH.search(around)
+    if library in sys.stdlib_module_names or of_torch is not None:
         found["of_python"] = name
+        found["torch_file"] = "" if of_torch is None else of_torch[1]
     if module:
         found["module"] = module
     found["name"] = name
-    bound = _BOUND.search(name) or _BOUND.search(around)
+    bound = _BOUND.search(name) or _BOUND.search(hit.before[-_NAME_BEFORE:] + around)
     if bound is not None:
         found["bound"] = bound[0]
     return {**found, **_user_frame(hit)}
 
 
-# Names in a sentence: with a dot or an underscore inside. Those of torch, vLLM and their options are no such functions.
+# Names in a sentence: with a dot or an underscore inside; one without is a function where the sentence says so. Those
+# of torch, vLLM and their options, packages, files and values (`enforce_eager=True`) are no such functions.
+_KIND = r"(?:function|operator|kernel|method|\bop|\bbuiltin|\u51fd\u6570|\u51fd\u5f0f|\u7b97\u5b50|\u65b9\u6cd5)"
 _NAME_IN_PROSE = re.compile(
-    r"(?:([A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?(?:function |\u51fd\u6570 ?|\u7b97\u5b50 ?|kernel )?[`'\"]?)?"
-    r"(?<![\w./:+-])([A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})(?![\w/-])",
+    r"(?:(?P<owner>[A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?)?"
+    rf"(?:(?P<kind>{_KIND})(?P<said> ?[`'\"(]?|: ?))?"
+    r"(?<![\w./:+-])(?P<name>[A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})"
+    rf"(?![\w/-]|\.\w| ?=|[ =]{{1,2}}v?\d)(?P<behind>[`'\")]{{0,2}} ?{_KIND}|\(\))?",
     re.ASCII,
 )
 _OF_FRAMEWORKS = re.compile(
-    r"_*(?:torch|vllm|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|\w*_custom_op|"
-    r"register_fake|register_\w+|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|PyCapsule|"
-    r"pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+",
+    r"_*(?:torch|vllm|sglang|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
+    r"\w*_custom_op|register_fake|register_\w+|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|"
+    r"\w*compile|PyCapsule|pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
     re.ASCII,
 )
+# Before the name of a module or file.
+_PLACES: Final = (" in ", " from ", "import ", "install ", "package ", "module ", "model ")
 _HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|\u6ce8\u518c|\u652f\u6301")
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:
-    """The same of a sentence: the function with a module or PyCapsule in its name, else one with an underscore. Without
-    one, `how_to` and `function` if it asks how to register functions; else none of these."""
+    """The same of a sentence. Without a function, `how_to` and `function` if it asks how to register one; else neither
+    of these."""
     if _PROGRAM_LINE.search(hit.line) is not None:
         return None
-    best: tuple[int, str, str] = (0, "", "")
-    for found in itertools.islice(_NAME_IN_PROSE.finditer(hit.line), _MOST_NAMES):
-        owner, name = found[1] or "", found[2].rstrip(".")
-        if _OF_FRAMEWORKS.fullmatch(name) is not None or name.startswith(("e.g", "i.e")):
-            continue
-        worth = 4 if re.search(RECORD, name) else 3 if owner and "_" in name else 2 if "." in name else int("_" in name)
-        if worth > best[0] and name.rpartition(".")[2].isidentifier():
-            best = (worth, name, owner if worth == 3 else "")
-    if best[0]:
-        read = skipped_function(hit, {**values, "name": best[1]})
-        return {**read, "module": best[2], "library": best[2]} if best[2] else read
+    owner, name = _retold_name(hit)
+    if name:
+        return skipped_function(hit, {**values, "name": name, **({"module": owner} if owner else {})})
     how_to = {"how_to": "yes", "function": "FUNCTION"} if _HOW_TO.search(hit.line) is not None else {}
     return {"name": "torch.compile", **how_to}
+
+
+def _retold_name(hit: Hit) -> tuple[str, str | None]:
+    """The module, if it stands apart, and the function that a sentence names: the one with PyCapsule in its name, else
+    the one that it calls a function, else one of a module, else one with an underscore."""
+    best: tuple[int, str, str | None] = (0, "", None)
+    for found in itertools.islice(_NAME_IN_PROSE.finditer(hit.line), _MOST_NAMES):
+        owner, name = found["owner"] or "", found["name"].rstrip(".")
+        last = name.rpartition(".")[2]
+        if _OF_FRAMEWORKS.fullmatch(name) is not None or is_module_of_package(name) or not last.isidentifier():
+            continue
+        shaped = "_" in name or "." in name
+        said = _is_called(found) if shaped else _is_marked(found)
+        record = re.search(RECORD, name) is not None
+        single = "_" in name and not hit.line[: found.start("name")].endswith(_PLACES)
+        worth = 5 if record else 4 if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
+        if worth > best[0]:
+            best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)
+    return best[1:]
+
+
+def _is_called(found: re.Match[str]) -> bool:
+    """Whether a sentence calls a name with a dot or an underscore a function."""
+    return bool(found["kind"] or found["behind"])
+
+
+def _is_marked(found: re.Match[str]) -> bool:
+    """The same of a word, which may be another one of the sentence: `"fwd" function`, `fwd()`, but not `call
+    function`."""
+    if found["kind"] and not found["kind"].isascii() and re.match(r" ?[A-Za-z]", found.string[found.end() :]) is None:
+        return True
+    return bool(
+        (found["kind"] and found["said"].strip(" :(")) or (found["behind"] or " ").strip()[:1] in tuple("`'\"(")
+    )
 
 
 _PROGRAM_LINE = re.compile(
@@ -239,9 +268,12 @@ def last_frame(hit: Hit, _values: Values) -> Values:
 
 def generated_frame(hit: Hit, _values: Values) -> Values | None:
     """The same; applies if it is in a module generated by TorchInductor, in Inductor or Triton, or if there is no
-    frame."""
+    frame. `outside` if it is in the function `call` of such a module, which runs its kernels."""
     frames = _FRAME.findall(hit.preceding(_LINES_OF_TRACEBACK))
-    return None if frames and _OF_INDUCTOR.search(frames[-1][0]) is None else _frame(frames)
+    if frames and _OF_INDUCTOR.search(frames[-1][0]) is None:
+        return None
+    found = _frame(frames)
+    return {**found, "outside": "call"} if found.get("source_function") == "call" else found
 
 
 def _user_frame(hit: Hit) -> Values:

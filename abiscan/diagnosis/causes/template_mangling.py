@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.diagnosis.related_exports import RelatedExport
+from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
-from abiscan.mangling.cxxname import AS_GCC, GCC_FORM_FLAG
+from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
 
 # <builtin-type> (Itanium C++ ABI, 5.1.5.2): element types of tensors.
@@ -128,9 +129,7 @@ def _readable(missing: MissingName) -> Candidates:
     evidence.append(
         f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
     )
-    yield Candidate(
-        CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, meant.target_library is not None)
-    )
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, _is_in_target(meant)))
 
 
 def fix_for_any_element(missing: MissingName) -> str:
@@ -138,7 +137,11 @@ def fix_for_any_element(missing: MissingName) -> str:
     reference = replace(missing.reference, name=_CONSTRAINED)
     meant = MissingName(reference, missing.knowledge, missing.file)
     releases = "" if meant.exported_in is None else meant.exported_in.text()
-    return _fix(meant, releases, meant.target_library is not None, _CONSTRAINED[: _CONSTRAINED.index("Il") + 1])
+    return _fix(meant, releases, _is_in_target(meant), _CONSTRAINED[: _CONSTRAINED.index("Il") + 1])
+
+
+def _is_in_target(meant: MissingName) -> bool:
+    return bool(find_in_target(meant.name, meant.history, meant.knowledge)[0])
 
 
 # As GCC mangles it, for an element type that all releases export.
@@ -220,10 +223,11 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         )
     ways += [rewrite] if rewrite else []
     alone = "without this change, compile" if rewrite else "compile"
+    as_gcc = AS_GCC_FOR_HIP if is_for_hip(missing) else AS_GCC
     if in_target:
-        ways.append(f"{alone} {AS_GCC}.")
+        ways.append(f"{alone} {as_gcc}.")
     elif missing.target is None and releases:
-        ways.append(f"{alone} {AS_GCC}, for torch {releases}.")
+        ways.append(f"{alone} {as_gcc}, for torch {releases}.")
         if plain is not None and plain.exported_in.last == missing.known_versions[-1]:
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
     elif not ways:

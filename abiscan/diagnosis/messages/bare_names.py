@@ -109,6 +109,8 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names and _FAILURE.search(text) is not None:
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
+        if not names and _UNNAMED.search(text) is not None:
+            names = [word for word in words if spelling.is_method_of_tensor(word, knowledge)]
     if not names and _UNNAMED.search(text) is not None:
         file = _SHARED_OBJECT.search(text)
         name = file[0] if file is not None else knowledge.project

@@ -9,13 +9,18 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage, compiled, found_message, match_messages
 from abiscan.diagnosis.catalogue.subject_readers import read_subject
-from abiscan.diagnosis.messages.found_subjects import FoundSubject
+from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import mangled_names
+from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
+from abiscan.ownership.names import owner_of
 
 # Maximum number of results; a failed link may name thousands, with one cause.
 MAX_FOUND = 200
@@ -23,6 +28,8 @@ MAX_FOUND = 200
 _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 # Characters after the first words of a message that distinguish it, and before them for words at its end.
 _TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
+# Characters around a symbol in which a person also writes its mangled name.
+_NEAR = 1_024
 # Bytes of a piece of the text, which bound the memory, and the most of a word.
 _PIECE, _OVERLAP = 1 << 18, 512
 
@@ -53,7 +60,8 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
                 subjects[subject.key] = subject
         if len(subjects) + len(messages) >= MAX_FOUND:
             break
-    standing = _unrefuted(text, tuple(subjects.values()))
+    whole = {each.key: each for each in (_in_full(text, subject) for subject in subjects.values())}
+    standing = _unrefuted(text, tuple(whole.values()))
     return tuple(sorted((*standing, *messages), key=lambda found: found.position))
 
 
@@ -81,6 +89,18 @@ def _possible_words(text: str) -> set[str]:
         possible |= found
         unseen = {word: parts for word, parts in unseen.items() if word not in found}
     return possible
+
+
+def _in_full(text: str, subject: FoundSubject) -> FoundSubject:
+    """A symbol by its mangled name, if a person wrote only its identifier and a name of torch is near:
+    `undefined symbol data_ptr, _ZNK2at10TensorBase8data_ptrIlEEPT_v`. The mangled name of another project's C function
+    shows that `extern "C"` is missing."""
+    base = subject.text.rpartition("::")[2]
+    if not isinstance(subject, SymbolSubject) or not base.isidentifier() or base.startswith("_Z"):
+        return subject
+    part, around = f"{len(base)}{base}", text[max(0, subject.position - _NEAR) : subject.position + _NEAR]
+    names = [name for _, name in mangled_names(around, MAX_FOUND) if part in name] if part in around else []
+    return replace(subject, text=names[0]) if names and owner_of(names[0]) is Owner.TORCH else subject
 
 
 def _unrefuted(text: str, subjects: tuple[FoundSubject, ...]) -> tuple[FoundSubject, ...]:

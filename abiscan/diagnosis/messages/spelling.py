@@ -132,7 +132,15 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool 
     if name.startswith("_") and (macos or (not is_known(name, knowledge) and is_known(name[1:], knowledge))):
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
+    if is_method_of_tensor(name, knowledge) and not is_known(name, knowledge):
+        return _demangled("::".join((*_TENSOR, name)), knowledge, macos)
     return Spelled(given, (name,))
+
+
+def is_method_of_tensor(name: str, knowledge: Knowledge) -> bool:
+    """Whether a word with an underscore inside is a function of at::TensorBase, which people write without its scope:
+    `mutable_data_ptr`."""
+    return "_" in name.strip("_") and name.isidentifier() and bool(_exported(_made_up((*_TENSOR, name)), knowledge))
 
 
 def restore_prefix(name: str) -> str | None:
@@ -301,6 +309,10 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
     if alike:
         best = min(alike, key=_complete_first)
         notes: tuple[str, ...] = ()
+        if len(alike) > 1 and "<" not in given and (parsed := parse(best)) is not None and parsed.template_args:
+            return Spelled(
+                given, (best,), exact=False, shown=given, notes=(f"{len(alike)} exported functions have this name.",)
+            )
         if len(alike) > 1:
             notes = (f"The text fits {len(alike)} exported names; this is {best}.",)
         return Spelled(given, (best,), notes=notes)

@@ -106,6 +106,10 @@ _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM_BESIDE = re.compile(
     r"(?:orch[^\n]{1,24}[ (,-]rocm|whl/(?:nightly/)?rocm) {0,2}(\d\.\d)(?![.\d])", re.ASCII | re.IGNORECASE
 )
+# `torch 2.5.1 cpu`, `torch 2.5.1 (CPU)`
+_CPU_BESIDE = re.compile(
+    r"orch(?: {1,4}|[=: ]{1,3}v?)\d\.\d{1,2}(?:\.\d{1,2})? ?\(?(?:cpu|CPU)(?![\w:]| (?:memory|usage|time))", re.ASCII
+)
 # A prompt or `python -c` that printed the ABI of torch; not a compiler flag on a command line.
 _CXX11_ABI = re.compile(
     r"(?:(?<!-D)_GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)[)'\"`*]{0,4}"
@@ -214,6 +218,8 @@ def find_label(text: str) -> str:
         return "+cpu"
     if rocm is not None and rocm[1][0].isdigit():
         return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
+    if _CPU_BESIDE.search(text) is not None:
+        return "+cpu"
     of_rocm = {match[1] for match in itertools.islice(_ROCM_BESIDE.finditer(text), MOST_PLACES)}
     if len(of_rocm) == 1:
         return f"+rocm{of_rocm.pop()}"
