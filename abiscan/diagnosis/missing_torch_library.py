@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -26,10 +27,14 @@ _OLDER_FOR_CUDA_11 = (
     "install the torch that the extension was built for, in its build for CUDA 11 (before 1.13: of torch's own index)"
 )
 _LIST_TORCH = "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one source"
+_WHICH_SPLIT = (
+    "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # 2.0 or later: built for an older torch; "
+    "1.13 or older: torch is the build for another CUDA, of conda-forge or for the CPU"
+)
 _SPLIT_SINCE = "1.5.0"
 _BASE = "libc10.so"
-# Python imports `.so` on macOS and `.pyd` on Windows.
-_NO_EXTENSION_MODULES = (".dylib", ".dll", ".bundle")
+# Python imports `.so` on Linux and macOS and `.pyd` on Windows; a program's plug-ins have suffixes of their own.
+_EXTENSION_MODULE = r"\.(?:so(?:\.[\d.]{1,32})?|pyd)$"
 
 
 def _shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
@@ -212,8 +217,10 @@ def _not_in_release(search: _Search, target: TorchBuild, shipped: ReleaseRanges)
 def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
     """Only older releases ship it; the target is unknown."""
     missing, fix = search.missing, fixes.rebuild_or_install(search.missing, shipped)
-    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, fix)
-    if search.name in _SPLIT_FOR_CUDA_11:
+    is_split = search.name in _SPLIT_FOR_CUDA_11
+    ask_first = f"{_WHICH_SPLIT}\n{fix}" if is_split else fix
+    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.75 if is_split else 0.92, ask_first)
+    if is_split:
         other = "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
         yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, _LIST_TORCH, other)
     if shipped.first != missing.known_versions[0]:
@@ -273,6 +280,9 @@ def _not_loaded(search: _Search, score: float) -> Candidates:
             # It may be linked with the library of a torch that was in another folder or of another release.
             way = f"{fixes.rebuild(missing)}\nor: {way}"
         yield search.candidate(CauseId.LIBRARY_MISSING, 0.91, way, *told, linked)
+    if not missing.file.path and not missing.reference.bare and name.lower().endswith((".dylib", ".dll")):
+        # The file that needs it is cut off: glibc alone names no file of an extension module.
+        score = min(score, 0.78)
     stem = fixes.safe(missing.file.module, "the extension")
     fix = (
         f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
@@ -312,7 +322,8 @@ def _is_program(base_name: str) -> bool:
 def is_of_program(file: ReferringFile) -> bool:
     """Whether the file is a program, or a library outside of Python's packages that is no extension module."""
     in_package = "site-packages" in file.path or "dist-packages" in file.path
-    return _is_program(file.base_name) or (file.base_name.endswith(_NO_EXTENSION_MODULES) and not in_package)
+    is_module = re.search(_EXTENSION_MODULE, file.base_name) is not None
+    return _is_program(file.base_name) or ("." in file.base_name and not is_module and not in_package)
 
 
 def _for_program(name: str) -> str:

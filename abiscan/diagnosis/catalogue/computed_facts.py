@@ -9,6 +9,7 @@ from typing import Final
 
 from abiscan.diagnosis import fixes, wheel_rows
 from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
+from abiscan.diagnosis.catalogue.dll_facts import DLL_FACTS
 from abiscan.diagnosis.catalogue.gpu_facts import GPU_FACTS
 from abiscan.diagnosis.catalogue.package_facts import PACKAGE_FACTS
 from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
@@ -108,6 +109,7 @@ def _needs_checkout(_values: Values, _missing: MissingName) -> str:
 
 FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     **COMPANION_FACTS,
+    **DLL_FACTS,
     **GPU_FACTS,
     **PACKAGE_FACTS,
     **SOURCE_FACTS,

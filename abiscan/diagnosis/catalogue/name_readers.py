@@ -133,7 +133,7 @@ def unresolved_external(hit: Hit, _values: Values) -> Values | None:
     token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
     if undecorated is not None:
         return {"text": undecorated, "msvc": "yes"}
-    if token is None:
+    if token is None or token.name.startswith("__imp___tls_"):  # `inline-thread-local`
         return None
     # A pointer in the import table to a function; the C name follows the prefix.
     return {"text": token.name if "?" in token.name else token.name.removeprefix("__imp_")}

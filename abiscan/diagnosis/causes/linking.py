@@ -10,6 +10,7 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
@@ -202,11 +203,7 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
         if missing.target is None and _is_named_by_cmake(missing.file.path):
             score = max(score, 0.68)
-    flags = (
-        "torch_python.lib with /LIBPATH: for torch\\lib"
-        if missing.reference.msvc
-        else "-ltorch_python with -L for torch/lib"
-    )
+    flags = _flags(missing, "torch_python")
     fix = (
         f"Link it: {flags}. In CMake:\n"
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
@@ -244,9 +241,24 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
     elif missing.reference.link_time:
         score = max(score, 0.64)
     stem = fixes.safe((torch_stem(library) or library).removeprefix("lib"), "NAME")
-    flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.reference.msvc else f"-l{stem} with -L for torch/lib"
-    fix = f"Link it: {flags} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
+    fix = f"Link it: {_flags(missing, stem)} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
+    if stem == "torch_cuda" and _may_be_split(missing):
+        parts = _flags(missing, "torch_cuda_cpp", "torch_cuda_cu")
+        fix += f"\nor, with a build for CUDA 11 up to torch 1.13, which splits it: {parts}"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _flags(missing: MissingName, *stems: str) -> str:
+    """What a link editor of the platform is given for libraries of torch."""
+    if missing.reference.msvc or platform_of(missing) == "win_amd64":
+        return " ".join(f"{stem}.lib" for stem in stems) + " with /LIBPATH: for torch\\lib"
+    return " ".join(f"-l{stem}" for stem in stems) + " with -L for torch/lib"
+
+
+def _may_be_split(missing: MissingName) -> bool:
+    """Whether the CUDA library of the torch may be in two parts, as in builds for CUDA 11 until 1.13."""
+    at = None if missing.target is None else versions.order(missing.target.version)
+    return missing.reference.link_time and (at is None or at < (1, 14))
 
 
 def _import_first(missing: MissingName, library: str, base: float, python_only: bool) -> Candidate:
@@ -264,6 +276,9 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
         )
     else:
         evidence.append("`import torch` loads it; an extension imported before torch cannot resolve the symbol.")
+        if missing.file.facts is None and not missing.knowledge.exact:
+            # A text does not show every import, nor that the torch that it names is the one that was loaded.
+            score = min(score, 0.78)
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 

@@ -15,6 +15,7 @@ from abiscan.diagnosis.cxx_runtime_names import (
 )
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
@@ -199,7 +200,8 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if not needed and not _is_of_cuda(missing):
         # A linker has the library of the same headers: what all releases export is missing because it was not linked.
-        not_given = missing.reference.link_time and releases is not None and releases.mismatch is None
+        # Objects and toolkit are of one release where a linker runs.
+        not_given = missing.reference.link_time
         not_linked = 0.78 if not_given or unversioned else 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
@@ -343,9 +345,14 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     evidence = [f"{_owner_text(missing, vendor)}."]
     if missing.file.facts is not None:
         evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
-    else:
+    elif not missing.reference.link_time:
         evidence.append("Check the needed libraries of the file: `readelf -d FILE`.")
-    fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
+    flags = f"-l{vendor.library}"
+    if missing.reference.link_time and platform_of(missing) == "win_amd64":
+        flags = f"{vendor.library}.lib"
+        if vendor.cuda:
+            flags += ' with /LIBPATH:"%CUDA_PATH%\\lib\\x64"'
+    fix = f"Link it: {flags}, then {fixes.rebuild(missing)}"
     if _is_built_elsewhere(missing):
         # A vendor's library is not built from source: the other one must be loaded before it.
         fix = (

@@ -21,6 +21,7 @@ from abiscan.diagnosis.messages import (
     spelling,
 )
 from abiscan.diagnosis.messages.bare_names import bare_names
+from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
@@ -77,7 +78,7 @@ def answer(
         return answered
     # Names without a message count only if there is no message.
     names = bare_names(read.text, knowledge, sure=needed_by is not None)
-    return _answers(names, knowledge, needed_by, file_facts)
+    return _answers(names or unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
 
 
 def _answers(
