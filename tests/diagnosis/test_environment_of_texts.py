@@ -74,7 +74,7 @@ def test_a_variable_that_the_text_sets_is_not_set_again() -> None:
         ("a.obj : error LNK2001: unresolved external symbol __imp_THCudaTensor_checkGPU", "torch_cuda.lib"),
         # pytorch/builder pull request 661
         (
-            'LINK : error LNK2001: unresolved external symbol "int at::cuda::warp_size(void)" (?warp_size@cuda@at@@YAHXZ)',
+            'error LNK2001: unresolved external symbol "int at::cuda::warp_size(void)" (?warp_size@cuda@at@@YAHXZ)',
             "torch_cuda_cpp.",
         ),
         ("/usr/bin/ld: a.o: undefined reference to `cudaLaunch'", "-lcudart"),
