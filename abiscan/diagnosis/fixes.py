@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 
 from abiscan.diagnosis import build_commands, package_commands, torch_commands
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
@@ -23,14 +23,32 @@ _SITE = r"(?:site|dist)-packages/([^/]+)/"
 _EGG = r"-\d[^/]*-py\d[^/]*\.egg$"
 # The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
 _MAINTAINED = PythonVersion(3, 10)
-_WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
+_WORD = r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}"
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _DISTRIBUTION = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+
+
+def _kept(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concatenate[MissingName, _P], _T]:
+    """Keep a fix for the other symbols of the file: it depends on the file, the target, and these facts of a symbol."""
+
+    @wraps(make)
+    def keep(missing: MissingName, /, *args: _P.args, **more: _P.kwargs) -> _T:
+        facts = (missing.is_torch_name, missing.namespace, missing.macho, missing.exported_in)
+        key = (make, args, *more.items(), *facts)
+        knowledge, fix = missing.file.fixes.get(key, (None, None))
+        if knowledge is not missing.knowledge:
+            fix = make(missing, *args, **more)
+            missing.file.fixes[key] = missing.knowledge, fix
+        return cast("_T", fix)
+
+    return keep
 
 
 def safe(text: str, otherwise: str) -> str:
     """A name that is safe in a command; `otherwise` if it contains characters that a shell interprets. Names come from
     untrusted files and logs."""
-    return text if _WORD.fullmatch(text) else otherwise
+    return text if re.fullmatch(_WORD, text) else otherwise
 
 
 def package(missing: MissingName) -> str | None:
@@ -87,12 +105,12 @@ def build_tree(missing: MissingName, project: str | None = None) -> str:
 
 
 # Modules that a process compiles at their first use: torch.utils.cpp_extension.load, FlashInfer.
-_FIRST_USE = re.compile(r".*[/\\](?:torch_extensions|\.cache[/\\]flashinfer)[/\\].*[/\\]", re.ASCII)
+_FIRST_USE = r".*[/\\](?:torch_extensions|\.cache[/\\]flashinfer)[/\\].*[/\\]"
 
 
 def compile_again(missing: MissingName) -> str | None:
     """Remove a module that is compiled at its first use, and choose GCC for the next time; None for other files."""
-    folder = _FIRST_USE.match(missing.file.path)
+    folder = re.match(_FIRST_USE, missing.file.path, re.ASCII)
     if folder is None:
         return None
     removed = safe(folder[0].rstrip("/\\"), "FOLDER")
@@ -129,6 +147,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
 
 
+@_kept
 def reinstall(missing: MissingName) -> tuple[str, ...]:
     """The ways to get the extension for the installed torch: its wheel, else a build."""
     is_other = _is_of_android(missing) or find_program(missing) is not None
@@ -258,6 +277,7 @@ def _cuda_variant(missing: MissingName, cuda: str) -> str:
     return next((b.variant for b in of_cuda if target is not None and b.torch == target.version), "")
 
 
+@_kept
 def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     """Install the GPU build of the same torch (of another release, if no build of that one loads the file), or the
     extension for its CPU build.
@@ -292,6 +312,7 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     return "\nor: ".join(filter(None, (first, "\n".join(of_extension) or "Install the CPU build of the extension")))
 
 
+@_kept
 def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
     """The ways to fix it: the extension built for this torch, or another torch."""
     program = find_program(missing)

@@ -67,6 +67,11 @@ class ReferringFile(Struct, frozen=True, dict=True):
     importer: str = ""
 
     @functools.cached_property
+    def fixes(self) -> dict[tuple[object, ...], tuple[object, object]]:
+        """Fixes made for its symbols, with the knowledge that they were made from."""
+        return {}
+
+    @functools.cached_property
     def _last_part(self) -> str:
         return re.split(r"[/\\]", self.path)[-1]
 

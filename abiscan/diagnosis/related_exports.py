@@ -76,12 +76,12 @@ def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[Related
 def _with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory | None]:
     """Exported names with the entity's prefixes, and their histories if the index has them."""
     names: dict[str, SymbolHistory | None] = {}
+    exports = knowledge.exports if knowledge.exact else None
     for prefix in search_prefixes(cxx):
-        if knowledge.exports is not None and knowledge.exact:
-            names.update(dict.fromkeys(knowledge.exports.with_prefix(prefix, _LIMIT)))
-        if knowledge.releases is not None:
-            found = knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)
-            names.update((history.name, history) for history in found)
+        found = () if knowledge.releases is None else knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)
+        if exports is not None and not (exports.is_indexed and len(found) < _LIMIT):
+            names.update(dict.fromkeys(exports.with_prefix(prefix, _LIMIT)))
+        names.update([(history.name, history) for history in found])
     return names
 
 

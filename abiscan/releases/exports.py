@@ -53,6 +53,11 @@ class TargetExports(Protocol):
         ...
 
     @property
+    def is_indexed(self) -> bool:
+        """Whether the release index of the run has every name that `with_prefix` finds."""
+        ...
+
+    @property
     def stands_for_cuda(self) -> bool:
         """Whether it stands for the CUDA builds of its release, which the index lacks: the exports of their CUDA
         libraries are unknown."""
@@ -61,6 +66,8 @@ class TargetExports(Protocol):
 
 class ReleasedExports:
     """Exports of a released build, from the index."""
+
+    is_indexed = False  # the index of an archive is not the one of the run
 
     def __init__(self, index: ReleaseIndex, build: Build) -> None:
         self._index = index
@@ -137,6 +144,7 @@ class InstalledExports:
         released: Callable[[str, int], Sequence[str]] | None = None,
     ) -> None:
         self._released = released
+        self.is_indexed = released is not None
         self._paths = tuple(libraries)
         self.sonames = frozenset(os.path.basename(path) for path in libraries)
         self._open = opener

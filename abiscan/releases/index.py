@@ -37,6 +37,8 @@ EARLIER_OTHER_SYSTEMS = {
 }
 """The releases before those of `OTHER_SYSTEMS`."""
 SUFFIX = ".idx"
+# Most prefixes of a search have qualifiers (`_ZNVK3c10...`) with which no name begins: so many bytes show that.
+_BEGINNING = 7
 
 
 class ReleaseIndex:
@@ -63,6 +65,7 @@ class ReleaseIndex:
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
         self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
+        self._beginnings: dict[tuple[bytes, str], bool] = {}
         self._places: dict[str, dict[str, int]] = {}
         self._names: dict[str, dict[str, SymbolHistory | None]] = {}
 
@@ -206,6 +209,12 @@ class ReleaseIndex:
         raw = prefix.encode("utf-8", "surrogateescape")
         numbers: dict[bytes, list[int]] = {}
         tables = self.tables_of(machine)
+        begins = self._beginnings.get((raw[:_BEGINNING], machine))
+        if begins is None:
+            begins = any(table.with_prefix(raw[:_BEGINNING], 1) for table in tables)
+            self._beginnings[raw[:_BEGINNING], machine] = begins
+        if not begins:
+            return ()
         for at, table in enumerate(tables):
             for name, number in table.with_prefix(raw, limit):
                 if not _is_torchs_own(name.decode("utf-8", "surrogateescape")):

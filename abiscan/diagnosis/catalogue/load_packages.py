@@ -31,6 +31,7 @@ def wheels_by_id() -> Mapping[str, Wheels]:
     return {wheels.id: wheels for wheels in load_packages().wheels}
 
 
+@lru_cache(maxsize=256)  # of all symbols of a file
 def program_of_text(text: str) -> Program | None:
     """The first kind of program without Python that a text or a path shows."""
     possible = (each for each in load_packages().program if any(word in text for word in each.words))
