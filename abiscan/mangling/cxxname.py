@@ -25,7 +25,7 @@ from abiscan.mangling.parser.name_nodes import (
     Template,
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Ident, Node, Renderer, RenderStyle, check_size, written_once
+from abiscan.mangling.parser.render import Ident, Node, Reading, Renderer, RenderStyle, check_size, written_once
 
 GCC_FORM_FLAG: Final = "-fclang-abi-compat=17"
 """Clang 18 and later then mangle templates as GCC does, without declarations of parameters (Clang's manual)."""
@@ -399,8 +399,7 @@ def is_unread(mangled: str) -> bool:
 
 def _build(mangled: str) -> CxxName:
     reading = read(mangled)
-    text = check_size(reading.root, mangled)
-    return _name(mangled, reading.root, text, suffix=reading.suffix, declared=reading.declared)
+    return _name(mangled, reading, check_size(reading.root, mangled))
 
 
 def _build_microsoft(mangled: str) -> CxxName:
@@ -409,13 +408,11 @@ def _build_microsoft(mangled: str) -> CxxName:
 
     reading = read_microsoft(mangled.removeprefix("__imp_"))
     text = written_once(reading.root) if may_be_large_microsoft(mangled) else None
-    return _name(mangled, reading.root, text, member=reading.member)
+    return _name(mangled, reading, text)
 
 
-def _name(
-    mangled: str, root: Node, text: str | None, *, suffix: str = "", declared: bool = False, member: str = ""
-) -> CxxName:
-    node = root
+def _name(mangled: str, reading: Reading, text: str | None) -> CxxName:
+    node = root = reading.root
     kind = SpecialKind.DATA
     if isinstance(node, SpecialNode):
         kind = _SPECIAL_KINDS[node.code]
@@ -438,11 +435,11 @@ def _name(
         parts.last.variant if isinstance(parts.last, Structor) else "",
         parts.tags,
         () if encoding is None else tuple(encoding.qualifiers.split()),
-        suffix,
-        declared,
+        reading.suffix,
+        reading.declared,
         root,
         node,
         text,
         {},
-        member,
+        reading.member,
     )

@@ -31,7 +31,7 @@ from abiscan.mangling.parser.codes import (
 from abiscan.mangling.parser.cursor import DIGITS
 from abiscan.mangling.parser.name_nodes import Nested, Template
 from abiscan.mangling.parser.productions import Productions
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 from abiscan.mangling.parser.template_nodes import Either, Expansion
 
 
@@ -66,8 +66,8 @@ def expression(p: Productions) -> Node:
         p.at = at + 2
         word, operands, precedence = keyword
         if operands == NAMED_CAST:
-            return Phrase(word, "<", p.type(), ">(", p.expression(), ")", precedence=precedence)
-        return Phrase(word, " (", p.type() if operands == OF_TYPE else p.expression(), ")", precedence=precedence)
+            return phrase(word, "<", p.type(), ">(", p.expression(), ")", precedence=precedence)
+        return phrase(word, " (", p.type() if operands == OF_TYPE else p.expression(), ")", precedence=precedence)
     operator = OPERATORS.get(code)
     if operator is not None:
         p.at = at + 2
@@ -99,7 +99,7 @@ def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool
     if operands == NEW:
         return _new(p, ("::" if global_scope else "") + op.strip())
     if operands == DELETE:
-        return Phrase("::" if global_scope else "", op.strip(), " ", p.expression(), precedence=UNARY)
+        return phrase("::" if global_scope else "", op.strip(), " ", p.expression(), precedence=UNARY)
     if global_scope:
         return None
     if operands == PREFIX:
@@ -108,9 +108,9 @@ def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool
         return _prefix(p, op, precedence)
     first = p.expression()
     if operands == POSTFIX_OR_PREFIX:
-        return Phrase(*_operand(first, POSTFIX + 1), op, precedence=POSTFIX)
+        return phrase(*_operand(first, POSTFIX + 1), op, precedence=POSTFIX)
     if operands == CALL:
-        return Phrase(first, "(", p.until_end(p.expression), ")", precedence=POSTFIX)
+        return phrase(first, "(", p.until_end(p.expression), ")", precedence=POSTFIX)
     second = p.expression()
     if operands == BINARY:
         assigns = precedence == ASSIGN
@@ -120,19 +120,19 @@ def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool
             *_operand(second, precedence + assigns),
         )
         # Within template arguments a bare > would end them.
-        return Phrase(*(("(", *pieces, ")") if op in (">", ">>") else pieces), precedence=precedence)
+        return phrase(*(("(", *pieces, ")") if op in (">", ">>") else pieces), precedence=precedence)
     if operands == MEMBER:
-        return Phrase(*_operand(first, precedence + 1), op, *_operand(second, precedence), precedence=precedence)
+        return phrase(*_operand(first, precedence + 1), op, *_operand(second, precedence), precedence=precedence)
     if operands == SUBSCRIPT:
-        return Phrase(*_operand(first, POSTFIX), "[", second, "]", precedence=POSTFIX)
+        return phrase(*_operand(first, POSTFIX), "[", second, "]", precedence=POSTFIX)
     if operands == CONDITION:
         third = _operand(p.expression(), ASSIGN + 1)
-        return Phrase(*_operand(first, CONDITIONAL), " ? ", second, " : ", *third, precedence=CONDITIONAL)
+        return phrase(*_operand(first, CONDITIONAL), " ? ", second, " : ", *third, precedence=CONDITIONAL)
     return None
 
 
 def _prefix(p: Productions, op: str, precedence: int) -> Node:
-    return Phrase(op, *_operand(p.expression(), precedence), precedence=precedence)
+    return phrase(op, *_operand(p.expression(), precedence), precedence=precedence)
 
 
 def _new(p: Productions, keyword: str) -> Node:
@@ -149,7 +149,7 @@ def _new(p: Productions, keyword: str) -> Node:
         pieces += ["(", p.expression(), ")"]
     else:
         p.need("E")
-    return Phrase(*pieces, precedence=UNARY)
+    return phrase(*pieces, precedence=UNARY)
 
 
 def _function_param(p: Productions) -> Node:
@@ -187,8 +187,8 @@ def _fold(p: Productions) -> Node:
     over = ("(", Expansion(pack), ")")
     op = f" {operator[0]} "
     if kind in "lL":
-        return Phrase("(", *initial, op if initial else "", "...", op, *over, ")")
-    return Phrase("(", *over, op, "...", op if initial else "", *initial, ")")
+        return phrase("(", *initial, op if initial else "", "...", op, *over, ")")
+    return phrase("(", *over, op, "...", op if initial else "", *initial, ")")
 
 
 def _simple_id(p: Productions) -> Node:
@@ -202,7 +202,7 @@ def _base_unresolved_name(p: Productions) -> Node:
     if p.text[p.at] in DIGITS:
         return _simple_id(p)
     if p.take("dn"):
-        return Phrase("~", _simple_id(p) if p.text[p.at] in DIGITS else p.type())
+        return phrase("~", _simple_id(p) if p.text[p.at] in DIGITS else p.type())
     p.take("on")
     name = p.operator_name(None)
     return Template(name, p.template_args()) if p.text[p.at] == "I" else name
@@ -213,19 +213,19 @@ def _unresolved(p: Productions, global_scope: bool) -> Node:
     text = p.text
     if not p.take("sr"):
         name = _base_unresolved_name(p)
-        return Phrase("::", name) if global_scope else name
+        return phrase("::", name) if global_scope else name
     scope: Node
     if text[p.at] in DIGITS:
         scope = _simple_id(p)
         if global_scope:
-            scope = Phrase("::", scope)
+            scope = phrase("::", scope)
         while text[p.at] != "E":
             scope = Nested(scope, _simple_id(p))
         p.at += 1
         # Named namespaces and classes are displayed but never compared: Clang writes `sr3std` where GCC writes nothing
         # and nvcc's front end an invented name (`sr4__T0`, pytorch issue 174898).
         name = _base_unresolved_name(p)
-        return Either(Phrase(scope, "::", name), name)
+        return Either(phrase(scope, "::", name), name)
     if p.clang and p.take("N"):
         scope = p.type()
         if text[p.at] == "I":
@@ -236,7 +236,7 @@ def _unresolved(p: Productions, global_scope: bool) -> Node:
     else:
         # <unresolved-type>. GCC writes any type here, including those of namespace std.
         scope = p.type()
-    return Phrase(scope, "::", _base_unresolved_name(p))
+    return phrase(scope, "::", _base_unresolved_name(p))
 
 
 def _braced(p: Productions) -> Node:
@@ -256,7 +256,7 @@ def _designated(p: Productions, *designator: str | Node) -> Node:
     p.deeper()
     value = _braced(p)
     p.shallower()
-    return Phrase(*designator, "" if follows else " = ", value)
+    return phrase(*designator, "" if follows else " = ", value)
 
 
 def _braces(p: Productions) -> tuple[str | tuple[Node, ...], ...]:
@@ -265,11 +265,11 @@ def _braces(p: Productions) -> tuple[str | tuple[Node, ...], ...]:
 
 
 def _init_list(p: Productions) -> Node:
-    return Phrase(*_braces(p))
+    return phrase(*_braces(p))
 
 
 def _typed_init_list(p: Productions) -> Node:
-    return Phrase(p.type(), *_braces(p))
+    return phrase(p.type(), *_braces(p))
 
 
 def _c_style_cast(p: Productions) -> Node:
@@ -278,23 +278,23 @@ def _c_style_cast(p: Productions) -> Node:
     several = p.take("_")
     is_braced = p.text.startswith("il", p.at)
     args = p.until_end(p.expression) if several else (p.expression(),)
-    cast = Phrase("(", type_, ")(", args, ")", precedence=CAST)
+    cast = phrase("(", type_, ")(", args, ")", precedence=CAST)
     # GCC writes T{x} as a cast of {x}.
-    return Either(cast, Phrase(type_, args[0])) if is_braced and len(args) == 1 else cast
+    return Either(cast, phrase(type_, args[0])) if is_braced and len(args) == 1 else cast
 
 
 def _call_in_parentheses(p: Productions) -> Node:
-    return Phrase("(", p.expression(), ")(", p.until_end(p.expression), ")", precedence=POSTFIX)
+    return phrase("(", p.expression(), ")(", p.until_end(p.expression), ")", precedence=POSTFIX)
 
 
 def _sizeof_pack(p: Productions) -> Node:
     if p.text[p.at] == "T":
-        return Phrase("sizeof...(", Expansion(p.template_param()), ")")
-    return Phrase("sizeof... (", _function_param(p), ")")
+        return phrase("sizeof...(", Expansion(p.template_param()), ")")
+    return phrase("sizeof... (", _function_param(p), ")")
 
 
 def _sizeof_args(p: Productions) -> Node:
-    return Phrase("sizeof... (", p.until_end(p.template_arg), ")")
+    return phrase("sizeof... (", p.until_end(p.template_arg), ")")
 
 
 def _pack_expansion(p: Productions) -> Node:
@@ -302,7 +302,7 @@ def _pack_expansion(p: Productions) -> Node:
 
 
 def _throw(p: Productions) -> Node:
-    return Phrase("throw ", p.expression())
+    return phrase("throw ", p.expression())
 
 
 def _rethrow(p: Productions) -> Node:
@@ -318,12 +318,12 @@ def _subobject(p: Productions) -> Node:
         p.number()
     p.take("p")
     p.need("E")
-    return Phrase(of, ".<", type_, f" at offset {offset.replace('n', '-')}>")
+    return phrase(of, ".<", type_, f" at offset {offset.replace('n', '-')}>")
 
 
 def _member_pointer_conversion(p: Productions) -> Node:
     """mc <parameter type> <expr> [<offset number>] E"""
-    cast = Phrase("(", p.type(), ")(", p.expression(), ")", precedence=CAST)
+    cast = phrase("(", p.type(), ")(", p.expression(), ")", precedence=CAST)
     p.number(negative=True)
     p.need("E")
     return cast
@@ -358,12 +358,12 @@ def _requirements(p: Productions, *before: str | tuple[Node, ...]) -> Node:
         else:
             raise p.fail("a requirement")
         pieces.append(";")
-    return Phrase(*pieces, " }")
+    return phrase(*pieces, " }")
 
 
 def _vendor(p: Productions) -> Node:
     """u <source-name> <template-arg>* E"""
-    return Phrase(p.source_name(), "(", p.until_end(p.template_arg), ")", precedence=POSTFIX)
+    return phrase(p.source_name(), "(", p.until_end(p.template_arg), ")", precedence=POSTFIX)
 
 
 _OTHERS: Final = {

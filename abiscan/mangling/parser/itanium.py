@@ -9,7 +9,7 @@ from abiscan.mangling.parser.cursor import NameSyntaxError, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Encoding, Special
 from abiscan.mangling.parser.name_parser import NameParser
 from abiscan.mangling.parser.productions import FunctionSignature
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, Reading, phrase
 from abiscan.mangling.parser.template_parser import TemplateParser
 from abiscan.mangling.parser.type_parser import TypeParser
 
@@ -63,7 +63,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
         text = self.text
         attributes: Node | None = None
         if text[self.at] == "U" and self.take("Ua9enable_ifI"):
-            attributes = Phrase(" [enable_if:", self.until_end(self.template_arg), "]")
+            attributes = phrase(" [enable_if:", self.until_end(self.template_arg), "]")
         ret = None
         if signature.has_args and not signature.no_return_type:
             ret = self.type()
@@ -77,7 +77,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
                 if char in _ENCODING_END or char == "Q":
                     break
             if signature.explicit_object:
-                params[0] = Phrase("this ", params[0])
+                params[0] = phrase("this ", params[0])
         requires = self.constraint() if text[self.at] == "Q" else None
         return Encoding(name, ret, tuple(params), signature.qualifiers, requires=requires, attributes=attributes)
 
@@ -103,13 +103,13 @@ class Parser(NameParser, TypeParser, TemplateParser):
         elif code in _SPECIAL_OF_NAME:
             special = Special(code, _SPECIAL_OF_NAME[code], self.name(None))
         elif code in _SPECIAL_OF_ENCODING:
-            phrase, offsets = _SPECIAL_OF_ENCODING[code]
+            words, offsets = _SPECIAL_OF_ENCODING[code]
             if offsets == 1:
                 # The letter is part of the call offset.
                 self.at -= 1
             for _ in range(offsets):
                 self._call_offset()
-            special = Special(code, phrase, self.encoding())
+            special = Special(code, words, self.encoding())
         elif code == "TA":
             special = Special(code, "template parameter object for ", self.template_arg())
         elif code == "TC":
@@ -130,8 +130,8 @@ class Parser(NameParser, TypeParser, TemplateParser):
             if kind not in "tn":
                 raise self.fail("t or n")
             self.at += 1
-            phrase = "transaction clone for " if kind == "t" else "non-transaction clone for "
-            special = Special(code, phrase, self.encoding())
+            words = "transaction clone for " if kind == "t" else "non-transaction clone for "
+            special = Special(code, words, self.encoding())
         else:
             raise self.fail("a special name")
         self._depth -= 1
@@ -187,23 +187,6 @@ class Parser(NameParser, TypeParser, TemplateParser):
         return node
 
 
-class Reading:
-    """A parsed mangled name.
-
-    Attributes:
-        root: the entity.
-        suffix: text after the encoding: a clone suffix (`.cold`, `.isra.0`) or a symbol version (`@@V1`).
-        declared: whether template arguments include the declarations of their parameters (Clang 18 and later).
-    """
-
-    __slots__ = ("declared", "root", "suffix")
-
-    def __init__(self, root: Node, suffix: str, declared: bool) -> None:
-        self.root: Final = root
-        self.suffix: Final = suffix
-        self.declared: Final = declared
-
-
 def read(mangled: str) -> Reading:
     """Parse `_Z <encoding> [<vendor-specific suffix>]`.
 
@@ -232,4 +215,4 @@ def _read(mangled: str, clang: bool) -> Reading:
     suffix = mangled[parser.at :]
     if suffix and suffix[0] not in ".@":
         raise NameSyntaxError(f"at character {parser.at}: the end, or a suffix after . or @, expected")
-    return Reading(root, suffix, parser.declared)
+    return Reading(root, suffix=suffix, declared=parser.declared)

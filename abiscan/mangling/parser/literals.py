@@ -10,7 +10,7 @@ from typing import Final
 
 from abiscan.mangling.parser.name_nodes import ClosureType
 from abiscan.mangling.parser.productions import Productions
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 
 _HEX: Final = frozenset("0123456789abcdef")
 # <float> literals: type letter to the name of the type.
@@ -33,7 +33,7 @@ def other_literal(p: Productions) -> Node:
     if char == "A":
         type_ = p.type()
         p.need("E")
-        return Phrase('"<', type_, '>"')
+        return phrase('"<', type_, '>"')
     if char == "D" and text[at + 1] == "n":
         p.at = at + 2
         p.take("0")
@@ -44,9 +44,9 @@ def other_literal(p: Productions) -> Node:
         p.need("E")
         if not isinstance(closure, ClosureType):
             raise p.fail("a lambda")
-        return Phrase("[]", closure.signature, "{...}")
+        return phrase("[]", closure.signature, "{...}")
     # A value of a type without literals of its own: an enumerator.
-    return Phrase("(", p.type(), ")", p.literal_value())
+    return phrase("(", p.type(), ")", p.literal_value())
 
 
 # Type letter -> number of hexadecimal digits of a value, suffix of the literal in C++.

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
-
 from abiscan.mangling.parser.microsoft_codes import FUNCTIONS, VARIABLES, VIRTUAL_THUNKS
 from abiscan.mangling.parser.microsoft_scopes import MicrosoftScopes, Unscoped, joined
 from abiscan.mangling.parser.name_nodes import Encoding, Special
-from abiscan.mangling.parser.render import Ident, Node
+from abiscan.mangling.parser.render import Ident, Node, Reading
 from abiscan.mangling.parser.type_nodes import MemberPointer, Pointer, Qualified
 
 # Tables that a compiler makes for a class: code -> text before it.
@@ -39,22 +37,11 @@ _GUARDS: Final = {"?_B": "guard variable for ", "?__J": "thread-safe guard varia
 _THUNK: Final = "thunk to "
 
 
-class MicrosoftReading(Struct, frozen=True):
-    """A parsed name.
-
-    Attributes:
-        member: its specifiers in the class: `public`, `private static`, `protected virtual`; empty for a non-member.
-    """
-
-    root: Node
-    member: str
-
-
 class MicrosoftParser(MicrosoftScopes):
     """All productions.
 
     Attributes:
-        member: of the last symbol; see `MicrosoftReading`.
+        member: of the last symbol; see `Reading`.
     """
 
     __slots__ = ("member",)
@@ -201,7 +188,7 @@ class MicrosoftParser(MicrosoftScopes):
         return Special("?thunk", _THUNK, encoding) if is_thunk else encoding
 
 
-def read_microsoft(mangled: str) -> MicrosoftReading:
+def read_microsoft(mangled: str) -> Reading:
     """Parse a whole name.
 
     Raises:
@@ -211,4 +198,4 @@ def read_microsoft(mangled: str) -> MicrosoftReading:
     root = parser.symbol()
     if parser.text[parser.at] != "\0":
         raise parser.fail("the end")
-    return MicrosoftReading(root, parser.member)
+    return Reading(root, member=parser.member)

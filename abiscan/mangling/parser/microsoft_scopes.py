@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
+
+from msgspec import Struct
 
 from abiscan.mangling.parser.cursor import DIGITS
 from abiscan.mangling.parser.microsoft_codes import COMPILER_FUNCTIONS, OPERATORS
 from abiscan.mangling.parser.microsoft_types import REFERENCES, MicrosoftTypes
 from abiscan.mangling.parser.name_nodes import Conversion, Encoding, LiteralOperator, Local, Nested, Structor, Template
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 from abiscan.mangling.parser.template_nodes import ForwardParam
 
 _ANONYMOUS: Final = Ident("(anonymous namespace)")
@@ -17,7 +20,7 @@ _DELETING: Final = {"_E": "vector-deleting", "_G": "scalar-deleting"}
 _EMPTY_PACKS: Final = ("$S", "$$V", "$$$V", "$$Z")
 
 
-class Unscoped:
+class Unscoped(Struct):
     """An identifier before its scope is known.
 
     Attributes:
@@ -26,12 +29,9 @@ class Unscoped:
         returns: placeholder for the type of a conversion operator, which is the function's return type.
     """
 
-    __slots__ = ("args", "name", "returns")
-
-    def __init__(self, name: Node | str, returns: ForwardParam | None = None) -> None:
-        self.name = name
-        self.args: tuple[Node, ...] | None = None
-        self.returns = returns
+    name: Node | str
+    returns: ForwardParam | None = None
+    args: tuple[Node, ...] | None = None
 
 
 class MicrosoftScopes(MicrosoftTypes):
@@ -39,9 +39,8 @@ class MicrosoftScopes(MicrosoftTypes):
 
     __slots__ = ()
 
-    def symbol(self) -> Node:
-        """Read a whole symbol, from its question mark on."""
-        raise NotImplementedError
+    # Reads a whole symbol, from its question mark on.
+    symbol: Callable[[], Node]
 
     def remember(self, name: Node) -> None:
         """Assign a reference digit to a name, if it has none and one is left."""
@@ -133,7 +132,7 @@ class MicrosoftScopes(MicrosoftTypes):
                 raise self.fail("the suffix of a literal operator")
             suffix = text[self.at : end]
             self.at = end + 1
-            return Unscoped(LiteralOperator(suffix))
+            return Unscoped(LiteralOperator(f'operator"" {suffix}', suffix))
         name = OPERATORS.get(code) or COMPILER_FUNCTIONS.get(code)
         if name is None:
             raise self.fail("an operator")
@@ -238,12 +237,12 @@ class MicrosoftScopes(MicrosoftTypes):
         if code == "E":
             return self._entity()
         if code in "FG":
-            return Phrase("{", ", ".join(str(self.signed()) for _ in range(2 if code == "F" else 3)), "}")
+            return phrase("{", ", ".join(str(self.signed()) for _ in range(2 if code == "F" else 3)), "}")
         # A pointer to a member; its symbol is followed by the offsets that its class needs.
         entity = self._entity() if self.text[self.at] == "?" else Ident("nullptr")
         count = "1HIJ".index(code)
         offsets = [str(self.signed()) for _ in range(count)]
-        return Phrase("&", entity) if not count else Phrase("{", entity, ", ", ", ".join(offsets), "}")
+        return phrase("&", entity) if not count else phrase("{", entity, ", ", ", ".join(offsets), "}")
 
     def _entity(self) -> Node:
         found = self.symbol()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
@@ -39,9 +40,10 @@ class MicrosoftTypes(Cursor):
         self.names: list[Node] = []
         self.params: list[Node] = []
 
-    def type_name(self) -> Node:
-        """Read the qualified name of a class or an enumeration."""
-        raise NotImplementedError
+    # Reads the qualified name of a class or an enumeration.
+    type_name: Callable[[], Node]
+    # Reads an identifier, up to its @; a later digit may refer to it.
+    source_name: Callable[[], Node]
 
     # --- numbers and qualifiers
 
@@ -136,10 +138,6 @@ class MicrosoftTypes(Cursor):
             return qualified(self.type(), qualifiers)
         raise self.fail("a type")
 
-    def source_name(self) -> Node:
-        """Read an identifier, up to its @; a later digit may refer to it."""
-        raise NotImplementedError
-
     def _pointee(self) -> Node:
         self.pointer_qualifiers()
         if self.take("6"):
@@ -155,12 +153,12 @@ class MicrosoftTypes(Cursor):
         own += self.pointer_qualifiers()
         if self.take("8"):
             of = self.type_name()
-            return qualified(MemberPointer(of, self.function_type(is_member=True)), own)
+            return qualified(MemberPointer(self.function_type(is_member=True), of), own)
         is_member = self.text[self.at] in "QRST"
         qualifiers = self.qualifiers()
         if is_member and mark == "*":
             of = self.type_name()
-            return qualified(MemberPointer(of, qualified(self.type(), qualifiers)), own)
+            return qualified(MemberPointer(qualified(self.type(), qualifiers), of), own)
         return self._pointer_to(qualified(self.type(), qualifiers), mark, own)
 
     @staticmethod

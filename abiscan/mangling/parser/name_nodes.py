@@ -18,12 +18,11 @@ _NEUTRAL_STD = {
 class StdAbbreviation(Node):
     """Sa, Sb, Ss, Si, So, Sd. As the class of a constructor it is written in full (`expanded`)."""
 
-    __slots__ = ("arguments", "expanded", "letter", "name", "text")
-
-    def __init__(self, letter: str, expanded: bool = False) -> None:
-        self.letter = letter
-        self.text, self.name, self.arguments = STD_ABBREVIATIONS[letter]
-        self.expanded = expanded
+    letter: str
+    text: str
+    name: str
+    arguments: str
+    expanded: bool = False
 
     def render(self, r: Renderer) -> str:
         if self.expanded and not r.neutral:
@@ -34,11 +33,8 @@ class StdAbbreviation(Node):
 class Nested(Node):
     """`scope::name`."""
 
-    __slots__ = ("name", "scope")
-
-    def __init__(self, scope: Node, name: Node) -> None:
-        self.scope = scope
-        self.name = name
+    scope: Node
+    name: Node
 
     def render(self, r: Renderer) -> str:
         if not r.neutral:
@@ -51,14 +47,9 @@ class Nested(Node):
         renamed = r.renamed
         return text if renamed is None else renamed.get(text, text)
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.scope, self.name)
-
 
 class Friend(Nested):
     """`F`: a constrained friend that is defined in a class, and so belongs only to that class."""
-
-    __slots__ = ()
 
     def render(self, r: Renderer) -> str:
         return f"{r.text(self.scope)}::friend {r.text(self.name)}"
@@ -67,49 +58,32 @@ class Friend(Nested):
 class Module(Ident):
     """`W`: a module, or a partition of one."""
 
-    __slots__ = ()
-
 
 class ModuleEntity(Node):
     """A name that is attached to a module."""
 
-    __slots__ = ("module", "name")
-
-    def __init__(self, module: Module, name: Node) -> None:
-        self.module = module
-        self.name = name
+    module: Module
+    name: Node
 
     def render(self, r: Renderer) -> str:
         return f"{r.text(self.name)}@{self.module.text}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.name,)
 
 
 class Tagged(Node):
     """`B`: a name with an abi tag."""
 
-    __slots__ = ("name", "tag")
-
-    def __init__(self, name: Node, tag: str) -> None:
-        self.name = name
-        self.tag = tag
+    name: Node
+    tag: str
 
     def render(self, r: Renderer) -> str:
         return r.text(self.name) if r.neutral else f"{r.text(self.name)}[abi:{self.tag}]"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.name,)
 
 
 class Template(Node):
     """A template name with its arguments."""
 
-    __slots__ = ("args", "name")
-
-    def __init__(self, name: Node, args: tuple[Node, ...]) -> None:
-        self.name = name
-        self.args = args
+    name: Node
+    args: tuple[Node, ...]
 
     def render(self, r: Renderer) -> str:
         text = f"{r.text(self.name)}<{r.joined(self.args)}>"
@@ -118,19 +92,13 @@ class Template(Node):
         renamed = r.renamed
         return text if renamed is None else renamed.get(text, text)
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.name, *self.args)
-
 
 class Structor(Node):
     """A constructor or destructor of the class `of`. Its variant (`C1`, `D0`, `CI2`...) is not in its text."""
 
-    __slots__ = ("destructor", "of", "variant")
-
-    def __init__(self, of: Node, destructor: bool, variant: str) -> None:
-        self.of = of
-        self.destructor = destructor
-        self.variant = variant
+    of: Node
+    destructor: bool
+    variant: str
 
     def render(self, r: Renderer) -> str:
         return base_name(self)
@@ -139,58 +107,36 @@ class Structor(Node):
 class Conversion(Node):
     """`cv`: the name of a conversion operator."""
 
-    __slots__ = ("type",)
-
-    def __init__(self, type_: Node) -> None:
-        self.type = type_
+    type: Node
 
     def render(self, r: Renderer) -> str:
         return f"operator {r.text(self.type)}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.type,)
 
 
 class LiteralOperator(Ident):
     """`li`: operator""."""
 
-    __slots__ = ("suffix",)
-
-    def __init__(self, suffix: str) -> None:
-        super().__init__(f'operator"" {suffix}')
-        self.suffix = suffix
+    suffix: str
 
 
 class Local(Node):
     """An entity inside a function."""
 
-    __slots__ = ("entity", "function")
-
-    def __init__(self, function: Node, entity: Node) -> None:
-        self.function = function
-        self.entity = entity
+    function: Node
+    entity: Node
 
     def render(self, r: Renderer) -> str:
         return f"{r.text(self.function)}::{r.text(self.entity)}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.function, self.entity)
 
 
 class ClosureType(Node):
     """`Ul`: the type of a lambda. Its number distinguishes lambdas of one signature in one function."""
 
-    __slots__ = ("number", "signature")
-
-    def __init__(self, signature: Node, number: str) -> None:
-        self.signature = signature
-        self.number = number
+    signature: Node
+    number: str
 
     def render(self, r: Renderer) -> str:
         return f"'lambda{self.number}'{r.text(self.signature)}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.signature,)
 
 
 # --- symbols ------------------------------------------------------------------------------------------------------
@@ -206,24 +152,12 @@ class Encoding(Node):
         requires: a requires-clause after the parameters, or None.
     """
 
-    __slots__ = ("attributes", "name", "params", "qualifiers", "requires", "ret")
-
-    def __init__(
-        self,
-        name: Node,
-        ret: Node | None,
-        params: tuple[Node, ...] | None,
-        qualifiers: str,
-        *,
-        requires: Node | None = None,
-        attributes: Node | None = None,
-    ) -> None:
-        self.name = name
-        self.ret = ret
-        self.params = params
-        self.qualifiers = qualifiers
-        self.requires = requires
-        self.attributes = attributes
+    name: Node
+    ret: Node | None
+    params: tuple[Node, ...] | None
+    qualifiers: str
+    requires: Node | None = None
+    attributes: Node | None = None
 
     def render(self, r: Renderer) -> str:
         name = r.text(self.name)
@@ -248,10 +182,6 @@ class Encoding(Node):
             text += f" requires {r.text(self.requires)}"
         return text
 
-    def children(self) -> tuple[Node, ...]:
-        ret = () if self.ret is None else (self.ret,)
-        return (self.name, *ret, *(self.params or ()))
-
 
 class Special(Node):
     """<special-name>: a symbol that a compiler generates for a class, function or object: a vtable, a thunk, a guard.
@@ -262,21 +192,15 @@ class Special(Node):
         part: for a construction vtable, the base class under construction of `of`; otherwise None.
     """
 
-    __slots__ = ("code", "of", "part", "phrase")
-
-    def __init__(self, code: str, phrase: str, of: Node, part: Node | None = None) -> None:
-        self.code = code
-        self.phrase = phrase
-        self.of = of
-        self.part = part
+    code: str
+    phrase: str
+    of: Node
+    part: Node | None = None
 
     def render(self, r: Renderer) -> str:
         if self.part is None:
             return self.phrase + r.text(self.of)
         return f"{self.phrase}{r.text(self.part)}-in-{r.text(self.of)}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.of,) if self.part is None else (self.of, self.part)
 
 
 def base_name(node: Node) -> str:

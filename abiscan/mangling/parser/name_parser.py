@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from abiscan.mangling.parser.codes import OPERATORS
 from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import (
@@ -19,7 +21,7 @@ from abiscan.mangling.parser.name_nodes import (
     Template,
 )
 from abiscan.mangling.parser.productions import FunctionSignature, Productions
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 
 _SOURCE_NAME_START: Final = frozenset("123456789")
 _STD: Final = Ident("std")
@@ -197,12 +199,12 @@ class NameParser(Productions):
         elif char == "D" and text[self.at + 1] == "C":
             # A structured binding.
             self.at += 2
-            name = Phrase("[", self.until_end(self.source_name), "]")
+            name = phrase("[", self.until_end(self.source_name), "]")
         elif char in {"C", "D"}:
             if scope is None or module is not None:
                 raise self.fail("a class before its constructor")
             if isinstance(scope, StdAbbreviation):
-                scope = StdAbbreviation(scope.letter, expanded=True)
+                scope = replace(scope, expanded=True)
             name = self._structor(scope, signature)
         else:
             name = self.operator_name(signature)
@@ -273,7 +275,8 @@ class NameParser(Productions):
             return Conversion(type_)
         if code == "li":
             self.at = at + 2
-            return LiteralOperator(self.source_name().text)
+            suffix = self.source_name().text
+            return LiteralOperator(f'operator"" {suffix}', suffix)
         if code[0] == "v" and code[1] in DIGITS:
             # A vendor operator; the digit is its number of operands.
             self.at = at + 2

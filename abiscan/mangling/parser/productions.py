@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
 from abiscan.mangling.parser.name_nodes import ClosureType, Module, StdAbbreviation, Tagged
@@ -23,7 +25,7 @@ from abiscan.mangling.parser.template_nodes import Either, ForwardParam
 _AUTO: Final = Ident("auto")
 
 
-class FunctionSignature:
+class FunctionSignature(Struct):
     """Properties of an encoding's name that determine the signature after it.
 
     Attributes:
@@ -33,13 +35,10 @@ class FunctionSignature:
         qualifiers: of a member function, in C++ syntax.
     """
 
-    __slots__ = ("explicit_object", "has_args", "no_return_type", "qualifiers")
-
-    def __init__(self) -> None:
-        self.has_args = False
-        self.no_return_type = False
-        self.explicit_object = False
-        self.qualifiers = ""
+    has_args: bool = False
+    no_return_type: bool = False
+    explicit_object: bool = False
+    qualifiers: str = ""
 
 
 class Productions(Cursor):
@@ -81,59 +80,23 @@ class Productions(Cursor):
         # Number of types, values and templates with invented names.
         self._synthetic = [0, 0, 0]
 
-    # --- productions of the other chapters
+    # --- productions of the other chapters, which the parser has as methods
 
-    def encoding(self) -> Node:
-        """<encoding>"""
-        raise NotImplementedError
-
-    def name(self, signature: FunctionSignature | None) -> Node:
-        """<name>; `signature` is that of the encoding with this name, None for a name within a type."""
-        raise NotImplementedError
-
-    def unqualified_name(self, signature: FunctionSignature | None, scope: Node | None, module: Module | None) -> Node:
-        """<unqualified-name>, within `scope`"""
-        raise NotImplementedError
-
-    def unnamed_type(self) -> Node:
-        """<unnamed-type-name>"""
-        raise NotImplementedError
-
-    def closure(self) -> ClosureType:
-        """<closure-type-name>, after its Ul"""
-        raise NotImplementedError
-
-    def operator_name(self, signature: FunctionSignature | None) -> Node:
-        """<operator-name>"""
-        raise NotImplementedError
-
-    def type(self) -> Node:
-        """<type>"""
-        raise NotImplementedError
-
-    def decltype(self) -> Node:
-        """<decltype>"""
-        raise NotImplementedError
-
-    def constraint(self) -> Node:
-        """Q <constraint-expression>"""
-        raise NotImplementedError
-
-    def template_args(self, referred_to: bool = False) -> tuple[Node, ...]:
-        """<template-args>; `referred_to`: later <template-param>s refer to these."""
-        raise NotImplementedError
-
-    def template_arg(self) -> Node:
-        """<template-arg>"""
-        raise NotImplementedError
-
-    def expression(self) -> Node:
-        """<expression>"""
-        raise NotImplementedError
-
-    def expr_primary(self) -> Node:
-        """<expr-primary>"""
-        raise NotImplementedError
+    encoding: Callable[[], Node]
+    # Of the encoding with this name; None for a name within a type.
+    name: Callable[[FunctionSignature | None], Node]
+    # (signature, scope, module)
+    unqualified_name: Callable[[FunctionSignature | None, Node | None, Module | None], Node]
+    unnamed_type: Callable[[], Node]
+    closure: Callable[[], ClosureType]
+    operator_name: Callable[[FunctionSignature | None], Node]
+    type: Callable[[], Node]
+    decltype: Callable[[], Node]
+    constraint: Callable[[], Node]
+    template_args: Callable[..., tuple[Node, ...]]
+    template_arg: Callable[[], Node]
+    expression: Callable[[], Node]
+    expr_primary: Callable[[], Node]
 
     # --- <source-name>, <abi-tags>, <module-name>, <CV-qualifiers>
 
@@ -214,7 +177,7 @@ class Productions(Cursor):
             return self._subs[0]
         if char in STD_ABBREVIATIONS:
             self.at = at + 1
-            abbreviation: Node = StdAbbreviation(char)
+            abbreviation: Node = StdAbbreviation(char, *STD_ABBREVIATIONS[char])
             if text[self.at] == "B":
                 abbreviation = self.abi_tags(abbreviation)
                 self._subs.append(abbreviation)

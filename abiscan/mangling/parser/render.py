@@ -10,7 +10,10 @@ Texts follow LLVM's demangler, which replaces template parameters by their argum
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from typing import ClassVar
+
+from msgspec import Struct
 
 from abiscan.mangling.canonical import RENAMED
 from abiscan.mangling.parser.codes import PRIMARY
@@ -37,7 +40,7 @@ class RenderStyle(enum.IntEnum):
     CANONICAL = 2
 
 
-class Node:
+class Node(Struct, eq=False, kw_only=True):
     """A part of a name. Parts are shared by back references, so they do not change after parsing.
 
     Attributes:
@@ -47,7 +50,6 @@ class Node:
         precedence: its precedence as an operand; one of the levels in `codes.py`.
     """
 
-    __slots__ = ()
     leaf: ClassVar[bool] = False
     declarator: bool = False
     precedence: int = PRIMARY
@@ -68,32 +70,30 @@ class Node:
         """The texts of its list entries: several for a pack."""
         return [r.text(self)]
 
-    def children(self) -> tuple[Node, ...]:
+    def children(self) -> Iterator[Node]:
         """Its child nodes."""
-        return ()
+        values = [getattr(self, name) for name in self.__struct_fields__]
+        for value in values:
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, tuple):
+                values += value
 
 
 class Ident(Node):
     """A source name, an operator name, a builtin type or a literal: constant text."""
 
-    __slots__ = ("text",)
     leaf = True
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def render(self, r: Renderer) -> str:
         return self.text
 
 
 class Phrase(Node):
-    """Fixed text with nodes in it: `decltype(x)`, `a + b`. The nodes of a tuple are joined with commas."""
+    """Fixed text with nodes in it, see `phrase`."""
 
-    __slots__ = ("pieces", "precedence")
-
-    def __init__(self, *pieces: str | Node | tuple[Node, ...], precedence: int = PRIMARY) -> None:
-        self.pieces = pieces
-        self.precedence = precedence
+    pieces: tuple[str | Node | tuple[Node, ...], ...]
 
     def render(self, r: Renderer) -> str:
         text = ""
@@ -104,14 +104,27 @@ class Phrase(Node):
                 text += r.joined(piece) if isinstance(piece, tuple) else r.text(piece)
         return text
 
-    def children(self) -> tuple[Node, ...]:
-        found: list[Node] = []
-        for piece in self.pieces:
-            if isinstance(piece, tuple):
-                found.extend(piece)
-            elif isinstance(piece, Node):
-                found.append(piece)
-        return tuple(found)
+
+def phrase(*pieces: str | Node | tuple[Node, ...], precedence: int = PRIMARY) -> Phrase:
+    """Fixed text with nodes in it: `decltype(x)`, `a + b`. The nodes of a tuple are joined with commas."""
+    return Phrase(pieces, precedence=precedence)
+
+
+class Reading(Struct, frozen=True):
+    """A parsed mangled name.
+
+    Attributes:
+        root: the entity.
+        suffix: text after the encoding: a clone suffix (`.cold`, `.isra.0`) or a symbol version (`@@V1`).
+        declared: whether template arguments include the declarations of their parameters (Clang 18 and later).
+        member: from Microsoft's mangling, its specifiers in the class: `public`, `private static`, `protected virtual`;
+            empty for a non-member.
+    """
+
+    root: Node
+    suffix: str = ""
+    declared: bool = False
+    member: str = ""
 
 
 class Renderer:

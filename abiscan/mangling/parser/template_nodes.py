@@ -8,8 +8,6 @@ from abiscan.mangling.parser.render import Node, Renderer
 class StandIn(Node):
     """A node that is rendered as another one."""
 
-    __slots__ = ()
-
     def stands_for(self, r: Renderer) -> Node | None:
         """The other node; None if nothing is rendered."""
         raise NotImplementedError
@@ -34,12 +32,11 @@ class ForwardParam(StandIn):
     In a crafted name the argument may refer to the parameter; the renderer's nesting limit ends that.
     """
 
-    __slots__ = ("index", "target")
-    declarator = True
+    index: int
+    target: Node | None = None
 
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.target: Node | None = None
+    def __post_init__(self) -> None:
+        self.declarator = True
 
     def stands_for(self, r: Renderer) -> Node | None:
         return self.target
@@ -49,54 +46,43 @@ class Either(StandIn):
     """A node that is displayed as mangled and compared in another form.
 
     One example is a template parameter in a constraint: its level does not always match the enclosing templates, so it
-        is
-    displayed as `T` or `TL0_` and compared by its argument.
+    is displayed as `T` or `TL0_` and compared by its argument.
     """
 
-    __slots__ = ("declarator", "neutral", "precedence", "shown")
+    shown: Node
+    neutral: Node
 
-    def __init__(self, shown: Node, neutral: Node) -> None:
-        self.shown = shown
-        self.neutral = neutral
-        self.declarator = neutral.declarator
-        self.precedence = shown.precedence
+    def __post_init__(self) -> None:
+        self.declarator = self.neutral.declarator
+        self.precedence = self.shown.precedence
 
     def stands_for(self, r: Renderer) -> Node:
         return self.neutral if r.neutral else self.shown
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.shown, self.neutral)
 
 
 class Pack(StandIn):
     """A template parameter that is a pack: within an expansion, its current element."""
 
-    __slots__ = ("declarator", "nodes")
+    nodes: tuple[Node, ...]
 
-    def __init__(self, nodes: tuple[Node, ...]) -> None:
-        self.nodes = nodes
-        self.declarator = any(node.declarator for node in nodes)
+    def __post_init__(self) -> None:
+        self.declarator = any(node.declarator for node in self.nodes)
 
     def stands_for(self, r: Renderer) -> Node | None:
         return r.element(self.nodes)
-
-    def children(self) -> tuple[Node, ...]:
-        return self.nodes
 
 
 class DeclaredArg(StandIn):
     """An argument preceded by the <template-param-decl> of its parameter (`Tn`, `Ty`, ...: Clang 18 and later).
 
     Only the argument is rendered: the declaration distinguishes templates that are otherwise equal, and compilers
-        disagree
-    on when to write it and on how to spell its content.
+    disagree on when to write it and on how to spell its content.
     """
 
-    __slots__ = ("arg", "declarator")
+    arg: Node
 
-    def __init__(self, arg: Node) -> None:
-        self.arg = arg
-        self.declarator = arg.declarator
+    def __post_init__(self) -> None:
+        self.declarator = self.arg.declarator
 
     def stands_for(self, r: Renderer) -> Node:
         return self.arg
@@ -104,17 +90,11 @@ class DeclaredArg(StandIn):
     def spread(self, r: Renderer) -> list[str]:
         return self.arg.spread(r)
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.arg,)
-
 
 class ArgPack(Node):
     """`J`: a whole argument pack."""
 
-    __slots__ = ("nodes",)
-
-    def __init__(self, nodes: tuple[Node, ...]) -> None:
-        self.nodes = nodes
+    nodes: tuple[Node, ...]
 
     def render(self, r: Renderer) -> str:
         return r.joined(self.nodes)
@@ -122,23 +102,14 @@ class ArgPack(Node):
     def spread(self, r: Renderer) -> list[str]:
         return [text for node in self.nodes for text in node.spread(r)]
 
-    def children(self) -> tuple[Node, ...]:
-        return self.nodes
-
 
 class Expansion(Node):
     """`Dp`, `sp`: the pattern, once for each element."""
 
-    __slots__ = ("pattern",)
-
-    def __init__(self, pattern: Node) -> None:
-        self.pattern = pattern
+    pattern: Node
 
     def render(self, r: Renderer) -> str:
         return ", ".join([text for text in r.expand(self.pattern) if text])
 
     def spread(self, r: Renderer) -> list[str]:
         return r.expand(self.pattern)
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.pattern,)

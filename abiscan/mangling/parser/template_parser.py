@@ -7,7 +7,7 @@ from typing import Final
 from abiscan.mangling.parser.cursor import NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import ClosureType
 from abiscan.mangling.parser.productions import Productions
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 from abiscan.mangling.parser.template_nodes import ArgPack, DeclaredArg, Pack
 
 _PARAMETER_DECLARATIONS: Final = frozenset("yptnk")
@@ -81,18 +81,18 @@ class TemplateParser(Productions):
         self.at += 2
         declaration: Node
         if kind == "y":
-            declaration = Phrase("typename ", self._invent(0, level))
+            declaration = phrase("typename ", self._invent(0, level))
         elif kind == "k":
             concept = self.name(None)
-            declaration = Phrase(concept, " ", self._invent(0, level))
+            declaration = phrase(concept, " ", self._invent(0, level))
         elif kind == "n":
             name = self._invent(1, level)
-            declaration = Phrase(self.type(), " ", name)
+            declaration = phrase(self.type(), " ", name)
         elif kind == "t":
             name = self._invent(2, level)
-            declaration = Phrase("template<", self._inner_declarations(), "> typename ", name)
+            declaration = phrase("template<", self._inner_declarations(), "> typename ", name)
         elif kind == "p":
-            declaration = Phrase(self._param_declaration(level), "...")
+            declaration = phrase(self._param_declaration(level), "...")
         else:
             raise self.fail("a template parameter's declaration")
         self._depth -= 1
@@ -161,4 +161,4 @@ class TemplateParser(Productions):
         number = self.number()
         self.need("_")
         self._params, self._lambda_level = outer, lambda_level
-        return ClosureType(Phrase(*signature), number)
+        return ClosureType(phrase(*signature), number)

@@ -12,12 +12,11 @@ _FOLLOWED = 64
 class Qualified(Node):
     """A type with const, volatile, restrict, or a vendor's qualifier."""
 
-    __slots__ = ("declarator", "qualifiers", "type")
+    type: Node
+    qualifiers: str
 
-    def __init__(self, type_: Node, qualifiers: str) -> None:
-        self.type = type_
-        self.qualifiers = qualifiers
-        self.declarator = type_.declarator
+    def __post_init__(self) -> None:
+        self.declarator = self.type.declarator
 
     def render(self, r: Renderer) -> str:
         if self.declarator:
@@ -29,9 +28,6 @@ class Qualified(Node):
 
     def right(self, r: Renderer) -> str:
         return r.right(self.type)
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.type,)
 
 
 def _function_or_array(node: Node, r: Renderer) -> Node | None:
@@ -71,11 +67,10 @@ def _right_of(to: Node, r: Renderer) -> str:
 class Pointer(Node):
     """A pointer type."""
 
-    __slots__ = ("declarator", "to")
+    to: Node
 
-    def __init__(self, to: Node) -> None:
-        self.to = to
-        self.declarator = to.declarator
+    def __post_init__(self) -> None:
+        self.declarator = self.to.declarator
 
     def render(self, r: Renderer) -> str:
         if self.declarator:
@@ -88,18 +83,11 @@ class Pointer(Node):
     def right(self, r: Renderer) -> str:
         return _right_of(self.to, r)
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.to,)
-
 
 class ReferenceType(Pointer):
     """An lvalue or rvalue reference (`mark`). Through a parameter, a reference to a reference collapses ([dcl.ref])."""
 
-    __slots__ = ("mark",)
-
-    def __init__(self, to: Node, mark: str) -> None:
-        super().__init__(to)
-        self.mark = mark
+    mark: str
 
     def _collapsed(self, r: Renderer) -> tuple[Node, str]:
         to, mark = self.to, self.mark
@@ -133,11 +121,7 @@ class ReferenceType(Pointer):
 class MemberPointer(Pointer):
     """A pointer to a member of class `of`."""
 
-    __slots__ = ("of",)
-
-    def __init__(self, of: Node, to: Node) -> None:
-        super().__init__(to)
-        self.of = of
+    of: Node
 
     def render(self, r: Renderer) -> str:
         return self.left(r) + self.right(r)
@@ -147,9 +131,6 @@ class MemberPointer(Pointer):
         is_around = self.declarator and _function_or_array(self.to, r) is not None
         return _left_of(self.to, mark if is_around else " " + mark, r)
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.of, self.to)
-
 
 class Function(Node):
     """<function-type>.
@@ -158,14 +139,13 @@ class Function(Node):
         exception: the exception specification, or None.
     """
 
-    __slots__ = ("exception", "params", "qualifiers", "ret")
-    declarator = True
+    ret: Node
+    params: tuple[Node, ...]
+    qualifiers: str
+    exception: Node | None
 
-    def __init__(self, ret: Node, params: tuple[Node, ...], qualifiers: str, exception: Node | None) -> None:
-        self.ret = ret
-        self.params = params
-        self.qualifiers = qualifiers
-        self.exception = exception
+    def __post_init__(self) -> None:
+        self.declarator = True
 
     def render(self, r: Renderer) -> str:
         return self.left(r) + self.right(r)
@@ -177,19 +157,15 @@ class Function(Node):
         exception = "" if self.exception is None else " " + r.text(self.exception)
         return f"({r.joined(self.params)}){r.right(self.ret)}{self.qualifiers}{exception}"
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.ret, *self.params)
-
 
 class Array(Node):
     """<array-type>; `bound` is None if it has none."""
 
-    __slots__ = ("bound", "of")
-    declarator = True
+    of: Node
+    bound: Node | None
 
-    def __init__(self, of: Node, bound: Node | None) -> None:
-        self.of = of
-        self.bound = bound
+    def __post_init__(self) -> None:
+        self.declarator = True
 
     def render(self, r: Renderer) -> str:
         return self.left(r) + self.right(r)
@@ -200,6 +176,3 @@ class Array(Node):
     def right(self, r: Renderer) -> str:
         bound = "" if self.bound is None else r.text(self.bound)
         return f" [{bound}]{r.right(self.of).lstrip()}"
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.of,)

@@ -8,7 +8,7 @@ from abiscan.mangling.parser.codes import BUILTIN_TYPES, D_BUILTIN_TYPES
 from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Module, Template
 from abiscan.mangling.parser.productions import Productions
-from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.render import Ident, Node, phrase
 from abiscan.mangling.parser.template_nodes import Expansion
 from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, ReferenceType
 
@@ -87,14 +87,14 @@ class TypeParser(Productions):
         elif char == "M":
             self.at = at + 1
             of = self.type()
-            result = MemberPointer(of, self.type())
+            result = MemberPointer(self.type(), of)
         elif char == "U":
             result = self._vendor_qualified()
         elif char == "u":
             self.at = at + 1
             result = self.source_name()
             if text[self.at] == "I":
-                result = Phrase(result, "(", self.template_args(), ")")
+                result = phrase(result, "(", self.template_args(), ")")
         elif char == "C":
             self.at = at + 1
             result = Qualified(self.type(), " complex")
@@ -122,7 +122,7 @@ class TypeParser(Productions):
         self.at += 1
         qualifier = self.source_name()
         args = ("<", self.template_args(), ">") if self.text[self.at] == "I" else ()
-        return Phrase(self.type(), " ", qualifier, *args)
+        return phrase(self.type(), " ", qualifier, *args)
 
     def _function_type(self) -> Node:
         """[<CV-qualifiers>] [<exception-spec>] [Dx] F [Y] <bare-function-type> [<ref-qualifier>] E"""
@@ -132,10 +132,10 @@ class TypeParser(Productions):
         if self.take("Do"):
             exception = Ident("noexcept")
         elif self.take("DO"):
-            exception = Phrase("noexcept(", self.expression(), ")")
+            exception = phrase("noexcept(", self.expression(), ")")
             self.need("E")
         elif self.take("Dw"):
-            exception = Phrase("throw(", self.until_end(self.type), ")")
+            exception = phrase("throw(", self.until_end(self.type), ")")
         self.take("Dx")
         self.need("F")
         self.take("Y")
@@ -194,7 +194,7 @@ class TypeParser(Productions):
             # <vector-type> ::= Dv [<number> | <expression>] _ (<type> | p)
             size = self._dimension()
             of = Ident("pixel") if self.take("p") else self.type()
-            return Phrase(of, " vector[", () if size is None else size, "]")
+            return phrase(of, " vector[", () if size is None else size, "]")
         if letter == "F":
             bits = self.number()
             suffix = text[self.at]
@@ -206,9 +206,9 @@ class TypeParser(Productions):
             size = self._dimension()
             if size is None:
                 raise self.fail("a number of bits")
-            return Phrase("_BitInt(" if letter == "B" else "unsigned _BitInt(", size, ")")
+            return phrase("_BitInt(" if letter == "B" else "unsigned _BitInt(", size, ")")
         if letter in {"k", "K"}:
-            return Phrase(self.name(None), " auto" if letter == "k" else " decltype(auto)")
+            return phrase(self.name(None), " auto" if letter == "k" else " decltype(auto)")
         raise self.fail("a type")
 
     def decltype(self) -> Node:
@@ -216,4 +216,4 @@ class TypeParser(Productions):
         self.at += 2
         inner = self.expression()
         self.need("E")
-        return Phrase("decltype(", inner, ")")
+        return phrase("decltype(", inner, ")")
