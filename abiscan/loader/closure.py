@@ -102,19 +102,13 @@ class Mapper:
                 raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=opened.complaint))
             raise Undecidable(f"{opened.path} is damaged ({opened.damage}); whether the loader notices is chance")
         verify_object(opened.elf, name, self._linker, stack_is_executable=self._stack_is_executable)
-        item = LinkMap(
-            opened.elf,
-            opened.path,
-            owner,
-            opened.file_id,
-            origin=resolve_origin(opened.path, self._cwd),
-            definitions=opened.definitions,
-        )
+        origin = resolve_origin(opened.path, self._cwd)
+        item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin, exports=opened.definitions)
         return self._namespace.add(item, name)
 
     def adopt(self, elf: ElfFile, path: str) -> LinkMap:
         """Map a file even if the loader would refuse it, to resolve its imports."""
-        return self._namespace.add(LinkMap(elf, path, None, None, origin=resolve_origin(path, self._cwd)))
+        return self._namespace.add(LinkMap(elf, path, origin=resolve_origin(path, self._cwd)))
 
     def close_over(self, root: LinkMap, *, preloads: tuple[LinkMap, ...] = (), tolerant: bool = False) -> Closure:
         """Map the dependencies of `root`.

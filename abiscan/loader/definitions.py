@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from msgspec import Struct
 
 from abiscan.elf import ElfFile, RawSymbol
@@ -53,26 +55,23 @@ class Definitions:
     def __init__(self, elf: ElfFile) -> None:
         self.table = elf.symbols.hash_table
         self._symbols = elf.symbols
-        self._versions: dict[int, Version] | None = None
         self._matched: dict[SymbolReference, RawSymbol | None] = {}
 
-    @property
+    @cached_property
     def versions(self) -> dict[int, Version]:
         """l_versions: version index to version. The base version (the file's own name) is left out, so an index without
         an entry is one with hash 0."""
-        if self._versions is None:
-            found: dict[int, Version] = {}
-            if self._symbols.has_versions:
-                for library, entries in self._symbols.version_records.needs:
-                    for version, index in entries:
-                        found[index & 0x7FFF] = Version(version.name, version.hash, bool(index & 0x8000), library)
-                for version, index, flags in self._symbols.version_records.definitions:
-                    if not flags & VER_FLG_BASE:
-                        found[index & 0x7FFF] = Version(version.name, version.hash, False, None)
-                    else:
-                        found.setdefault(0, _NO_VERSION)
-            self._versions = found
-        return self._versions
+        found: dict[int, Version] = {}
+        if self._symbols.has_versions:
+            for library, entries in self._symbols.version_records.needs:
+                for version, index in entries:
+                    found[index & 0x7FFF] = Version(version.name, version.hash, bool(index & 0x8000), library)
+            for version, index, flags in self._symbols.version_records.definitions:
+                if not flags & VER_FLG_BASE:
+                    found[index & 0x7FFF] = Version(version.name, version.hash, False, None)
+                else:
+                    found.setdefault(0, _NO_VERSION)
+        return found
 
     def match(self, reference: SymbolReference, hashed: int) -> RawSymbol | None:
         """The entry of this object that a reference accepts, with any binding. The name must have passed

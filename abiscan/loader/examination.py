@@ -51,7 +51,7 @@ class Examination:
         frames). Without that the file stays in memory until the garbage collector runs."""
         self.closure.failure = None
         for item in self.namespace.maps[self._loaded :]:
-            item.loader = item.needed = item.search = None
+            item.loader = item.needed = None
 
     def is_new(self, item: LinkMap) -> bool:
         """Whether the object was mapped for this file."""

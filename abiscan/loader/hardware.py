@@ -50,7 +50,8 @@ def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
     """Describe the CPU of this machine to a loader for `machine`. In another file system the CPU is unknown, unless its
     /proc has it."""
     if machine != "x86_64":
-        return Hardware(machine, _other_levels(machine), _power_set([machine, "tls"]))
+        # powerpc64le has power9/power10, s390x z13 to z16; AT_HWCAP2 says which are active, and no file has it.
+        return Hardware(machine, (), _power_set([machine, "tls"]))
     vendor, flags = _cpuinfo(files)
     levels: list[str] = []
     for name, needed in _LEVELS:
@@ -75,11 +76,6 @@ def _power_set(names: list[str]) -> tuple[str, ...]:
     count = len(names)
     masks = range((1 << count) - 1, 0, -1)
     return tuple(dict.fromkeys("/".join(names[n] for n in range(count - 1, -1, -1) if mask >> n & 1) for mask in masks))
-
-
-def _other_levels(machine: str) -> tuple[str, ...]:
-    # powerpc64le has power9/power10, s390x z13 to z16; AT_HWCAP2 says which are active, and no file has it.
-    return ()
 
 
 def _cpuinfo(files: FileSystem) -> tuple[str, frozenset[str]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from abiscan.elf import ElfFile
 from abiscan.loader.definitions import Definitions
 from abiscan.loader.opened_files import FileId
 
 
-class LinkMap:
+class LinkMap(Struct, eq=False):
     """An object in memory.
 
     Attributes:
@@ -19,59 +21,34 @@ class LinkMap:
         loader: the object whose DT_NEEDED loaded it; None for an object that was opened directly.
         file_id: None if the loader does not know it (the executable).
         origin: value of $ORIGIN.
+        exports: `definitions`, once they are read.
         index: position in the namespace's list.
         needed: its direct dependencies, once they are mapped.
-        search: its search list, breadth first, if it was opened directly.
     """
 
-    __slots__ = (
-        "_definitions",
-        "elf",
-        "file_id",
-        "index",
-        "is_executable",
-        "loader",
-        "name",
-        "needed",
-        "origin",
-        "rpath_dirs",
-        "runpath_dirs",
-        "search",
-        "soname",
-    )
+    elf: ElfFile | None
+    name: str
+    loader: LinkMap | None = None
+    file_id: FileId | None = None
+    origin: str | None = None
+    is_executable: bool = False
+    soname: str | None = None
+    exports: Definitions | None = None
+    index: int = -1
+    needed: tuple[LinkMap, ...] | None = None
+    rpath_dirs: tuple[str, ...] | None = None
+    runpath_dirs: tuple[str, ...] | None = None
 
-    def __init__(
-        self,
-        elf: ElfFile | None,
-        name: str,
-        loader: LinkMap | None,
-        file_id: FileId | None,
-        *,
-        origin: str | None,
-        is_executable: bool = False,
-        soname: str | None = None,
-        definitions: Definitions | None = None,
-    ) -> None:
-        self.elf = elf
-        self.name = name
-        self.loader = loader
-        self.file_id = file_id
-        self.origin = origin
-        self.is_executable = is_executable
-        self.soname = soname if elf is None else elf.soname
-        self.index = -1
-        self.needed: tuple[LinkMap, ...] | None = None
-        self.search: tuple[LinkMap, ...] | None = None
-        self.rpath_dirs: tuple[str, ...] | None = None
-        self.runpath_dirs: tuple[str, ...] | None = None
-        self._definitions = definitions
+    def __post_init__(self) -> None:
+        if self.elf is not None:
+            self.soname = self.elf.soname
 
     @property
     def definitions(self) -> Definitions | None:
         """Its exports, read at the first use; None for the vDSO."""
-        if self._definitions is None and self.elf is not None:
-            self._definitions = Definitions(self.elf)
-        return self._definitions
+        if self.exports is None and self.elf is not None:
+            self.exports = Definitions(self.elf)
+        return self.exports
 
     @property
     def label(self) -> str:

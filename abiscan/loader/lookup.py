@@ -19,7 +19,7 @@ _ASSERTION = (
 Binding = tuple[LinkMap, RawSymbol]
 # Maximum number of cached references, about 300 bytes each; a run over 200 files has 15,000.
 _KEPT = 1 << 17
-_NOT_CACHED: Binding = (LinkMap(None, "", None, None, origin=None), RawSymbol(0, 0, 0, 0, 0, 0, 0))
+_NOT_CACHED: Binding = (LinkMap(None, ""), RawSymbol(0, 0, 0, 0, 0, 0, 0))
 
 
 def resolve(

@@ -124,7 +124,7 @@ class ProcessBuilder:
         """
         namespace = Namespace()
         search = Search(self.linker, self._settings, self.files)
-        main = LinkMap(self._elf, "", None, None, origin=os.path.dirname(self._executable), is_executable=True)
+        main = LinkMap(self._elf, "", origin=os.path.dirname(self._executable), is_executable=True)
         process = Process(self.linker, self._settings, search, namespace, main, main)
         process.stack_is_executable = wants_executable_stack(self._elf.image)
         namespace.add(main)
@@ -165,13 +165,13 @@ class ProcessBuilder:
     def _start(self, process: Process) -> None:
         """Load what is loaded before main: executable, preloads and their dependencies (elf/rtld.c)."""
         namespace = process.namespace
-        namespace.add(LinkMap(None, "linux-vdso.so.1", None, None, origin=None, soname="linux-vdso.so.1"))
+        namespace.add(LinkMap(None, "linux-vdso.so.1", soname="linux-vdso.so.1"))
         mapper = process.mapper(namespace)
         linker = self.files.probe(self.linker.path) if self.linker.path else None
         if isinstance(linker, Opened) and linker.elf is not None:
             soname = linker.elf.soname
             origin = resolve_origin(self.linker.path, self._settings.cwd)
-            item = LinkMap(linker.elf, self.linker.path, None, None, origin=origin)
+            item = LinkMap(linker.elf, self.linker.path, origin=origin)
             namespace.add(item, *([soname] if soname else []))
         preloads = []
         for name in self._preload_names():

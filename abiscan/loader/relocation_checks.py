@@ -26,7 +26,7 @@ from abiscan.elf.relocations import RELATIVE, RelocatedWord, RelocationTable
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
-from abiscan.loader.written_words import WordEffect, types_with
+from abiscan.loader.written_words import EFFECTS, WordEffect, types_with
 from abiscan.model.loading import LoaderStop, StopKind
 
 _RELATIVE_TYPE = (
@@ -41,18 +41,15 @@ _LOWEST_ADDRESS = 1 << 16
 # --- _dl_relocate_object (elf/dl-reloc.c, do-rel.h) ---------------------------------------------------------------
 
 
-# Relocation types known to the x86-64 loader; any other ends the load (_dl_reloc_bad_type).
-_KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
-
-
 def unknown_relocation(elf: ElfFile, path: str) -> LoaderStop | None:
-    """The stop at a relocation type that the loader does not know (x86-64 only)."""
+    """The stop at a relocation type that the loader does not know: _dl_reloc_bad_type (x86-64 only)."""
     if elf.machine != "x86_64":
         return None
+    known = EFFECTS["x86_64"].keys()
     for table in elf.relocations:
-        if table.types <= _KNOWN_X86_64:
+        if table.types <= known:
             continue
-        kind = next(info & table.mask for info in table.infos() if info & table.mask not in _KNOWN_X86_64)
+        kind = next(info & table.mask for info in table.infos() if info & table.mask not in known)
         text = f"0x{kind:08x}" if kind > 0xFF else f"0x{kind:02x}"
         return LoaderStop(StopKind.UNKNOWN_RELOCATION, path, detail=text)
     return None

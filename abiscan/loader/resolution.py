@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from abiscan.model.loading import NeededLibrary
 
 PythonExports = Callable[[str], bool]
 """Whether a CPython exports a name."""
+Answer = tuple[Status, str | None]
+"""(status, provider) of a symbol."""
 
 
 class ResolvingImport(Struct, gc=False):
@@ -52,3 +54,12 @@ class Resolution(Struct):
     missing_libraries: tuple[str, ...]
     missing_torch_libraries: tuple[str, ...]
     unfit_libraries: tuple[str, ...] = ()
+
+
+def resolve_in_pythons(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> Answer:
+    """Resolve a CPython symbol, which all target CPythons must export; with `one_of`, the file is for one unknown
+    CPython among them: a symbol that only some export is undecided."""
+    exporting = sum(python(name) for python in pythons)
+    if not pythons or (one_of and 0 < exporting < len(pythons)):
+        return Status.UNDECIDED, None
+    return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)

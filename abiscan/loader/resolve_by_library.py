@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from abiscan.binary import Binary
 from abiscan.environment.limited_api import is_limited
 from abiscan.environment.python_names import exports as python_exports
-from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
+from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
 from abiscan.model.facts import Import
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
@@ -27,8 +27,6 @@ from abiscan.releases.exports import TargetExports
 from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
 
 _STABLE_ABI_LIBRARIES = ("python3.dll", "python3t.dll")
-
-_Answer = tuple[Status, str | None]
 
 
 class _Scope:
@@ -70,7 +68,7 @@ class _Scope:
         of_cuda = owner_of_library(library) is Owner.CUDA or accelerator_of(file_key(library)) is not None
         return self.stands_for_cuda and of_cuda
 
-    def _in_library(self, name: str, library: str, owner: Owner) -> _Answer:
+    def _in_library(self, name: str, library: str, owner: Owner) -> Answer:
         key = file_key(library)
         member = self.members.get(key)
         if member is not None:
@@ -83,7 +81,7 @@ class _Scope:
             return Status.RESOLVED, key
         return Status.UNDECIDED, None
 
-    def _in_torch(self, name: str, key: str) -> _Answer:
+    def _in_torch(self, name: str, key: str) -> Answer:
         exports = self.exports
         if exports is None or not exports.knows(name) or self.leaves_open(key):
             return Status.UNDECIDED, None
@@ -92,7 +90,7 @@ class _Scope:
         elsewhere = exports.library_of(name)
         return (Status.MISSING, None) if elsewhere is None else (Status.UNREACHABLE, elsewhere)
 
-    def _in_python(self, name: str, key: str) -> _Answer:
+    def _in_python(self, name: str, key: str) -> Answer:
         if key in _STABLE_ABI_LIBRARIES:
             return (Status.RESOLVED, key) if is_limited(name) else (Status.MISSING, None)
         version = python_of_dll(key)
@@ -100,15 +98,9 @@ class _Scope:
         if version is not None:
             known = python_exports(version, self.platform.system)
             pythons = () if known is None else (known,)
-        return self._in_pythons(name, pythons)
+        return resolve_in_pythons(name, pythons, one_of=self.one_of)
 
-    def _in_pythons(self, name: str, pythons: Sequence[PythonExports]) -> _Answer:
-        exporting = sum(python(name) for python in pythons)
-        if not pythons or (self.one_of and 0 < exporting < len(pythons)):
-            return Status.UNDECIDED, None
-        return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
-
-    def _anywhere(self, name: str, owner: Owner) -> _Answer:
+    def _anywhere(self, name: str, owner: Owner) -> Answer:
         """Of a flat lookup, or of one that makes weak definitions one: in the file itself, in the package, in torch, in
         the interpreter; what the system has is not known."""
         if self.binary.exports_name(name):
@@ -119,7 +111,7 @@ class _Scope:
         if found is not None:
             return Status.RESOLVED, found
         if owner is Owner.PYTHON:
-            return self._in_pythons(name, self.pythons)
+            return resolve_in_pythons(name, self.pythons, one_of=self.one_of)
         if owner is Owner.TORCH:
             known = self.exports is not None and self.exports.knows(name)
             return (Status.MISSING if known else Status.UNDECIDED), None

@@ -129,12 +129,12 @@ def _out_of_scope(
     """Mark imports that another library of this torch, process or package exports, outside the scope."""
     known = {item.elf.path for item in examination.namespace if item.elf is not None}
     others = list(examination.namespace)
-    others += [_as_map(path, opened) for path, opened in siblings.items() if path not in known]
+    others += [LinkMap(opened, path) for path, opened in siblings.items() if path not in known]
     disk = examination.process.settings.files
     for path in torch_libraries:
         if path not in known:
             try:
-                others.append(_as_map(path, open_elf(disk.host(path), path)))
+                others.append(LinkMap(open_elf(disk.host(path), path), path))
             except (UnreadableFile, FileNotFoundError):
                 continue
     references: list[SymbolReference] = [lookup.reference for lookup in lookups]
@@ -142,10 +142,6 @@ def _out_of_scope(
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:
             answers[lookup.symbol.number] = (Status.UNREACHABLE, binding[0].label)
-
-
-def _as_map(path: str, elf: ElfFile) -> LinkMap:
-    return LinkMap(elf, path, None, None, origin=None)
 
 
 def needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from abiscan.binary import Binary
-from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
+from abiscan.loader.resolution import Answer, PythonExports, Resolution, ResolvingImport, resolve_in_pythons
 from abiscan.loader.resolve_in_process import needed_of_package
 from abiscan.model.facts import Import
 from abiscan.model.imports import Owner, Status
@@ -25,9 +25,6 @@ from abiscan.releases.exports import TargetExports
 
 # Owners whose libraries the system or the torch build provides: they may be absent from the package.
 _PROVIDED = frozenset({Owner.TORCH, Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
-
-# (status, provider) of a symbol.
-_Answer = tuple[Status, str | None]
 
 
 def resolve_on_release(
@@ -55,7 +52,7 @@ def resolve_on_release(
     foreign = [name for name in others if _may_have_anything(name)]
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, provided))
     scopes = OwnScopes(binary.names_with_prefix)
-    python = partial(_resolve_in_python, pythons=pythons, one_of=one_of)
+    python = partial(resolve_in_pythons, pythons=pythons, one_of=one_of)
     resolved = []
     beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
     for symbol in binary.imports:
@@ -117,7 +114,7 @@ def settle_python_names(resolution: Resolution, pythons: Sequence[PythonExports]
     """Resolve CPython symbols with other interpreters than that of the process."""
     for each in resolution.imports:
         if each.owner is Owner.PYTHON and each.status is not Status.WEAK:
-            each.settle(*_resolve_in_python(each.name, pythons, one_of=False))
+            each.settle(*resolve_in_pythons(each.name, pythons, one_of=False))
 
 
 def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> None:
@@ -155,16 +152,9 @@ def unknown_libraries(sonames: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(_may_have_anything, sonames))
 
 
-def _resolve_in_python(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> _Answer:
-    exporting = sum(python(name) for python in pythons)
-    if not pythons or (one_of and 0 < exporting < len(pythons)):
-        return Status.UNDECIDED, None
-    return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
-
-
 def _resolve_elsewhere(
-    symbol: Import, owner: Owner, python: Callable[[str], _Answer], *, torch_known: bool, unknown: bool
-) -> _Answer:
+    symbol: Import, owner: Owner, python: Callable[[str], Answer], *, torch_known: bool, unknown: bool
+) -> Answer:
     """(status, provider) of a symbol that neither the package nor the build exports.
 
     Args:

@@ -9,7 +9,7 @@ from abiscan.loader.ordering import sort_by_dependency
 
 
 def graph(**needed: str) -> list[LinkMap]:
-    maps = {name: LinkMap(None, name, None, None, origin=None) for name in needed}
+    maps = {name: LinkMap(None, name) for name in needed}
     for name, others in needed.items():
         maps[name].needed = tuple(maps[other] for other in others)
     return list(maps.values())

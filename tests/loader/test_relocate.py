@@ -60,7 +60,7 @@ def _output(*command: str | Path) -> str:
 
 
 def _as_map(path: Path) -> LinkMap:
-    return LinkMap(open_elf(str(path)), str(path), None, None, origin=None)
+    return LinkMap(open_elf(str(path)), str(path))
 
 
 def _real_libraries() -> list[Path]:
