@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -119,20 +119,31 @@ class Abbreviations(Struct):
     quick: list[int]
 
 
-def uleb(data: memoryview, at: int) -> tuple[int, int]:
+def uleb(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """(value, offset after it) of a LEB128 number of at most ten bytes (section 7.6).
 
     Raises:
         DamagedEntries: it is longer.
     """
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = data[at]
+    byte = data[at]
+    if byte < 0x80:  # nearly all
+        return byte, at + 1
+    value = byte & 0x7F
+    for shift in range(7, 70, 7):
         at += 1
+        byte = data[at]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, at + 1
     raise DamagedEntries("a number of more than ten bytes")
+
+
+def initial_length(data: bytes | memoryview, at: int, order: Literal["little", "big"]) -> tuple[int, int, int]:
+    """(length of what follows, its offset, size of an offset in bytes) of a unit or table (section 7.4)."""
+    length = int.from_bytes(data[at : at + 4], order)
+    if length == 0xFFFFFFFF:
+        return int.from_bytes(data[at + 4 : at + 12], order), at + 12, 8
+    return length, at + 4, 4
 
 
 def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bool, tuple[tuple[int, int, int], ...]]]:

@@ -31,6 +31,7 @@ from abiscan.elf.abbreviations import (
     Abbreviations,
     DamagedEntries,
     DebugEntry,
+    initial_length,
     make_entry,
     read_abbreviations,
     uleb,
@@ -101,9 +102,7 @@ class EntryWalk:
     def _unit(self, start: int, *, in_types: bool) -> int:
         """Walk one unit; returns the offset after it."""
         info = self._info
-        length, at, word = self._number(info, start, 4), start + 4, 4
-        if length == 0xFFFFFFFF:
-            length, at, word = self._number(info, at, 8), at + 8, 8
+        length, at, word = initial_length(info, start, self._order)
         end = at + length
         version = self._number(info, at, 2)
         if end > len(info) or not 2 <= version <= 5:

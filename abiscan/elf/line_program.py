@@ -14,6 +14,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from abiscan.elf.abbreviations import DamagedEntries, initial_length, uleb
+
 # Directory and file entries of version 5: DW_LNCT_* (section 6.2.4.1).
 _PATH, _DIRECTORY = 1, 2
 # Allowed DW_FORM_* (section 7.5.6): those of fixed size, and `data16`, which holds an MD5.
@@ -58,15 +60,14 @@ def find_lines(
     try:
         header = _Header(sections, offset)
         _run(header, addresses, found)
-    except IndexError as error:
-        raise DamagedLines("it ends too early") from error
+    except (IndexError, DamagedEntries) as error:
+        raise DamagedLines(str(error)) from error
 
 
 def unit_size(sections: LineSections, offset: int) -> int:
     """Size of the unit at `offset` in bytes, from its header."""
-    data, order = sections.programs, sections.order
-    length = int.from_bytes(data[offset : offset + 4], order)
-    return 12 + int.from_bytes(data[offset + 4 : offset + 12], order) if length == 0xFFFFFFFF else 4 + length
+    length, first, _word = initial_length(sections.programs, offset, sections.order)
+    return first + length - offset
 
 
 def _text_at(data: bytes | memoryview, at: int) -> bytes:
@@ -87,8 +88,7 @@ class _Header:
         self._sections = sections
         end = min(offset + unit_size(sections, offset), len(sections.programs))
         self.data = data = bytes(sections.programs[offset:end])
-        self._word = 8 if data[:4] == b"\xff\xff\xff\xff" else 4
-        self._at = 12 if self._word == 8 else 4
+        _length, self._at, self._word = initial_length(data, 0, sections.order)
         self.version = self._number(2)
         if not 2 <= self.version <= 5:
             raise DamagedLines(f"version {self.version}")
@@ -186,7 +186,7 @@ class _Header:
         return found
 
     def _uleb(self) -> int:
-        value, self._at = _uleb(self.data, self._at)
+        value, self._at = uleb(self.data, self._at)
         return value
 
 
@@ -211,7 +211,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
             line += line_base + adjusted % line_range
             is_row = True
         elif opcode == 0:
-            size, at = _uleb(data, at)
+            size, at = uleb(data, at)
             following = at + size
             if not size or following > end:
                 raise DamagedLines("an operation that ends outside of it")
@@ -223,18 +223,18 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
                 case 3:  # DW_LNE_define_file
                     stop = data.find(b"\0", at + 1, following)
                     if stop > 0:
-                        header.add_file(data[at + 1 : stop], _uleb(data, stop + 1)[0])
+                        header.add_file(data[at + 1 : stop], uleb(data, stop + 1)[0])
             at = following
         elif opcode == 1:  # DW_LNS_copy
             is_row = True
         elif opcode == 2:  # DW_LNS_advance_pc
-            value, at = _uleb(data, at)
+            value, at = uleb(data, at)
             address += value * step
         elif opcode == 3:  # DW_LNS_advance_line
             value, at = _sleb(data, at)
             line += value
         elif opcode == 4:  # DW_LNS_set_file
-            file, at = _uleb(data, at)
+            file, at = uleb(data, at)
         elif opcode == 8:  # DW_LNS_const_add_pc
             address += (255 - opcode_base) // line_range * step
         elif opcode == 9:  # DW_LNS_fixed_advance_pc
@@ -242,7 +242,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
             at += 2
         else:
             for _ in range(operands[opcode]):
-                at = _uleb(data, at)[1]
+                at = uleb(data, at)[1]
         if not is_row:
             continue
         if in_row and address >= row_address:
@@ -260,22 +260,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
             in_row, address, file, line = False, 0, 1, 1
 
 
-def _uleb(data: bytes, at: int) -> tuple[int, int]:
-    """(value, offset after it) of a LEB128 number of at most ten bytes (section 7.6)."""
-    byte = data[at]
-    if byte < 0x80:
-        return byte, at + 1
-    value = byte & 0x7F
-    for shift in range(7, 70, 7):
-        at += 1
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at + 1
-    raise DamagedLines("a number of more than ten bytes")
-
-
 def _sleb(data: bytes, at: int) -> tuple[int, int]:
-    value, following = _uleb(data, at)
+    value, following = uleb(data, at)
     bits = 7 * (following - at)
     return (value - (1 << bits) if value >> (bits - 1) & 1 else value), following

@@ -50,8 +50,6 @@ class _OwnMembers(RecordWalk):
         self._places: dict[int, str] = {}
         self._members: list[tuple[str, tuple[int, int]]] = []
         self.types: set[str] = set()
-        self._signed: dict[int, str] = {}
-        self._holders: dict[str, str] = {}
 
     def visit(
         self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]

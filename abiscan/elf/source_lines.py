@@ -13,7 +13,14 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final, Literal
 
-from abiscan.elf.abbreviations import LINE_PROGRAM, Abbreviations, DamagedEntries, read_abbreviations, uleb
+from abiscan.elf.abbreviations import (
+    LINE_PROGRAM,
+    Abbreviations,
+    DamagedEntries,
+    initial_length,
+    read_abbreviations,
+    uleb,
+)
 from abiscan.elf.debug_entries import SECTIONS, EntryWalk
 from abiscan.elf.debug_sections import debug_sections
 from abiscan.elf.dynamic_file import DynamicFile
@@ -75,8 +82,8 @@ class _Units(EntryWalk):
         at = 0
         while at + 11 < len(self._info):
             yield at
-            length = self._number(self._info, at, 4)
-            at += 12 + self._number(self._info, at + 4, 8) if length == 0xFFFFFFFF else 4 + length
+            length, first, _word = initial_length(self._info, at, self._order)
+            at = first + length
 
     def around(self, ranges: memoryview, addresses: list[int]) -> list[int]:
         """The offsets of the units that have one of the addresses, by .debug_aranges (section 6.1.2)."""
@@ -92,9 +99,7 @@ class _Units(EntryWalk):
         """(address, size, offset of the unit)."""
         start = 0
         while start + 12 < len(data):
-            length, at, word = self._number(data, start, 4), start + 4, 4
-            if length == 0xFFFFFFFF:
-                length, at, word = self._number(data, at, 8), at + 8, 8
+            length, at, word = initial_length(data, start, self._order)
             end = at + length
             unit, size = self._number(data, at + 2, word), data[at + 2 + word]
             if end > len(data) or size not in (4, 8) or data[at + 3 + word]:
