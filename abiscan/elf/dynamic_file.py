@@ -37,15 +37,7 @@ from abiscan.elf.symbols import (
 )
 from abiscan.errors import UnreadableFile
 from abiscan.file_buffer import Sparse
-from abiscan.model.facts import (
-    Export,
-    Import,
-    SharedObject,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
+from abiscan.model.facts import Export, Import, SharedObject, SymbolBinding, SymbolType, VersionNeed, Visibility
 
 if TYPE_CHECKING:
     import mmap

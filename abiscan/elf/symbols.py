@@ -12,11 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from abiscan.elf.dynamic import (
-    DT_SYMTAB,
-    DT_VERSYM,
-    Dynamic,
-)
+from abiscan.elf.dynamic import DT_SYMTAB, DT_VERSYM, Dynamic
 from abiscan.elf.hash_table import read_hash_table
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, ranges_around, read_sections

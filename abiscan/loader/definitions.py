@@ -7,13 +7,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from abiscan.elf import ElfFile, RawSymbol
-from abiscan.elf.symbols import (
-    DEFINITION_TYPES,
-    SHN_ABS,
-    SHN_UNDEF,
-    STT_TLS,
-    VERSYM_HIDDEN,
-)
+from abiscan.elf.symbols import DEFINITION_TYPES, SHN_ABS, SHN_UNDEF, STT_TLS, VERSYM_HIDDEN
 from abiscan.elf.version_records import VER_FLG_BASE
 
 PLT_CLASS, COPY_CLASS = 1, 2

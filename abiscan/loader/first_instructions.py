@@ -14,14 +14,7 @@ from abiscan.elf.x86_instructions import Instruction, instructions
 from abiscan.loader.bound_symbols import Binder
 from abiscan.loader.failure import Undecidable, crash
 from abiscan.loader.known_registers import LOWEST_MAPPED, KnownRegisters
-from abiscan.loader.written_words import (
-    WordEffect,
-    final_words,
-    initial_word,
-    memory_bytes,
-    types_with,
-    written_places,
-)
+from abiscan.loader.written_words import WordEffect, final_words, initial_word, memory_bytes, types_with, written_places
 
 # Longest instruction in bytes; number of bytes of a read, and number of reads.
 _LONGEST, _STRETCH, _STRETCHES = 15, 48, 4

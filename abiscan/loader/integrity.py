@@ -9,16 +9,7 @@ Each function follows one stage of the loader and stops at the first problem. `r
 from __future__ import annotations
 
 from abiscan.elf import ElfFile
-from abiscan.elf.dynamic import (
-    DT_PLTREL,
-    DT_REL,
-    DT_RELA,
-    DT_RELAENT,
-    DT_RELENT,
-    DT_RELR,
-    DT_RELRENT,
-    DT_VERSYM,
-)
+from abiscan.elf.dynamic import DT_PLTREL, DT_REL, DT_RELA, DT_RELAENT, DT_RELENT, DT_RELR, DT_RELRENT, DT_VERSYM
 from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.mapping import PAGE, covers, doubt, page_end, page_start, refusal, writable_runs
 from abiscan.elf.notes import X86_KNOWN_LEVELS, x86_isa_needed

@@ -12,12 +12,7 @@ from abiscan.loader.ld_so_cache import LibraryCache
 from abiscan.loader.linker import Flavour, RuntimeLinker
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.loader_settings import LoaderSettings
-from abiscan.loader.opened_files import (
-    AbsentLibrary,
-    Files,
-    Opened,
-    Refused,
-)
+from abiscan.loader.opened_files import AbsentLibrary, Files, Opened, Refused
 from abiscan.loader.tokens import expand_tokens
 from abiscan.model.loading import LoaderStop, StopKind
 

@@ -16,13 +16,7 @@ from abiscan.macho.macho_image import MachoImage, decoded
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.limits import MAX_IMPORTS
-from abiscan.model.macho_facts import (
-    LinkedLibrary,
-    LookupScope,
-    MachoExport,
-    MachoImport,
-    MachoSlice,
-)
+from abiscan.model.macho_facts import LinkedLibrary, LookupScope, MachoExport, MachoImport, MachoSlice
 
 if TYPE_CHECKING:
     import mmap

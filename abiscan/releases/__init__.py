@@ -5,13 +5,7 @@ Nothing here needs torch or the network. `collect` and `writer` make index files
 
 from __future__ import annotations
 
-from abiscan.releases.build import (
-    Build,
-    ExportKind,
-    ReleaseExport,
-    SymbolHistory,
-    ranges_of,
-)
+from abiscan.releases.build import Build, ExportKind, ReleaseExport, SymbolHistory, ranges_of
 from abiscan.releases.index import ReleaseIndex, open_index
 from abiscan.releases.omission import Omission, omission
 

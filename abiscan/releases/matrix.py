@@ -12,12 +12,7 @@ from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import unfit_gpu
 from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, accelerator_of, in_scope, torch_stem
-from abiscan.releases import (
-    Build,
-    ReleaseIndex,
-    SymbolHistory,
-    ranges_of,
-)
+from abiscan.releases import Build, ReleaseIndex, SymbolHistory, ranges_of
 from abiscan.releases.omission import recorded
 
 

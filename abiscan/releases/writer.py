@@ -18,12 +18,7 @@ from msgspec.structs import asdict, replace
 
 from abiscan.releases.build import Build, ReleaseExport
 from abiscan.releases.omission import RULE_VERSION, omission
-from abiscan.releases.table import (
-    FORMAT_VERSION,
-    MAGIC,
-    PREAMBLE_SIZE,
-    VtableWord,
-)
+from abiscan.releases.table import FORMAT_VERSION, MAGIC, PREAMBLE_SIZE, VtableWord
 
 # Measured over all builds (docs/explanation/release-index.md): smaller blocks need more space, larger ones more time.
 NAMES_A_BLOCK = 256

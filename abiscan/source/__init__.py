@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from abiscan.source.languages import LANGUAGES
-from abiscan.source.match import (
-    SourceHit,
-    SourceRules,
-    match_source,
-)
+from abiscan.source.match import SourceHit, SourceRules, match_source
 from abiscan.source.source_set import FileSet, Neighbours, SingleSource, SourceSet
 from abiscan.source.source_tree import (
     SourceFile,

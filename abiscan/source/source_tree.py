@@ -22,11 +22,7 @@ from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.rule import Rule
 from abiscan.source.languages import LANGUAGES
-from abiscan.source.match import (
-    SourceHit,
-    SourceRules,
-    match_source,
-)
+from abiscan.source.match import SourceHit, SourceRules, match_source
 from abiscan.source.source_set import MAX_INCLUDED_SIZE, FileSet, SourceSet
 
 if TYPE_CHECKING:

@@ -13,12 +13,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from abiscan.elf import (
-    ElfFile,
-    gnu_hash,
-    open_elf,
-    sysv_hash,
-)
+from abiscan.elf import ElfFile, gnu_hash, open_elf, sysv_hash
 from abiscan.elf.notes import has_sections
 from tests import torch_here
 

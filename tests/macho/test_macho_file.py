@@ -13,14 +13,7 @@ from abiscan.file_buffer import Sparse
 from abiscan.macho.macho_file import MachoFile, read_macho
 from abiscan.macho.macho_magic import peek_macho
 from abiscan.model.facts import BinaryKind, FileFormat, SymbolType
-from abiscan.model.macho_facts import (
-    LibraryLink,
-    LinkedLibrary,
-    LookupScope,
-    MachoImport,
-    linker_name,
-    source_name,
-)
+from abiscan.model.macho_facts import LibraryLink, LinkedLibrary, LookupScope, MachoImport, linker_name, source_name
 
 TORCH, C10 = "@rpath/libtorch_cpu.dylib", "@rpath/libc10.dylib"
 NEWER, SYSTEM = "/usr/lib/libnewer.dylib", "/usr/lib/libSystem.B.dylib"

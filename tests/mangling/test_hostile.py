@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abiscan.mangling import (
-    Demangler,
-    classify,
-    differences,
-    parse,
-    search_prefixes,
-    string_abi,
-)
+from abiscan.mangling import Demangler, classify, differences, parse, search_prefixes, string_abi
 from abiscan.mangling.parser.cursor import LENGTH_LIMIT
 from abiscan.mangling.parser.render import RenderStyle
 from tests.mangling.compiled import rows

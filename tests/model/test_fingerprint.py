@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.model.fingerprint import (
-    bare_name,
-    container_key,
-    fingerprint,
-    module_key,
-)
+from abiscan.model.fingerprint import bare_name, container_key, fingerprint, module_key
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,7 @@ import pytest
 
 from abiscan.errors import UnknownBuild
 from abiscan.ownership.gpu_libraries import unfit_gpu
-from abiscan.releases import (
-    Omission,
-    ReleaseIndex,
-    omission,
-    open_index,
-)
+from abiscan.releases import Omission, ReleaseIndex, omission, open_index
 from abiscan.releases.index import SHIPPED
 from abiscan.releases.omission import recorded
 from tests import torch_here

@@ -12,22 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abiscan.errors import AbiscanError, UnreadableFile, UsageError
-from abiscan.releases import (
-    Build,
-    ExportKind,
-    ReleaseExport,
-    ReleaseIndex,
-    omission,
-    open_index,
-)
+from abiscan.releases import Build, ExportKind, ReleaseExport, ReleaseIndex, omission, open_index
 from abiscan.releases.add import add_build, download
 from abiscan.releases.omission import recorded as is_recorded
 from abiscan.releases.table import ReleaseTable
-from abiscan.releases.writer import (
-    BuildExports,
-    pack,
-    write_index,
-)
+from abiscan.releases.writer import BuildExports, pack, write_index
 from tests import torch_here
 from tools.build_release_index import read_back
 

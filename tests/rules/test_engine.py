@@ -6,28 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.mangling import parse
-from abiscan.model.facts import (
-    FileFormat,
-    Import,
-    SharedObject,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
+from abiscan.model.facts import FileFormat, Import, SharedObject, SymbolBinding, SymbolType, VersionNeed, Visibility
 from abiscan.model.finding import Severity
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases import open_index
-from abiscan.rules import (
-    RuleSubject,
-    load_rules,
-    rule,
-    run,
-    symbols_to_locate,
-)
+from abiscan.rules import RuleSubject, load_rules, rule, run, symbols_to_locate
 from abiscan.rules.element_types import type_code
 from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports

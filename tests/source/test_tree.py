@@ -9,13 +9,7 @@ import pytest
 from abiscan.mangling import parse
 from abiscan.model.report import ArtifactKind
 from abiscan.rules import load_rules
-from abiscan.source import (
-    attach_sources,
-    check_source,
-    is_source,
-    scan_tree,
-    source_tree,
-)
+from abiscan.source import attach_sources, check_source, is_source, scan_tree, source_tree
 from tests.rules.reports import report
 
 

@@ -6,13 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
-from abiscan.mangling.parser.microsoft_codes import (
-    BUILTINS,
-    CALLING_CONVENTIONS,
-    POINTERS,
-    QUALIFIERS,
-    WIDE_BUILTINS,
-)
+from abiscan.mangling.parser.microsoft_codes import BUILTINS, CALLING_CONVENTIONS, POINTERS, QUALIFIERS, WIDE_BUILTINS
 from abiscan.mangling.parser.render import Ident, Node
 from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, ReferenceType
 

@@ -14,12 +14,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetEnvironment, TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import installable
-from abiscan.rules.computed.wheel_subject import (
-    Wheel,
-    WheelFinding,
-    member_name,
-    wheel_finding,
-)
+from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding, member_name, wheel_finding
 from abiscan.rules.rule import Rule
 from abiscan.target.build_names import without_build
 from abiscan.target.declared import marker_environments

@@ -10,13 +10,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.platforms import platform_of
 from abiscan.model.report import ArtifactReport
-from abiscan.rules.computed.wheel_subject import (
-    Wheel,
-    WheelFinding,
-    member_name,
-    other_members,
-    wheel_finding,
-)
+from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding, member_name, other_members, wheel_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import (

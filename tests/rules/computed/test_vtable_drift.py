@@ -9,14 +9,7 @@ from abiscan.elf.typeinfo import DerivedClass, derived_classes
 from abiscan.mangling import Demangler
 from abiscan.model.cause import Confidence
 from abiscan.rules import rule
-from abiscan.rules.computed.vtable_drift import (
-    DriftSubject,
-    Words,
-    compare,
-    find_drift,
-    first_moved,
-    functions_of,
-)
+from abiscan.rules.computed.vtable_drift import DriftSubject, Words, compare, find_drift, first_moved, functions_of
 from tests.rules.reports import FIXTURES, index
 
 RULE = rule("vtable-drift")
