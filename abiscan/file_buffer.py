@@ -59,6 +59,11 @@ def complete(contents: Buffer | Sparse) -> Buffer:
     return contents.whole() if contents.left_out else contents.buffer
 
 
+def decoded(raw: bytes) -> str:
+    """A name of a file as text."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
 class FileBuffer:
     """A mapped file; each format has a subclass that reads its headers.
 

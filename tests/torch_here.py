@@ -36,8 +36,8 @@ def library(name: str) -> Path:
 @functools.cache
 def exported(name: str) -> tuple[str, ...]:
     """Every export of one of its libraries, sorted."""
-    with open_elf(library(name)) as elf:
-        return tuple(sorted({symbol.name for symbol in elf.exports()}))
+    elf = open_elf(library(name))
+    return tuple(sorted({symbol.name for symbol in elf.exports()}))
 
 
 @functools.cache

@@ -37,8 +37,8 @@ def exported(directory: Path) -> list[str]:
     names: set[str] = set()
     for path in sorted(directory.glob("*.so*")):
         try:
-            with open_elf(path) as elf:
-                names.update(symbol.name for symbol in elf.exports())
+            elf = open_elf(path)
+            names.update(symbol.name for symbol in elf.exports())
         except UnreadableFile as error:
             print(f"skipped: {error}", file=sys.stderr)
     return sorted(names)

@@ -25,7 +25,7 @@ class MachoBinary(SymbolsOnly):
     """
 
     def __init__(self, macho: MachoFile) -> None:
-        super().__init__(macho, _key(macho.machine))
+        super().__init__(macho, macho.slice_size, _key(macho.machine))
         self.macho = macho
 
     @property

@@ -23,7 +23,7 @@ class PeBinary(SymbolsOnly):
     """
 
     def __init__(self, pe: PeFile) -> None:
-        super().__init__(pe, key_of(OperatingSystem.WINDOWS, pe.machine))
+        super().__init__(pe, pe.size, key_of(OperatingSystem.WINDOWS, pe.machine))
         self.pe = pe
         self.reexported: tuple[str, ...] = ()
 

@@ -27,13 +27,13 @@ class SymbolsOnly(ABC):
 
     Args:
         file: the file as its format has it.
-        machine: key of its platform.
+        size: in bytes; machine: key of its platform.
     """
 
-    def __init__(self, file: PeFile | MachoFile, machine: str) -> None:
+    def __init__(self, file: PeFile | MachoFile, size: int, machine: str) -> None:
         self._file = file
         self.path = file.path
-        self.size = file.size
+        self.size = size
         self.machine = machine
         self.version_definitions: tuple[str, ...] = ()
 
@@ -104,7 +104,7 @@ class SymbolsOnly(ABC):
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limits."""
-        return self._file.strings_with(part, gap)
+        return self._file.read_only_strings(part, gap)
 
     def device_images(self) -> DeviceImages:
         """Always empty: not read."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator
 from functools import cached_property, lru_cache
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
@@ -36,7 +35,7 @@ from abiscan.elf.symbols import (
     SymbolTable,
 )
 from abiscan.errors import UnreadableFile
-from abiscan.file_buffer import Sparse
+from abiscan.file_buffer import Sparse, decoded
 from abiscan.model.facts import Export, Import, SharedObject, SymbolBinding, SymbolType, VersionNeed, Visibility
 
 if TYPE_CHECKING:
@@ -128,22 +127,22 @@ class DynamicFile:
     @cached_property
     def soname(self) -> str | None:
         """DT_SONAME."""
-        return None if self.dynamic.soname is None else _text(self.dynamic.soname)
+        return None if self.dynamic.soname is None else decoded(self.dynamic.soname)
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
         """DT_NEEDED, in order."""
-        return tuple(_text(raw) for raw in self.dynamic.needed)
+        return tuple(decoded(raw) for raw in self.dynamic.needed)
 
     @cached_property
     def rpath(self) -> str | None:
         """DT_RPATH, unexpanded."""
-        return None if self.dynamic.rpath is None else _text(self.dynamic.rpath)
+        return None if self.dynamic.rpath is None else decoded(self.dynamic.rpath)
 
     @cached_property
     def runpath(self) -> str | None:
         """DT_RUNPATH, unexpanded."""
-        return None if self.dynamic.runpath is None else _text(self.dynamic.runpath)
+        return None if self.dynamic.runpath is None else decoded(self.dynamic.runpath)
 
     # --- symbols ------------------------------------------------------------------------------------------------
 
@@ -236,7 +235,7 @@ class DynamicFile:
                 continue
             found.append(
                 Import(
-                    name=_text(raw),
+                    name=decoded(raw),
                     binding=_BINDINGS.get(symbol.binding, SymbolBinding.OTHER),
                     type=_TYPES.get(symbol.type, SymbolType.OTHER),
                     visibility=_VISIBILITIES[symbol.visibility],
@@ -287,7 +286,7 @@ class DynamicFile:
         """Every export, in table order. Slow: 0.3 s for libtorch_cpu; a plain scan never calls it."""
         for symbol in self.symbols.table():
             if self._is_export(symbol):
-                name = _text(self.symbols.name_of(symbol))
+                name = decoded(self.symbols.name_of(symbol))
                 if name:
                     yield self._to_export(symbol, name)
 
@@ -324,7 +323,7 @@ class DynamicFile:
                 break
             raw = self.image.string(at, end)
             if raw and self.exports_name(raw):
-                found.add(_text(raw))
+                found.add(decoded(raw))
             at += len(wanted)
         return tuple(sorted(found))
 
@@ -362,19 +361,6 @@ class DynamicFile:
             version_definitions=self.version_definitions,
             compilers=notes.compilers(self.image),
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # The map is released with its last view; closing it here would break views that callers still have.
-        return None
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 # All files of a package are searched for the names of one file, one after the other.

@@ -7,7 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from abiscan.macho.macho_image import LoadCommand, MachoImage, decoded
+from abiscan.file_buffer import decoded
+from abiscan.macho.macho_image import LoadCommand, MachoImage
 from abiscan.model.limits import MAX_NEEDED
 from abiscan.model.macho_facts import LibraryLink, LinkedLibrary
 

@@ -7,16 +7,16 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from abiscan.file_buffer import complete
+from abiscan.file_buffer import complete, decoded
 from abiscan.macho.bind_opcodes import bound_symbols
 from abiscan.macho.chained_fixups import chained_imports
 from abiscan.macho.export_trie import read_trie
 from abiscan.macho.load_commands import DyldTables, dyld_tables, install_name, linked_libraries, uuid
-from abiscan.macho.macho_image import MachoImage, decoded
+from abiscan.macho.macho_image import MachoImage
 from abiscan.macho.symbol_list import external_symbols
 from abiscan.macho.variable_length import DamagedTableError
 from abiscan.model.limits import MAX_IMPORTS
-from abiscan.model.macho_facts import LinkedLibrary, LookupScope, MachoExport, MachoImport, MachoSlice
+from abiscan.model.macho_facts import LinkedLibrary, LookupScope, MachoExport, MachoImport
 
 if TYPE_CHECKING:
     import mmap
@@ -35,73 +35,41 @@ _SCOPES: Final = {
 _Bound = tuple[bytes, int, bool]
 
 
-class MachoFile:
-    """One Mach-O file with its load commands. Names have the underscore of the symbol table.
-
-    Args:
-        machine: the slice to read of a universal file (`arm64`); default: `arm64`, else the first.
-
-    Attributes:
-        path: for messages.
-        image: the layer below.
+class MachoFile(MachoImage):
+    """One Mach-O file with its tables. Names have the underscore of the symbol table.
 
     Raises:
-        UnreadableFile: not a Mach-O file, no such slice, or its load commands are outside of the file. Methods raise it
-            for their tables.
+        UnreadableFile: see `MachoImage`. Methods raise it for their tables.
     """
-
-    def __init__(self, buffer: bytes | mmap.mmap, path: str, *, machine: str | None = None) -> None:
-        self.path = path
-        self.image = MachoImage(buffer, path, machine=machine)
-
-    @property
-    def buffer(self) -> bytes | mmap.mmap:
-        """The whole file, all slices."""
-        return self.image.buffer
-
-    @property
-    def size(self) -> int:
-        """Of the slice, in bytes."""
-        return self.image.slice_size
-
-    @property
-    def machine(self) -> str:
-        """Of the slice: `x86_64`, `arm64`, `arm64e`, ..."""
-        return self.image.machine
-
-    @property
-    def slices(self) -> tuple[MachoSlice, ...]:
-        """All of the file."""
-        return self.image.slices
 
     @property
     def bits(self) -> int:
         """64 or 32."""
-        return 64 if self.image.is64 else 32
+        return 64 if self.is64 else 32
 
     @property
     def uuid(self) -> str | None:
         """LC_UUID, in lower-case hexadecimal digits; None without it."""
-        return uuid(self.image)
+        return uuid(self)
 
     @cached_property
     def install_name(self) -> str | None:
         """LC_ID_DYLIB."""
-        return install_name(self.image)
+        return install_name(self)
 
     @cached_property
     def libraries(self) -> tuple[LinkedLibrary, ...]:
         """In the order of the load commands."""
-        return linked_libraries(self.image)
+        return linked_libraries(self)
 
     @cached_property
     def _tables(self) -> DyldTables:
-        return dyld_tables(self.image)
+        return dyld_tables(self)
 
     @property
     def is_two_level(self) -> bool:
         """MH_TWOLEVEL is set."""
-        return bool(self.image.flags & _MH_TWOLEVEL)
+        return bool(self.flags & _MH_TWOLEVEL)
 
     # --- imports ----------------------------------------------------------------------------------------------------
 
@@ -116,25 +84,25 @@ class MachoFile:
         for each in symbols:
             found[each] = None
             if len(found) > MAX_IMPORTS:
-                raise self.image.corrupt(f"more than {MAX_IMPORTS} imports")
+                raise self.corrupt(f"more than {MAX_IMPORTS} imports")
         return found
 
     def _bound(self) -> Iterable[_Bound]:
         tables = self._tables
         if tables.chained is not None:
-            return chained_imports(self.image, *tables.chained)
+            return chained_imports(self, *tables.chained)
         if tables.bind is not None:
             return chain(self._opcodes(tables.bind), self._opcodes(tables.lazy_bind, lazy=True))
-        return ((each.name, each.ordinal, each.weak) for each in external_symbols(self.image) if not each.is_defined)
+        return ((each.name, each.ordinal, each.weak) for each in external_symbols(self) if not each.is_defined)
 
     def _opcodes(self, place: tuple[int, int] | None, *, lazy: bool = False) -> Iterator[_Bound]:
         if place is None or not place[1]:
             return
-        data = self.image.piece(*place, "the bind opcodes")
+        data = self.piece(*place, "the bind opcodes")
         try:
             yield from bound_symbols(data, lazy=lazy)
         except DamagedTableError as error:
-            raise self.image.corrupt(f"bind opcodes: {error}") from None
+            raise self.corrupt(f"bind opcodes: {error}") from None
 
     def _import(self, raw: bytes, ordinal: int, weak: bool) -> MachoImport:
         if not self.is_two_level:
@@ -143,7 +111,7 @@ class MachoFile:
             return MachoImport(decoded(raw), _SCOPES[ordinal], None, weak)
         library = self._library(ordinal)
         if library is None:
-            raise self.image.corrupt(f"an import from library {ordinal}, of {len(self.libraries)}")
+            raise self.corrupt(f"an import from library {ordinal}, of {len(self.libraries)}")
         return MachoImport(decoded(raw), LookupScope.LIBRARY, library, weak)
 
     def _library(self, ordinal: int) -> str | None:
@@ -156,7 +124,7 @@ class MachoFile:
         place = self._tables.exports
         found: Iterable[MachoExport]
         if place is not None:
-            data = self.image.piece(*place, "the export trie")
+            data = self.piece(*place, "the export trie")
             found = self._of_trie(data)
         else:
             found = self._of_symbols()
@@ -166,7 +134,7 @@ class MachoFile:
         return exports
 
     def _of_trie(self, data: bytes) -> Iterator[MachoExport]:
-        is_code = self.image.is_code
+        is_code = self.is_code
         try:
             for each in read_trie(data):
                 name = decoded(each.name)
@@ -176,13 +144,13 @@ class MachoFile:
                     code = not each.absolute and is_code(each.address)
                     yield MachoExport(name, each.address, each.weak, each.thread_local, code)
         except DamagedTableError as error:
-            raise self.image.corrupt(f"export trie: {error}") from None
+            raise self.corrupt(f"export trie: {error}") from None
 
     def _of_symbols(self) -> Iterator[MachoExport]:
-        for each in external_symbols(self.image):
+        for each in external_symbols(self):
             if each.is_defined:
-                address = each.address if each.absolute else each.address - self.image.base_address
-                code = not each.absolute and self.image.is_code(address)
+                address = each.address if each.absolute else each.address - self.base_address
+                code = not each.absolute and self.is_code(address)
                 yield MachoExport(decoded(each.name), address, each.weak, False, code)
 
     @property
@@ -202,9 +170,9 @@ class MachoFile:
         """Every export, in the order of the export trie."""
         return iter(self._exports.values())
 
-    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+    def read_only_strings(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limit."""
-        return self.image.strings_with(part, self.image.read_only_places(), gap)
+        return self.strings_with(part, self.read_only_places(), gap)
 
 
 def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | None = None) -> MachoFile:
@@ -212,9 +180,9 @@ def read_macho(data: bytes | mmap.mmap | Sparse, display: str, machine: str | No
 
     Args:
         display: its name in messages.
-        machine: the slice to read of a universal file; see `MachoFile`.
+        machine: the slice to read of a universal file; see `MachoImage`.
 
     Raises:
-        UnreadableFile: see `MachoFile`.
+        UnreadableFile: see `MachoImage`.
     """
     return MachoFile(complete(data), display, machine=machine)

@@ -191,8 +191,3 @@ class MachoImage(FileBuffer):
 
 def _text(raw: bytes) -> str:
     return raw.rstrip(b"\0").decode("utf-8", "replace")
-
-
-def decoded(raw: bytes) -> str:
-    """A name of the file as text."""
-    return raw.decode("utf-8", "surrogateescape")

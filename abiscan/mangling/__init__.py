@@ -39,12 +39,10 @@ __all__ = [
     "string_abis",
 ]
 
-_OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_prefixes", "string_abi", "string_abis"})
-
 
 def __getattr__(name: str) -> object:
     # Only missing imports are compared with other names, so a file that loads does not pay for it.
-    if name in _OF_COMPARE:
+    if name in __all__:
         from abiscan.mangling import compare
 
         return getattr(compare, name)

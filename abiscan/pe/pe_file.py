@@ -18,35 +18,12 @@ if TYPE_CHECKING:
     from abiscan.file_buffer import Sparse
 
 
-class PeFile:
-    """A PE file with its headers.
-
-    Attributes:
-        path: for messages.
-        image: the layer below.
+class PeFile(PeImage):
+    """A PE file with its tables.
 
     Raises:
-        UnreadableFile: not a PE file, or its headers are outside of the file. Methods raise it for their tables.
+        UnreadableFile: see `PeImage`. Methods raise it for their tables.
     """
-
-    def __init__(self, buffer: bytes | mmap.mmap, path: str) -> None:
-        self.path = path
-        self.image = PeImage(buffer, path)
-
-    @property
-    def buffer(self) -> bytes | mmap.mmap:
-        """The whole file."""
-        return self.image.buffer
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return self.image.size
-
-    @property
-    def machine(self) -> str:
-        """`x86_64`, `i386`, `arm64`, ..."""
-        return self.image.machine
 
     @property
     def name(self) -> str | None:
@@ -55,7 +32,7 @@ class PeFile:
 
     @cached_property
     def _libraries(self) -> tuple[ImportedLibrary, ...]:
-        return imported_libraries(self.image)
+        return imported_libraries(self)
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:
@@ -65,16 +42,16 @@ class PeFile:
     @cached_property
     def imports(self) -> tuple[PeImport, ...]:
         """Of the import table and the delay-load import table, in order."""
-        return read_imports(self.image, self._libraries)
+        return read_imports(self, self._libraries)
 
     @cached_property
     def _export_table(self) -> ExportTable:
-        return ExportTable(self.image)
+        return ExportTable(self)
 
     @property
     def bits(self) -> int:
         """64 for PE32+, 32 for PE32."""
-        return 64 if self.image.is64 else 32
+        return 64 if self.is64 else 32
 
     @property
     def debug_id(self) -> str | None:
@@ -82,7 +59,7 @@ class PeFile:
         without a readable one."""
         from abiscan.pe.debug_directory import read_debug_id
 
-        return read_debug_id(self.image)
+        return read_debug_id(self)
 
     def exports_name(self, name: str) -> bool:
         """Whether it exports a name, forwarders included."""
@@ -105,9 +82,9 @@ class PeFile:
         """The names of all exports, in the order of the name table."""
         return self._export_table.names.keys()
 
-    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+    def read_only_strings(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limit."""
-        return self.image.strings_with(part, self.image.read_only_places(), gap)
+        return self.strings_with(part, self.read_only_places(), gap)
 
 
 def read_pe(data: bytes | mmap.mmap | Sparse, display: str) -> PeFile:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from msgspec import Struct
 
 from abiscan.errors import UnreadableFile
-from abiscan.file_buffer import FileBuffer
+from abiscan.file_buffer import FileBuffer, decoded
 from abiscan.model.limits import MAX_SEGMENTS
 from abiscan.pe.pe_magic import PE_MAGIC
 
@@ -212,8 +212,3 @@ class PeImage(FileBuffer):
             for section in self.sections[1:]
             if section.flags & (SCN_READ | SCN_WRITE | SCN_EXECUTE) == SCN_READ
         ]
-
-
-def decoded(raw: bytes) -> str:
-    """A name of the file as text."""
-    return raw.decode("utf-8", "surrogateescape")

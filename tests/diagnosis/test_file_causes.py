@@ -19,8 +19,8 @@ Released = Callable[[str], Knowledge]
 
 def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING) -> Diagnosis:
     """Every C++ or torch import that the target does not export is missing; the others are resolved."""
-    with open_elf(path) as elf:
-        file = elf.facts()
+    elf = open_elf(path)
+    file = elf.facts()
     assert knowledge.exports is not None
     bound = []
     for symbol in file.imports:
@@ -81,8 +81,8 @@ def test_a_file_that_binds_has_no_causes(fixtures_dir: Path, released: Released)
 
 def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Released) -> None:
     knowledge = released("2.13.0")
-    with open_elf(fixtures_dir / "unlinked-libtorch-python.so") as elf:
-        file = elf.facts()
+    elf = open_elf(fixtures_dir / "unlinked-libtorch-python.so")
+    file = elf.facts()
     bound = [
         CheckedImport(symbol, None, DemangledBy.NONE, Owner.TORCH, Status.UNREACHABLE, "libtorch_python.so")
         for symbol in file.imports

@@ -24,8 +24,8 @@ def test_gcc_release_of_this_machines_newest_version() -> None:
     path = _libstdcxx()
     if "/" not in path:
         pytest.skip("no gcc here")
-    with open_elf(path) as elf:
-        defined = elf.facts().version_definitions
+    elf = open_elf(path)
+    defined = elf.facts().version_definitions
     newest = max((v for v in defined if re.fullmatch(r"GLIBCXX_3\.4\.\d+", v)), key=lambda v: int(v.rsplit(".", 1)[1]))
     said = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout
     # A distribution may ship the runtime of a later GCC than its own (Ubuntu 24.04), never of an earlier one.

@@ -169,7 +169,7 @@ def test_a_file_without_tables_of_dyld_is_read_from_its_symbol_table() -> None:
         ("_flat", LookupScope.FLAT, False),
     ]
     assert [(each.name, each.address, each.weak) for each in file.exports()] == [("_here", 64, True)]
-    assert len(list(external_symbols(file.image))) == 3
+    assert len(list(external_symbols(file))) == 3
 
 
 @pytest.mark.parametrize(

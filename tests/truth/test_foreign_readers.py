@@ -97,7 +97,7 @@ def test_macos(wheel: Wheel, tmp_path: Path) -> None:
             by_name = {found.name: found for found in file.imports}
             wrong = {(name, library) for name, library in oracle.libraries if _differs(by_name[name], library)}
             assert (path.name, wrong) == (path.name, set())
-            exports = {(found.name, _address(found, file.image.base_address)) for found in file.exports()}
+            exports = {(found.name, _address(found, file.base_address)) for found in file.exports()}
             assert (path.name, exports ^ oracle.exports) == (path.name, set())
             count += 1
             imported, exported = imported + len(imports), exported + len(exports)

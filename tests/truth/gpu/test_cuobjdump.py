@@ -67,8 +67,8 @@ def test_the_fixtures(cuobjdump: str, fixtures_dir: Path) -> None:
 def test_every_file_of_the_corpus_on_which_it_answers(cuobjdump: str) -> None:
     answered, refused, different = 0, [], []
     for path in shared_objects(corpus_dir() / "unpacked"):
-        with open_elf(path) as elf:
-            code = elf.device_images()
+        elf = open_elf(path)
+        code = elf.device_images()
         mine = read(code)
         if not any(image.architecture.startswith(("sm_", "compute_", "lto_")) for image in code.images):
             continue
