@@ -90,7 +90,9 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
 def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:
     """Where another project has wheels of the packages for ROCm on Linux; None if they do not fit."""
     pages = dict.fromkeys(each.rocm_wheels for each in packages if each.rocm_wheels)
+    torch = (versions.order("" if missing.target is None else missing.target.version) or _FOR_FIRST_WITH_WHEELS)[:2]
     fits = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
+    fits = fits and torch >= _FOR_FIRST_WITH_WHEELS
     is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
     if not pages or not fits or not is_released or _is_on_windows(missing):
         return None
@@ -100,6 +102,7 @@ def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | 
 
 # Of ROCm: in the releases of pyg-rocm-build (README.md, 2026-07-05), and the first whose torch needs no older tools.
 _FIRST_WITH_WHEELS: Final = (5, 7)
+_FOR_FIRST_WITH_WHEELS: Final = (2, 2)  # the first torch with builds for that ROCm
 _FIRST_WITH_NEW_TORCH: Final = (6, 0)
 
 

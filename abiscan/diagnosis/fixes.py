@@ -74,15 +74,21 @@ REWRITES: Final = f"rewrites the sources; {NEEDS_CHECKOUT}"
 _ARCHITECTURES: Final = "TORCH_CUDA_ARCH_LIST="
 
 
-def source_tree(missing: MissingName) -> str:
-    """The source tree of the extension, for a comment that explains DIRECTORY."""
-    known = package_commands.find_package(missing)
+def source_tree(missing: MissingName, project: str | None = None) -> str:
+    """The source tree of the extension, for a comment that explains DIRECTORY.
+
+    Args:
+        project: name in a message, if there is no other.
+    """
+    known = package_commands.find_package(missing, project)
+    if known is not None and known.repository and not known.checkout:
+        return f"a checkout of {known.name} (git clone --recursive {known.repository})"
     if known is not None and known.checkout:
         release = (missing.file.distribution_version or "").partition("+")[0] or missing.knowledge.project_release
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
         clone = f"git clone --recursive --branch {tag} {known.checkout}"
         return f"a checkout of {f'release {release}' if release else 'your release'} of {known.name} ({clone})"
-    name = package(missing) if known is None else known.name
+    name = (package(missing) or normalised(project)) if known is None else known.name
     return f"the source tree of {name or 'the extension'}"
 
 

@@ -79,8 +79,11 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
     if first.sources == before.sources:
         return (replace(first, lead=""),)
-    # Builds of torch before 2.1 are for ROCm 5.4 and older.
-    return (before, first) if at is not None and at[:2] < _FOR_OLDER else (first, before)
+    # Builds of torch before 2.1 are for ROCm 5.4 and older; Hygon's are for its own releases of HIP.
+    if at is None or at[:2] >= _FOR_OLDER:
+        return first, before
+    is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
+    return (replace(before, lead=""),) if is_released else (before, first)
 
 
 def hip_note(name: str, version: str) -> str | None:

@@ -71,7 +71,11 @@ _NO_OVERLOAD = (
     "PyTorch Scatter 的 __ldg 函数调用问题",
     "How can I add an __ldg overload for c10::Half under HIP?",
     "torch-scatter 2.0.9 fails on ROCm 6.1 + torch 2.4 with __ldg for c10::Half",
-    "spconv 编译 __ldg half hip 报错 no matching function",
+    "scatter2.0.9 no matching function for call to ‘__ldg’",
+    "torch-scatter 2.0.9 __ldg error on HIP",
+    "torch_scatter 2.0.9 setup.py install hipcc gfx906 __ldg c10::Half, dtk-22.10, torch 1.10",
+    "hipcc: no matching function for call to __ldg (c10::Half), torch-scatter 2.0.9, ROCm 5.2",
+    "csrc/hip/segment_csr_hip.hip:188:20: error: use of undeclared identifier '__ldg'",
     'error: identifier "__ldg" is undefined, torch 1.13 CUDA 11.7, torch-scatter',
 )
 
@@ -257,6 +261,18 @@ def test_no_overload_of_load(text: str) -> None:
     (subject,) = explain(text, _OPTIONS)
     assert subject.causes[0].cause is CauseId.HALF_INTRINSIC
     assert "torch-scatter" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["spconv 编译 __ldg half hip 报错 no matching function", "xformers: no matching function for call to '__ldg'"],
+)
+def test_a_load_in_another_package(text: str) -> None:
+    """Oracle: the sentences, which name the package whose source calls the function."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.HALF_INTRINSIC
+    assert "torch-scatter" not in subject.causes[0].fix
+    assert "with `*p`" in subject.causes[0].fix
 
 
 @pytest.mark.parametrize("text", _NEITHER)

@@ -45,7 +45,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "dylib": lambda name: f"lib{name}.dylib",
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "cuda": lambda text: f"cu{text.replace('.', '')}",
-    "distribution": lambda text: text.lower().removeprefix("py").replace("_", "-").replace(" ", "-"),
+    "distribution": lambda text: re.sub(r"^(?:(?:py)?torch[-_ ]?)?", "torch-", re.sub(r"[_ ]", "-", text.lower())),
     "scatter": lambda _: "torch-scatter",
     "aiter": lambda _: "aiter",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),

@@ -115,6 +115,21 @@ def _hip_rebuild(values: Values, missing: MissingName) -> str | None:
     return fixes.rebuild(missing, project=_built_project(values, missing))
 
 
+def _scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
+    """The builds of torch-scatter that compile with HIP, where the text names no package."""
+    return _hip_rebuild({"project": "torch-scatter"}, missing)
+
+
+def _project_release(_values: Values, missing: MissingName) -> str | None:
+    """The release of the package, according to the text."""
+    return missing.knowledge.project_release or None
+
+
+def _source_tree(values: Values, missing: MissingName) -> str:
+    """The source tree of the package of the message, for a comment about DIRECTORY."""
+    return fixes.source_tree(missing, _built_project(values, missing))
+
+
 def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
     return None if target is None else replace(target, variant="", cuda=None)
 
@@ -171,6 +186,9 @@ PACKAGE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] 
     "companion_build": _companion_build,
     "hip_rebuild": _hip_rebuild,
     "hip_project": _hip_project,
+    "scatter_for_hip": _scatter_for_hip,
+    "project_release": _project_release,
+    "source_tree": _source_tree,
     "distribution": _distribution,
     "package_of_file": _package_of_file,
     "reinstall_file": _reinstall_file,

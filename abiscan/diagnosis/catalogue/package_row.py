@@ -87,7 +87,8 @@ class Package(_Row, frozen=True, kw_only=True):
         repository: source repository for pip, if the index has no source.
         environment: variables for a complete build.
         gpu_compiler: whether this build needs nvcc or hipcc; None if unknown.
-        checkout: source repository with files that the source on the index lacks.
+        checkout: source repository with a tag for each release, for edits, or with files that the source on the index
+            lacks.
         checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
         checkout_environment: variables for a complete build of a checkout.
         without: prefix of a shared object -> command that installs releases without this file.
