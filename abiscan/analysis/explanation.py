@@ -15,7 +15,7 @@ from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU
 from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
-from abiscan.diagnosis.other_builds import CONDA_FORGE_BUILD, SOURCE_BUILD, built_from_source
+from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
@@ -151,7 +151,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
             known = _without_torch(known)
     if options.torch is None:
         known = _with_std_string(known, facts.cxx11_abi)
-        if (facts.from_source or facts.of_conda_forge) and not here:
+        if (facts.from_source or facts.packager) and not here:
             known = _as_source_build(known, facts)
         if facts.gpu in _NOT_NVIDIA and "+" not in (facts.torch or ""):
             known = _without_cuda(known)
@@ -195,7 +195,7 @@ def _as_source_build(known: Knowledge, facts: LogFacts) -> Knowledge:
         return replace(known, from_source=True)
     if built_from_source(target):
         return known
-    variant = SOURCE_BUILD if facts.from_source else CONDA_FORGE_BUILD
+    variant = SOURCE_BUILD if facts.from_source else packaged_build(facts.packager)
     cuda = target.cuda if "+cu" in (facts.torch or "") else None
     built = replace(target, variant=variant, cuda=cuda, cxx11_abi=facts.cxx11_abi)
     return replace(known, target=built, exports=None, exact=False)

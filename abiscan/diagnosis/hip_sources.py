@@ -79,11 +79,14 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
     if first.sources == before.sources:
         return (replace(first, lead=""),)
-    # Builds of torch before 2.1 are for ROCm 5.4 and older; Hygon's are for its own releases of HIP.
     if at is None or at[:2] >= _FOR_OLDER:
         return first, before
-    is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
-    return (replace(before, lead=""),) if is_released else (before, first)
+    # Builds of torch before 2.1 are for ROCm 5.4 and older; some images of AMD have a later one. Hygon's are for other
+    # releases of HIP.
+    if vendor_of(missing) != AMD or missing.knowledge.target_from_source:
+        return before, first
+    later = f"with HIP {_FIRST} or later (hipcc --version prints it): {' '.join(first.sources)}"
+    return (replace(before, lead="", notes=(*before.notes, *([later] if first.sources else ()))),)
 
 
 def hip_note(name: str, version: str) -> str | None:

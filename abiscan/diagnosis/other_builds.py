@@ -10,18 +10,25 @@ from abiscan.model.target import TorchBuild
 
 SOURCE_BUILD: Final = "source build"
 """The variant of a torch source build whose version has the number of a release."""
-CONDA_FORGE_BUILD: Final = "conda-forge build"
-"""The same of a torch of conda-forge, which has the new std::string and no wheels on the pages of extensions either."""
+_PACKAGED: Final = r"(?:conda-forge|distribution) build"
+
+
+def packaged_build(packager: str) -> str:
+    """The same of a torch of conda-forge or of a distribution, which has the new std::string and no wheels on the pages
+    of extensions either."""
+    return f"{packager} build"
+
+
 # Local version labels and pre-releases: NVIDIA containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
-_OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}|{CONDA_FORGE_BUILD}"
+_OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{SOURCE_BUILD}|{_PACKAGED}"
 # Variants of releases, without their digits.
 _OF_RELEASES = frozenset(("cpu", "cu", "rocm", "xpu"))
 # setup.py of torch: version.txt has `2.1.0a0`. Without PYTORCH_BUILD_VERSION it adds the commit, or `gitUnknown`
 # without git.
 _FROM_SOURCE = (
     rf"(?i)\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)"
-    rf"|\+(?:{SOURCE_BUILD}|{CONDA_FORGE_BUILD})"
+    rf"|\+(?:{SOURCE_BUILD}|{_PACKAGED})"
 )
 
 
@@ -32,6 +39,11 @@ def is_other_build(target: TorchBuild) -> bool:
     if target.version.replace(".", "").isdigit() and (target.variant or "").rstrip("0123456789.") in _OF_RELEASES:
         return False
     return re.search(_OTHER_BUILD, f"{target.version}+{target.variant}") is not None
+
+
+def is_packaged(target: TorchBuild) -> bool:
+    """Whether it is the torch of conda-forge or of a distribution."""
+    return re.fullmatch(_PACKAGED, target.variant) is not None
 
 
 def built_from_source(target: TorchBuild) -> bool:

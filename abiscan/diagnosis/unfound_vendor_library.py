@@ -319,6 +319,9 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
     target = missing.target
     package = package_commands.find_package(missing)
     ways = [] if package is None else list(package_commands.install(package, missing))
+    if missing.knowledge.target_from_source:
+        # Another torch would replace the one that was built.
+        return fixes.rebuild(missing, project=missing.knowledge.project or None)
     if target is None or target.cuda is None:
         shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"

@@ -80,21 +80,21 @@ _ERROR = "torch-scatter: csrc/hip/segment_csr_cuda.hip:188:20: error: no matchin
     [
         (
             "--offload-arch=gfx906",
-            ("scatter.git@32caa1c", "torch-scatter==2.1.2", "pyg-rocm-build"),
-            ("NVIDIA GPU", "nvidia-smi", "data.pyg.org"),
+            ("scatter.git@32caa1c", "torch-scatter==2.1.2"),
+            ("NVIDIA GPU", "nvidia-smi", "data.pyg.org", "pyg-rocm-build"),
         ),
         (
             "/opt/dtk/bin/hipcc gfx906",
             ("Hygon", "sourcefind.cn", "torch-scatter==2.1.2"),
-            ("NVIDIA GPU", "AMD GPU:", "data.pyg.org", "pyg-rocm-build"),
+            ("NVIDIA GPU", "AMD GPU, or", "data.pyg.org", "pyg-rocm-build"),
         ),
-        ("GeForce RTX 3090", ("data.pyg.org", "3.7-3.10"), ("AMD GPU:", "pytorch_scatter.git")),
+        ("GeForce RTX 3090", ("data.pyg.org", "3.7-3.10"), ("AMD GPU, or", "pytorch_scatter.git")),
         ("ROCm 5.7", ("scatter.git@32caa1c",), ("torch-scatter==2.1.2", "NVIDIA GPU", "data.pyg.org")),
         ("/opt/rocm-5.4.2/bin/hipcc", ("torch-scatter==2.1.2",), ("pytorch_scatter.git", "NVIDIA GPU")),
-        ("", ("nvidia-smi", "data.pyg.org", "3.7-3.10", "AMD GPU:"), ()),
+        ("", ("nvidia-smi", "data.pyg.org", "3.7-3.10", "AMD GPU, or"), ()),
         # torch 2.0 is the first with CUDA 11.8, which compiles for 9.0, and the first with wheels for Python 3.11.
         ("Python version: 3.11.4", ("torch==2.0.0", "cu118", "3.8-3.11"), ("torch==1.13",)),
-        ("NVIDIA H100", ("torch==2.0.0", "cu118"), ("torch==1.13", "AMD GPU:")),
+        ("NVIDIA H100", ("torch==2.0.0", "cu118"), ("torch==1.13", "AMD GPU, or")),
     ],
 )
 def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
@@ -115,7 +115,12 @@ def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[st
         ),
         (
             "torch-cluster 1.5.9 on ROCm 5.7 torch 2.3: error: no matching function for call to '__ldg' (c10::Half)",
-            ("the sources of torch-cluster", "FORCE_CUDA=1 pip install", "in DIRECTORY", "pyg-rocm-build"),
+            (
+                "--branch 1.5.9 https://github.com/rusty1s/pytorch_cluster",
+                "FORCE_CUDA=1 pip install",
+                "in DIRECTORY",
+                "pyg-rocm-build",
+            ),
             ("cu1", "torch-scatter"),
         ),
         (
@@ -137,7 +142,7 @@ def test_answer_for_vendor(fact: str, present: tuple[str, ...], absent: tuple[st
         ),
         (
             "no matching function for call to '__ldg' c10::Half HIP",
-            ("In torch-scatter and torch-sparse: do not edit.",),
+            ("torch-scatter: do not edit", "pytorch_scatter.git", "Other sources:"),
             (),
         ),
     ],

@@ -71,7 +71,7 @@ _NO_OVERLOAD = (
     "PyTorch Scatter 的 __ldg 函数调用问题",
     "How can I add an __ldg overload for c10::Half under HIP?",
     "torch-scatter 2.0.9 fails on ROCm 6.1 + torch 2.4 with __ldg for c10::Half",
-    "scatter2.0.9 no matching function for call to ‘__ldg’",
+    "scatter2.0.9 no matching function for call to \u2018__ldg\u2019",
     "torch-scatter 2.0.9 __ldg error on HIP",
     "torch_scatter 2.0.9 setup.py install hipcc gfx906 __ldg c10::Half, dtk-22.10, torch 1.10",
     "hipcc: no matching function for call to __ldg (c10::Half), torch-scatter 2.0.9, ROCm 5.2",

@@ -11,6 +11,7 @@ import pytest
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
+from abiscan.model.cause import CauseId
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
@@ -147,6 +148,52 @@ def test_the_std_string_of_wheels_for_x86_64() -> None:
 def test_vague_texts_about_loads(text: str) -> None:
     (subject,) = explain(text, _OPTIONS)
     assert "pytorch_scatter.git" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("torch 2.5.1 from Arch Linux repos (python-pytorch-cuda), torch-scatter wheel", "2.5.1"),
+        ("I use Arch Linux's python-pytorch-cuda 2.5.1 package, torch-scatter wheel", "2.5.1"),
+        ("python3-torch 2.6.0+dfsg-7 of Debian, torch-scatter wheel", "2.6.0"),
+        ("module load PyTorch/2.1.2-foss-2023a, torch_scatter from data.pyg.org", "2.1.2"),
+    ],
+)
+def test_the_torch_of_a_distribution(text: str, release: str) -> None:
+    """Oracle: GCC has built libstdc++'s new std::string by default since 5.1; the symbol has the old one."""
+    (subject,) = explain(f"{text}: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs", _OPTIONS)
+    assert subject.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
+    assert f"torch {release} (distribution build)" in subject.causes[0].evidence[1] + subject.title
+    assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+    assert "data.pyg.org" not in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch nightly 2.10.0.dev20250901+cu128, torch-scatter wheel for 2.9: OSError: undefined symbol",
+        "PyTorch extension wheels don't match my custom PyTorch build (v2.1.0, CUDA 12.0). torch_scatter import error",
+        "macOS M2, PyTorch 2.2 built from source, torch-scatter wheel: Symbol not found: __ZN2at4_ops...",
+        "I compiled PyTorch 2.1 from source, torch-scatter wheel: undefined symbol: _ZN2at4_ops5zeros4call",
+        "PyTorch 是自行編譯的,torch-scatter 預編譯套件無法載入",
+        "從原始碼編譯 PyTorch 2.3 後,pip 安裝的 torch-scatter 版本不匹配",
+    ],
+)
+def test_a_torch_that_is_no_release(text: str) -> None:
+    """Oracle: what the texts say; no prebuilt wheel of torch-scatter is for such a torch."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+
+
+def test_no_other_torch_for_a_library_of_cuda() -> None:
+    """Oracle: `pip install torch` replaces the torch that is there."""
+    text = (
+        "安装了自己编译的torch后, import torch_sparse 报 ImportError: libcudart.so.11.0: cannot open shared object file"
+    )
+    (subject,) = explain(text, _OPTIONS)
+    assert "--no-binary torch-sparse" in subject.causes[0].fix
+    assert not any("install --force-reinstall torch " in each.fix for each in subject.causes)
 
 
 @pytest.mark.parametrize(

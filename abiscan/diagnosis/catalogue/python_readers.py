@@ -11,7 +11,8 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.source_builds import built_packages, find_other_build
+from abiscan.diagnosis.messages.packaged_torch import find_other_build
+from abiscan.diagnosis.messages.source_builds import built_packages
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
@@ -53,7 +54,7 @@ _OF_INDUCTOR = re.compile(
 # Of an extension that was built for the wheels of torch on PyPI.
 _PREBUILT = re.compile(
     r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org)"
-    r"|\u9884\u7f16\u8bd1|\u517c\u5bb9|\u4e0d\u5339\u914d"
+    r"|[\u9884\u9810][\u7f16\u7de8][\u8bd1\u8b6f]|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
 )
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
@@ -132,13 +133,13 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
 def source_build(hit: Hit, _values: Values) -> Values | None:
     """The words around the line that state that torch is no release on the package index (`said`), who built it
     (`origin`, see `find_other_build`), the extensions that are named there (`project`, joined by blanks), and `about`:
-    these, else `said`."""
+    these, else torch."""
     around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
     other = find_other_build(around)
     if other is None or (other[0] != "source" and _PREBUILT.search(around) is None):
         return None
     found, project = {"origin": other[0], "said": " ".join(other[1].split())}, " ".join(built_packages(around))
-    return {**found, "project": project, "about": project} if project else {**found, "about": found["said"]}
+    return {**found, "project": project, "about": project} if project else {**found, "about": "torch"}
 
 
 def built_extensions(hit: Hit, _values: Values) -> Values | None:

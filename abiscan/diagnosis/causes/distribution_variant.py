@@ -6,7 +6,7 @@ import re
 
 from abiscan.diagnosis import fixes, torch_commands
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.other_builds import CONDA_FORGE_BUILD, is_other_build
+from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import NameKind
@@ -147,7 +147,7 @@ def _other_build(missing: MissingName) -> Candidates:
 
 
 def _source_build_text(missing: MissingName) -> str:
-    if missing.target is not None and missing.target.variant == CONDA_FORGE_BUILD:
+    if missing.target is not None and is_packaged(missing.target):
         return f"{missing.target_label} is not the build on PyPI that prebuilt extensions are made for."
     return (
         f"{missing.target_label} is built from source: its exports depend on its commit, its std::string on its "

@@ -228,6 +228,11 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         unfound=question.unfound if file.path else (),
     )
     missing = MissingName(reference, knowledge, file)
+    is_mangled = classify(name) in (NameKind.CXX, NameKind.MACHO)
+    is_whole = spelled.exact and not found.cut_off and not (is_mangled and missing.cxx is None)
+    is_part = found.message is not None and not is_whole and not missing.exported_in
+    if is_part and knowledge.target_from_source:
+        return None  # a part of a name shows less than that torch was built from source
     demangled = question.demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown
     mangled = missing.reference.name if spelled.exact else (found.text if missing.reference.msvc else None)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
+from abiscan.diagnosis.messages.packaged_torch import packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
     find_made_for,
     find_only_sdist,
@@ -22,7 +23,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_release,
 )
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
-from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release, is_of_conda_forge
+from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
 from abiscan.diagnosis.messages.torch_in_log import (
     MOST_PLACES,
     find_companions,
@@ -79,7 +80,7 @@ class LogFacts(Struct, frozen=True):
         made_for: an extension, and the torch (major.minor) in its version label.
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
-        of_conda_forge: whether the text says that torch is of conda-forge.
+        packager: who packaged torch with the new std::string: `conda-forge`, `distribution`; empty if nobody did.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         rejected_name: whether the text says that a demangler cannot read the symbol.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
@@ -110,7 +111,7 @@ class LogFacts(Struct, frozen=True):
     sdist: str = ""
     projects: tuple[str, ...] = ()
     variant: str = ""
-    of_conda_forge: bool = False
+    packager: str = ""
     program: str = ""
     project_release: str = ""
     is_jetson: bool = False
@@ -145,7 +146,7 @@ def log_facts(text: str) -> LogFacts:
         sdist=find_only_sdist(text),
         projects=projects,
         variant=find_variant(text),
-        of_conda_forge=is_of_conda_forge(text),
+        packager=packager_of(text),
         program=_program(text),
         project_release=find_release(project, text),
         is_jetson=_JETSON.search(text) is not None,

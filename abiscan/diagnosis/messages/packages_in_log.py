@@ -19,7 +19,9 @@ _BUILT = re.compile(
 )
 # In prose, these packages alone have no other meaning.
 _NAMED = re.compile(
-    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)(?![\w-]|\.\w)", re.ASCII
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]?([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)"
+    r"(?=[-_]?v?\d\.\d|(?![\w-]|\.\w))",
+    re.ASCII,
 )
 
 _FLASHINFER = re.compile(r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)

@@ -15,12 +15,16 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.catalogue.package_row import Package
 
-_SOURCE: Final = "(?:\u6e90\u4ee3?\u7801|\u6e90\u6587\u4ef6)"
+# Simplified and traditional characters.
+_SOURCE: Final = "(?:[\u6e90\u539f](?:\u4ee3|\u59cb(?:\u7a0b\u5f0f)?)?[\u7801\u78bc]|\u6e90\u6587\u4ef6)"
 _BUILD: Final = (
-    "(?:\u7f16\u8bd1|\u6784\u5efa|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
+    "(?:[\u7f16\u7de8][\u8bd1\u8b6f]|[\u6784\u69cb]\u5efa|\u5efa\u7f6e|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
     "| ?(?:build|compile)(?![A-Za-z]))"
 )
-_SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
+_SELF: Final = (
+    "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b[\u52a8\u52d5]|\u624b\u5de5|\u672c\u5730|\u672c[\u673a\u6a5f]"
+    "|[\u4eb2\u89aa]\u81ea)"
+)
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
     r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b)"
@@ -35,13 +39,15 @@ _WORDS: Final = re.compile(
     r"|\b(?:I|[Ww]e)(?: have|['\u2019]ve)? (?:built|compiled)"
     r"(?= (?:(?:my|our|own|the|a) ){0,2}(?:[Pp]y)?[Tt]orch(?![\w-]| ext| [Cc]| [a-z]{3,8}[ -](?:ext|op)))"
     r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
-    rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
+    r"|\b(?:[Cc]ustom(?:ized|ised)?|[Pp]atched|[Mm]odified|[Ff]orked|[Ii]n-house|[Pp]rivate|[Ss]elf)"
+    r"(?= (?:[Pp]y)?[Tt]orch (?:build|binar|wheel|compil|install|fork))"
+    rf"|(?:(?:[\u4ece\u5f9e]|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
     r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
-    rf"(?:\u5b89\u88c5|\u88c5|{_BUILD}|\u7248)"
-    rf"|{_SELF}(?:\u52a8\u624b)? ?(?:\u4ece|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
+    rf"(?:\u5b89[\u88c5\u88dd]|[\u88c5\u88dd]|{_BUILD}|\u7248)"
+    rf"|{_SELF}(?:[\u52a8\u52d5]\u624b)? ?(?:[\u4ece\u5f9e]|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
     rf"(?:{_SOURCE}|\u4ee3\u7801)? ?{_BUILD}"
-    r"|\u7f16\u8bd1(?:\u5b89\u88c5|\u597d|\u51fa\u6765)\u7684(?!\u65f6)"
-    r"|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
+    r"|[\u7f16\u7de8][\u8bd1\u8b6f](?:\u5b89[\u88c5\u88dd]|\u597d|\u51fa[\u6765\u4f86])\u7684(?!\u65f6)"
+    r"|\u6211[\u4eec\u5011]?[\u7f16\u7de8][\u8bd1\u8b6f][\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
     r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))"
     r"|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
     re.ASCII,
@@ -51,7 +57,7 @@ _CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=)", re.ASCII)
 # Distributions, modules, and words for them; with a part of the name as its own word.
 _NAME: Final = re.compile(
     r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-](?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
-    r"|(?<![\w./-])(?:lib)?(?P<torch>(?:[Pp]y)?[Tt]orch|PYTORCH)"
+    r"|(?<![\w./-])(?:lib)?(?P<torch>(?:[Pp]y)?[Tt]orch|PYTORCH|\u4e3b\u6846\u67b6)"
     r"(?![\w/-]|\.\w| (?!Then|And|So|But|With|From)[A-Z][a-z])"
     r"|(?<![\w./-])[A-Za-z]\w{1,40}(?:-\w{1,40}){0,4}(?![\w/])"
     r"|\u6269\u5c55",
@@ -89,13 +95,15 @@ _NEGATED: Final = re.compile(
     r"n't\b|\b(?:not|never)\b|(?:[\u4e0d\u6ca1\u672a]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528)[^\x00-\x7f]?\Z",
     re.ASCII | re.IGNORECASE,
 )
+# `does not match my custom build`
+_OF_OTHER: Final = re.compile(r" (?:match|work|load|fit|run|import|find|support|compatible)\b", re.ASCII)
 _NOT_WITHIN: Final = re.compile(r"[\u4e0d\u6ca1\u672a]|n't\b|\b(?:not|never|without|no)\b|\b(?:pip|conda)\b", re.ASCII)
 _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,16}\Z")
 # The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
 _RELEASE: Final = re.compile(
     r"(?: by hand| myself| from (?:the )?sources?)? ?"
     r"(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
-    r"(?:(?:tag|version|release|\u7248\u672c) ?)?v?([12]\.\d{1,2}(?:\.\d|(?= ?(?:[+,;(\n]|\Z))))"
+    r"(?:(?:at|on|tag|branch|version|release|\u7248\u672c) ?){0,2}v?([12]\.\d{1,2}(?:\.\d|(?= ?(?:[+,;(\n]|\Z))))"
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
 )
@@ -113,34 +121,6 @@ def find_source_build(text: str) -> str | None:
     """The words of a text that say that torch (not an extension) was built from source; linear in its length."""
     found = _find(text)
     return None if found is None else text[found[0] : found[1]]
-
-
-_CONDA: Final = "conda-forge"
-_NVIDIA: Final = "NVIDIA"
-_OTHER_BUILDS: Final = {
-    _CONDA: re.compile(
-        r"(?<![\w-])(?<!-c )(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))(?![^\n]{0,80}-c pytorch)"
-        r"[^\n]{0,80}\bconda-forge\b"
-        r"|\bconda-forge\b(?![^\n]{0,80}-c pytorch)[^\n.;,&]{0,12}(?<![\w-])(?:[Pp]y)?[Tt]orch(?![\w/]|[-_](?![cg]pu))",
-        re.ASCII,
-    ),
-    _NVIDIA: re.compile(r"\bJetson\b|\bJetPack\b|\bnv2\d\.\d{2}\b|\bnvcr\.io/nvidia/(?:pytorch|l4t)", re.ASCII),
-}
-
-
-def find_other_build(text: str) -> tuple[str, str] | None:
-    """Who built the torch of a text, if it is no release on the package index: `source`, `conda-forge` or `NVIDIA`, and
-    the words that say so; linear in its length."""
-    said = find_source_build(text)
-    if said is not None:
-        return "source", said
-    found = ((origin, pattern.search(text)) for origin, pattern in _OTHER_BUILDS.items())
-    return next(((origin, match[0]) for origin, match in found if match is not None), None)
-
-
-def is_of_conda_forge(text: str) -> bool:
-    """Whether the torch of a text is of conda-forge."""
-    return _CONDA in text and _OTHER_BUILDS[_CONDA].search(text) is not None
 
 
 def find_source_release(text: str) -> str | None:
@@ -187,6 +167,8 @@ def _find(text: str) -> tuple[int, int] | None:
         clause = "" if before is None else before[0]
         negated = _NEGATED.search(clause)
         if negated is not None and start < words.start() and _MADE.search(clause, negated.end()) is None:
+            negated = None
+        if negated is not None and _OF_OTHER.search(clause, negated.end()) is not None:
             negated = None
         if negated is None and _NOT_SO.search(clause) is None and _NOT_WITHIN.search(between) is None:
             return start, end

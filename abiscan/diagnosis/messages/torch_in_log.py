@@ -8,7 +8,7 @@ import itertools
 import re
 from typing import Final
 
-from abiscan.diagnosis.messages.source_builds import is_of_conda_forge
+from abiscan.diagnosis.messages.packaged_torch import packager_of
 from abiscan.model.versions import is_version
 
 MOST_PLACES: Final = 20_000
@@ -74,6 +74,12 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
 # An image of AMD: `rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1`.
 _IMAGE = re.compile(r"\brocm/pytorch:[\w.-]{1,80}?_pytorch_(?:release[_-])?([12]\.\d{1,2}\.\d{1,2})\b", re.ASCII)
+# Packages of distributions: `python-pytorch-cuda 2.5.1-3`, `python3-torch 2.6.0+dfsg-7`, `PyTorch/2.1.2-foss-2023a`.
+_PACKAGED = re.compile(
+    r"\b(?:python-pytorch(?:-(?:opt|cuda|rocm)){0,2}|python3-(?:py)?torch(?:-cuda)?|sci-\w{2,4}/pytorch)[- =]{1,4}"
+    r"([12]\.\d{1,2}\.\d{1,2})(?![\d.])|\bPyTorch/([12]\.\d{1,2}\.\d{1,2})-foss-",
+    re.ASCII,
+)
 # Tags of other images: `pytorch/pytorch:2.0.1-cuda11.7-cudnn8-devel`, `pytorch-training:2.0.1-gpu-py310-cu118`.
 # NVIDIA's have the month: `nvidia/pytorch:23.10-py3`.
 _TAG = re.compile(r"\bpytorch(?:-[a-z]{2,16}){0,3}:([12]\.\d{1,2}\.\d{1,2})(?=-(?:py|cuda|cu|gpu|cpu|rocm))", re.ASCII)
@@ -96,7 +102,7 @@ _CUDA_PATTERNS: Final = (
 )
 # In prose, or of a toolkit. nvidia-smi prints the newest CUDA that the driver supports.
 _CUDA_SAID = re.compile(
-    r"(?<![\w.])(?:CUDA|[Cc]uda)(?: [Tt]oolkit)?(?: [Vv]ersion)?(?:[ :=]{1,4}|-)v?(\d{1,2}\.\d)(?!\d)",
+    r"(?<![\w.])(?:CUDA|[Cc]uda)(?: [Tt]oolkit)?(?: [Vv]ersion)?(?:[ :=]{1,4}|-)v?([7-9]\.\d|1\d\.\d)(?!\d)",
     re.ASCII,
 )
 _OF_DRIVER: Final = "Driver Version"
@@ -155,8 +161,8 @@ def find_torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_HERE.finditer(text), MOST_PLACES)}
     if len(here) == 1:
         return here.pop()
-    for pattern in (_CHECKOUT, _IMAGE, _TAG):
-        here = {match[1] for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
+    for pattern in (_CHECKOUT, _PACKAGED, _IMAGE, _TAG):
+        here = {match[match.lastindex or 1] for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
         if len(here) == 1:
             return here.pop()
     said: tuple[dict[str, None], ...] = tuple({} for _ in _TORCH_PATTERNS)
@@ -225,7 +231,7 @@ def find_label(text: str) -> str:
         return f"+rocm{of_rocm.pop()}"
     said = {match[1] for pattern in _CUDA_PATTERNS for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
     said |= {cuda[1]} if cuda is not None else set()
-    if not said and is_of_conda_forge(text):
+    if not said and packager_of(text):
         said = {match[1] for match in itertools.islice(_CUDA_SAID.finditer(text), MOST_PLACES)}
     found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
     return f"+cu{found.pop()}" if len(found) == 1 else ""
@@ -250,7 +256,7 @@ def find_cxx11_abi(text: str) -> bool | None:
         found = set() if flag is None else {flag[1] == "1"}
     if not found:
         found = {match["abi"] is not None for match in itertools.islice(_ARCHIVE.finditer(text), MOST_PLACES)}
-    if not found and is_of_conda_forge(text):
+    if not found and packager_of(text):
         return True
     return found.pop() if len(found) == 1 else None
 
