@@ -73,6 +73,7 @@ _NO_OVERLOAD = (
     "torch-scatter 2.0.9 fails on ROCm 6.1 + torch 2.4 with __ldg for c10::Half",
     "scatter2.0.9 no matching function for call to \u2018__ldg\u2019",
     "torch-scatter 2.0.9 __ldg error on HIP",
+    "torch-scatter 2.0.9 在 DCU 上編譯失敗,__ldg 沒有 c10::Half 的多載",
     "torch_scatter 2.0.9 setup.py install hipcc gfx906 __ldg c10::Half, dtk-22.10, torch 1.10",
     "hipcc: no matching function for call to __ldg (c10::Half), torch-scatter 2.0.9, ROCm 5.2",
     "csrc/hip/segment_csr_hip.hip:188:20: error: use of undeclared identifier '__ldg'",

@@ -54,7 +54,7 @@ _OF_INDUCTOR = re.compile(
 # Of an extension that was built for the wheels of torch on PyPI.
 _PREBUILT = re.compile(
     r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org)"
-    r"|[\u9884\u9810][\u7f16\u7de8][\u8bd1\u8b6f]|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
+    r"|\u9884\u7f16\u8bd1|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
 )
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"

@@ -15,16 +15,12 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.catalogue.package_row import Package
 
-# Simplified and traditional characters.
-_SOURCE: Final = "(?:[\u6e90\u539f](?:\u4ee3|\u59cb(?:\u7a0b\u5f0f)?)?[\u7801\u78bc]|\u6e90\u6587\u4ef6)"
+_SOURCE: Final = "(?:(?:\u6e90\u4ee3?|\u539f\u59cb(?:\u7a0b\u5f0f)?)\u7801|\u6e90\u6587\u4ef6)"
 _BUILD: Final = (
-    "(?:[\u7f16\u7de8][\u8bd1\u8b6f]|[\u6784\u69cb]\u5efa|\u5efa\u7f6e|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
+    "(?:\u7f16\u8bd1|\u6784\u5efa|\u5efa\u7f6e|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
     "| ?(?:build|compile)(?![A-Za-z]))"
 )
-_SELF: Final = (
-    "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b[\u52a8\u52d5]|\u624b\u5de5|\u672c\u5730|\u672c[\u673a\u6a5f]"
-    "|[\u4eb2\u89aa]\u81ea)"
-)
+_SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
     r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b)"
@@ -41,13 +37,13 @@ _WORDS: Final = re.compile(
     r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
     r"|\b(?:[Cc]ustom(?:ized|ised)?|[Pp]atched|[Mm]odified|[Ff]orked|[Ii]n-house|[Pp]rivate|[Ss]elf)"
     r"(?= (?:[Pp]y)?[Tt]orch (?:build|binar|wheel|compil|install|fork))"
-    rf"|(?:(?:[\u4ece\u5f9e]|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
+    rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
     r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
-    rf"(?:\u5b89[\u88c5\u88dd]|[\u88c5\u88dd]|{_BUILD}|\u7248)"
-    rf"|{_SELF}(?:[\u52a8\u52d5]\u624b)? ?(?:[\u4ece\u5f9e]|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
+    rf"(?:\u5b89\u88c5|\u88c5|{_BUILD}|\u7248)"
+    rf"|{_SELF}(?:\u52a8\u624b)? ?(?:\u4ece|\u7528|\u4ee5)?(?: ?[Gg]it[Hh]ub ?[^\x00-\x7f]{{0,4}})?"
     rf"(?:{_SOURCE}|\u4ee3\u7801)? ?{_BUILD}"
-    r"|[\u7f16\u7de8][\u8bd1\u8b6f](?:\u5b89[\u88c5\u88dd]|\u597d|\u51fa[\u6765\u4f86])\u7684(?!\u65f6)"
-    r"|\u6211[\u4eec\u5011]?[\u7f16\u7de8][\u8bd1\u8b6f][\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
+    r"|\u7f16\u8bd1(?:\u5b89\u88c5|\u597d|\u51fa\u6765)\u7684(?!\u65f6)"
+    r"|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
     r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))"
     r"|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
     re.ASCII,
