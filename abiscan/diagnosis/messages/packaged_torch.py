@@ -65,7 +65,7 @@ def find_other_build(text: str) -> tuple[str, str] | None:
 
 
 def packager_of(text: str) -> str:
-    """Who packaged the torch of a text: `conda-forge` or `distribution`; empty if nobody did."""
+    """Who packaged the torch of a text: `conda-forge` or `distribution`; empty for another torch."""
     return next((origin for origin in _PACKAGERS if _search(origin, text) is not None), "")
 
 
