@@ -8,14 +8,19 @@ from functools import lru_cache, wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 
 from abiscan.diagnosis import build_commands, package_commands, torch_commands
+from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
+from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import find_toolkit, needs_gpu_build
+from abiscan.releases.build import loaded_globally
 from abiscan.releases.pythons import with_wheels
 
 _SITE = r"(?:site|dist)-packages/([^/]+)/"
@@ -110,17 +115,55 @@ def build_tree(missing: MissingName, project: str | None = None) -> str:
     return build_commands.with_build_tools(command, missing, notes)
 
 
-# Modules that a process compiles at their first use: torch.utils.cpp_extension.load, FlashInfer.
-_FIRST_USE = r".*[/\\](?:torch_extensions|\.cache[/\\]flashinfer)[/\\].*[/\\]"
+_FIRST_USE: Final = "then run again: the module is compiled at its first use"
 
 
-def compile_again(missing: MissingName) -> str | None:
-    """Remove a module that is compiled at its first use, and choose GCC for the next time; None for other files."""
-    folder = re.match(_FIRST_USE, missing.file.path, re.ASCII)
-    if folder is None:
+def compile_again(missing: MissingName, compilers: str = "") -> str | None:
+    """Remove a module that is compiled at its first use; None for other files.
+
+    Args:
+        compilers: to choose for the next time.
+    """
+    folder = folder_of_first_use(missing.file.path)
+    if folder is None and (missing.file.path or not missing.knowledge.is_compiled_at_first_use):
         return None
-    removed = safe(folder[0].rstrip("/\\"), "FOLDER")
-    return f"rm -rf {removed}; export CC=gcc CXX=g++  # then run again: the module is compiled at its first use"
+    if platform_of(missing) == "win_amd64":
+        name = "%LOCALAPPDATA%\\torch_extensions" if folder is None else _for_cmd(folder)
+        return f'rmdir /s /q "{name}" & rem {_FIRST_USE}'
+    if folder is None:
+        return f"rm -rf ~/.cache/torch_extensions{compilers}  # and a build_directory= of load(); {_FIRST_USE}"
+    return f"rm -rf {safe(folder, 'FOLDER')}{compilers}  # {_FIRST_USE}"
+
+
+def _for_cmd(path: str) -> str:
+    """A path for cmd.exe."""
+    return safe(path.replace("\\", "/"), "FILE").replace("/", "\\")
+
+
+def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
+    """Remove the module that is loaded from a source tree, and build it there again; None for other files."""
+    tree = _source_tree(missing)
+    if tree is None:
+        return None
+    on_windows = platform_of(missing) == "win_amd64"
+    where = safe(tree.folder, "the source tree") if tree.folder else "the source tree (the folder with setup.py)"
+    notes = [f"in {where}, with {_torch(missing)} installed"]
+    if tree.build:
+        step = "build" if on_windows or tree.build != "build/lib" else "build && cp -r build/lib.* build/lib"
+        file = ""
+        notes.append(f"Python loads the module from {tree.build}, which pip install does not replace")
+    else:
+        step = "build_ext --inplace"
+        file = _for_cmd(missing.file.path) if on_windows else safe(missing.file.path, "FILE")
+        notes.append("Python loads the module from there, where pip install does not replace it")
+    if on_windows:
+        remove = f"{f'del {chr(34)}{file}{chr(34)} & ' if file else ''}if exist build rmdir /s /q build"
+        remove = f"({remove})"
+    else:
+        remove = f"rm -rf build {file}".rstrip()
+    environment = () if known is None else build_commands.environment_of(known, missing)
+    command = build_commands.in_shell(environment, f"python setup.py {step}", missing)
+    return build_commands.with_build_tools(f"{remove} && {command}", missing, notes)
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
@@ -135,7 +178,13 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     program = find_program(missing)
     if program is not None:
         return use_libtorch(missing, program, ReleaseRanges())
+    again = compile_again(missing)
+    if again is not None:
+        return again
     known = package_commands.find_package(missing, project)
+    in_place = _build_in_place(missing, known)
+    if in_place is not None:
+        return in_place
     if known is None and project is None and missing.is_torch_name and missing.knowledge.projects:
         project, *others = missing.knowledge.projects
         known = package_commands.find_package(missing, project)
@@ -156,7 +205,7 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
 @_kept
 def reinstall(missing: MissingName) -> tuple[str, ...]:
     """The ways to get the extension for the installed torch: its wheel, else a build."""
-    is_other = _is_of_android(missing) or find_program(missing) is not None
+    is_other = _is_of_android(missing) or find_program(missing) is not None or _is_not_replaced(missing)
     known = None if is_other else package_commands.find_package(missing)
     ways = () if known is None else package_commands.install(known, missing)
     if ways:
@@ -164,6 +213,17 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
     release = other_release(missing)
     command = rebuild(missing)
     return (command,) if release is None else (command, f"or: {release}")
+
+
+def _is_not_replaced(missing: MissingName) -> bool:
+    """Whether `pip install` leaves the loaded file as it is."""
+    return compile_again(missing) is not None or _source_tree(missing) is not None
+
+
+def _source_tree(missing: MissingName) -> SourceTree | None:
+    """The source tree that a loader loaded the file from; a scanned file may lie anywhere."""
+    is_loaded = missing.reference.status is None and not missing.reference.link_time
+    return source_tree_of(missing.file.path) if is_loaded else None
 
 
 # Apps ship torch from Maven.
@@ -346,6 +406,42 @@ def by_release(missing: MissingName, ranges: ReleaseRanges, ways: str) -> str:
     exporting = ranges.text(last=" or ")
     return (
         f"{shows}  # prints the installed release\n"
-        f"If it is {exporting}, the symbol is exported: run abiscan explain --torch VERSION for other causes\n"
+        f"If it is {exporting}, the symbol is exported: {_if_exported(missing, ranges)}\n"
         f"Otherwise: {ways}"
     )
+
+
+def _if_exported(missing: MissingName, ranges: ReleaseRanges) -> str:
+    """What to do if the unknown torch is of a release that exports the symbol."""
+    steps = []
+    if not missing.macho and not missing.reference.link_time:
+        if string_abi(missing.name) is not None and missing.cxx is not None:
+            compilers = with_new_string(missing)
+            steps.append(
+                f"that torch may have the other std::string: build the extension again{compilers and f' {compilers}'}"
+            )
+        if loaded_globally(ranges.first):
+            before = (
+                "" if loaded_globally(ranges.last) else " (up to torch 1.4, whose libraries extensions do not link)"
+            )
+            steps.append(f"import torch before {safe(missing.file.module, 'the extension')}{before}")
+    if missing.macho and missing.reference.status is None:
+        steps.append(
+            "uname -m; file torch/lib/libtorch_cpu.dylib  # of that torch: dyld and ld skip one for another processor"
+        )
+    return "; or ".join(steps) or "run abiscan explain --torch VERSION for other causes"
+
+
+# torch 1.5 needs C++14, and GCC 5 (c10/util/C++17.h).
+_FIRST_WITHOUT_GCC_4: Final = (1, 6)
+
+
+def with_new_string(missing: MissingName) -> str:
+    """The compilers for a symbol with the old std::string, which is the only one of GCC 4; empty if the torch is one
+    that GCC 4 does not compile for."""
+    release = missing.exported_in.last if missing.exported_in else ""
+    release = release if missing.target is None else missing.target.version
+    at = versions.order(release)
+    if string_abi(missing.name) != "old" or missing.macho or (at is not None and at[:2] >= _FIRST_WITHOUT_GCC_4):
+        return ""
+    return "with GCC 5 or later (export CC=gcc-5 CXX=g++-5): GCC 4 has only the old std::string"

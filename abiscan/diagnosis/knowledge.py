@@ -72,6 +72,8 @@ class Knowledge(Struct, frozen=True, dict=True):
         variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
         is_jetson: whether the machine is a Jetson of NVIDIA, according to a text.
         program: the kind of program without Python that a text is about; see `LogFacts`.
+        is_apple_silicon: whether the machine is a Mac with a processor of Apple, according to a text.
+        is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension; see `LogFacts`.
     """
 
     target: TorchBuild | None = None
@@ -98,6 +100,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     variant: str = ""
     program: str = ""
     is_jetson: bool = False
+    is_compiled_at_first_use: bool = False
+    is_apple_silicon: bool = False
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

@@ -7,6 +7,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import program_of_text, programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Program
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 
@@ -17,6 +18,15 @@ _OF_PIP: Final = ("site-packages", "dist-packages")
 # The archives of later releases have the C++11 std::string whatever their names say
 # (https://docs.pytorch.org/cppdocs/installing.html, 2026-11-26).
 _FIRST_WITHOUT_NAME: Final = (2, 8)
+# macOS has one archive a processor from 2.2 on, and before only one, for Intel
+# (https://github.com/pytorch/test-infra/pull/4851, 2023-12-29); the wheels for arm64 begin with 1.10.
+_FOR_MACOS: Final = "https://download.pytorch.org/libtorch/cpu/libtorch-macos-{processor}{torch}.zip"
+_FIRST_FOR_ARM: Final = (2, 2)
+_WHEEL_FOR_MACOS: Final = (
+    "Apple silicon: that archive is for Intel, and the linker skips it. Use the torch of pip, which has the same "
+    "libraries for arm64: pip install torch=={torch}; export LIBTORCH=$(python -c 'import torch, os; "
+    "print(os.path.dirname(torch.__file__))') DYLD_LIBRARY_PATH=$LIBTORCH/lib"
+)
 
 
 def find_program(missing: MissingName) -> Program | None:
@@ -42,10 +52,23 @@ def use_libtorch(
     newest = missing.known_versions[-1] if missing.known_versions else ""
     release = ranges.last if ranges and ranges.last != newest else "VERSION"
     wanted = f", one of {ranges.text(last=' or ')}" if ranges else ""
-    lines = [program.release.format(torch=wanted, archive=_archive(release, new_string=new_string)), program.build]
+    macos = missing.macho or missing.reference.macos or platform_of(missing) == "macosx"
+    archive = _archive_for_macos(release) if macos else _archive(release, new_string=new_string)
+    lines = [program.release.format(torch=wanted, archive=archive), program.build]
+    if macos:
+        lines.insert(0, "uname -m; file /path/to/libtorch/lib/libtorch_cpu.dylib  # must be for the same processor")
+        if (versions.order(release) or _FIRST_FOR_ARM)[:2] < _FIRST_FOR_ARM:
+            lines.insert(2, _WHEEL_FOR_MACOS.format(torch=release))
     if new_string is not None and program.abi:
         lines.append(f"or: {program.abi}")
     return "\n".join(lines)
+
+
+def _archive_for_macos(release: str) -> str:
+    at = versions.order(release)
+    is_old = at is not None and at[:2] < _FIRST_FOR_ARM
+    archive = _FOR_MACOS.format(processor="" if is_old else "arm64-", torch=release)
+    return archive if is_old else f"{archive}  # Intel: x86_64 for arm64"
 
 
 def _archive(release: str, *, new_string: bool | None) -> str:

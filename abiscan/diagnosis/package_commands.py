@@ -53,6 +53,15 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
     Args:
         name: distribution or module in a message.
     """
+    found = _find_package(missing, name)
+    if found is None or found.name == "torch":
+        return None
+    # Of two distributions with one module (mmcv, mmcv-full), the one that the text names.
+    named = missing.knowledge.project
+    return packages_by_name().get(named, found) if named.startswith(f"{found.name}-") else found
+
+
+def _find_package(missing: MissingName, name: str | None) -> Package | None:
     for text in (missing.file.distribution, name):
         found = None if text is None else packages_by_name().get(re.sub(r"[-_.]+", "-", text).lower())
         if found is not None:
@@ -65,7 +74,7 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
         found = packages_by_name().get(missing.knowledge.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = package_of_namespace(missing.namespace)
-    return None if found is None or found.name == "torch" else found
+    return found
 
 
 def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:

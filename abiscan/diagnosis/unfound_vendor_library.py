@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from abiscan.diagnosis import fixes, package_commands, torch_commands
-from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
 from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
@@ -317,8 +317,7 @@ def _is_other(soname: str, major: str | None) -> bool:
 def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName) -> str:
     """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
     target = missing.target
-    package = package_commands.find_package(missing)
-    ways = [] if package is None else list(package_commands.install(package, missing))
+    ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
         return fixes.rebuild(missing, project=missing.knowledge.project or None)
@@ -354,10 +353,20 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
     return "\nor: ".join(ways)
 
 
+def _install_packages(missing: MissingName) -> list[str]:
+    """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
+    text names."""
+    package = package_commands.find_package(missing)
+    if package is not None:
+        return list(package_commands.install(package, missing))
+    named = (packages_by_name().get(each) for each in missing.knowledge.projects)
+    commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
+    return ["\n".join(each[0] for each in ways)] if (ways := [each for each in commands if each]) else []
+
+
 def _of_cuda(missing: MissingName) -> str:
     """The extension built for the CUDA of torch, whatever that is."""
-    package = package_commands.find_package(missing)
-    ways = () if package is None else package_commands.install(package, missing)
+    ways = _install_packages(missing)
     return "\nor: ".join(
         ways
         or (

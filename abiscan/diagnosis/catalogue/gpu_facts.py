@@ -16,20 +16,25 @@ from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 Values = Mapping[str, str]
 
 
-def _capability(values: Values, _missing: MissingName) -> str | None:
+def capability_of(values: Values, _missing: MissingName) -> str | None:
     """`8.6` for the value `gpu` sm_86 or compute_86."""
     found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
     return None if found is None else f"{found[1]}.{found[2]}"
 
 
+def _gpu_digits(values: Values, missing: MissingName) -> str | None:
+    """`86` for the value `gpu` sm_86 or compute_86."""
+    return (capability_of(values, missing) or "").replace(".", "") or None
+
+
 def _gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
     """The first CUDA release that compiles for the value `gpu`."""
-    return first_toolkit(_capability(values, missing) or "")
+    return first_toolkit(capability_of(values, missing) or "")
 
 
 def _gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
     """The last CUDA release that compiles for the value `gpu`."""
-    return last_toolkit(_capability(values, missing) or "")
+    return last_toolkit(capability_of(values, missing) or "")
 
 
 def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
@@ -59,7 +64,7 @@ _OLDEST_SINCE_12_8 = (7, 5)
 
 def _torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
-    at = versions.order(_capability(values, missing) or "")
+    at = versions.order(capability_of(values, missing) or "")
     if not at:
         return None
     if at >= (10, 0):
@@ -123,7 +128,8 @@ def _number(name: str | None) -> int:
 
 
 GPU_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "capability": _capability,
+    "capability": capability_of,
+    "gpu_digits": _gpu_digits,
     "gpu_first_cuda": _gpu_first_cuda,
     "gpu_last_cuda": _gpu_last_cuda,
     "torch_lacks_gpu": _torch_lacks_gpu,

@@ -68,7 +68,12 @@ def package_of_file(path: str) -> Package | None:
 def package_of_name(name: str) -> Package | None:
     """The package with a top-level module or distribution of that name; None if the catalogue has none."""
     normalised = name.lower().replace("_", "-")
-    return _packages_by_module().get(name.lower()) or packages_by_name().get(normalised.removesuffix("-full"))
+    by_name = packages_by_name()
+    return (
+        _packages_by_module().get(name.lower())
+        or by_name.get(normalised)
+        or by_name.get(normalised.removesuffix("-full"))
+    )
 
 
 def is_module_of_package(module: str) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.build_commands import wheels_for_rocm
+from abiscan.diagnosis.catalogue.gpu_facts import capability_of
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.messages.gpu_vendors import AMD
@@ -51,6 +52,31 @@ def _reinstall_package(values: Values, missing: MissingName) -> str | None:
     cuda = values.get("torch_cuda", "").replace(".", "")
     ways = () if package is None else package_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
     return "\n".join(ways) or None
+
+
+_BY_TORCH: Final = 'TORCH_CUDA_ARCH_LIST="{capability}"'
+
+
+def _build_for_capability(values: Values, missing: MissingName) -> str:
+    """The commands that build the package of the message for the value `gpu`, or for the GPU of the text."""
+    package = package_commands.find_package(missing, _built_project(values, missing))
+    capability = capability_of(values, missing) or missing.knowledge.capability
+    digits = capability.replace(".", "") or "XY"
+    build = _rebuild(values, missing) or ""
+    setting = (None if package is None else package.architectures) or _BY_TORCH
+    if "=" not in setting:
+        flag = f"-gencode arch=compute_{digits},code=sm_{digits}"
+        return f"add {flag} to {setting} of {package and package.name}, which lists the GPUs; {build}"
+    setting = setting.format(digits=digits, capability=capability or "X.Y")
+    return f"set {setting}\n{build}" if wheel_rows.platform_of(missing) == "win_amd64" else f"export {setting}; {build}"
+
+
+def _prebuilt_package(values: Values, missing: MissingName) -> str | None:
+    """Where the build of the package of the message for this GPU is, if pip cannot build it."""
+    package = package_commands.find_package(missing, _built_project(values, missing))
+    if package is None or package.sdist or package.repository or package.command:
+        return None
+    return "\n".join(package_commands.install(package, missing)) or None
 
 
 def _pip_project(values: Values, _missing: MissingName) -> str | None:
@@ -172,6 +198,8 @@ def _install_built_torch(values: Values, missing: MissingName) -> str | None:
 
 
 PACKAGE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
+    "build_for_capability": _build_for_capability,
+    "prebuilt_package": _prebuilt_package,
     "rebuild": _rebuild,
     "reinstall_package": _reinstall_package,
     "install_built_torch": _install_built_torch,

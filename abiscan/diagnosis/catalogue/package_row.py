@@ -108,6 +108,10 @@ class Package(_Row, frozen=True, kw_only=True):
         pages: platform, as of wheels -> page of its wheels that pip cannot search.
         conda: requirement for conda, if it is on no other index.
         command: install command, if neither pip nor conda has it.
+        own_torch: who distributes the torch that it is built for, and where from; empty for the torch of PyTorch.
+        architectures: how its build takes the GPUs, if not by TORCH_CUDA_ARCH_LIST: a variable (`{digits}` is 86,
+            `{capability}` 8.6), or the file that lists them.
+        architectures_source: file of the package with this information.
         guide: page with the steps of a build that pip cannot run.
     """
 
@@ -141,6 +145,9 @@ class Package(_Row, frozen=True, kw_only=True):
     pages: dict[str, str] = {}
     conda: str = ""
     command: str = ""
+    own_torch: str = ""
+    architectures: str = ""
+    architectures_source: str = ""
     guide: str = ""
 
 
@@ -183,6 +190,7 @@ class Program(_Row, frozen=True, kw_only=True):
         build: command that builds or installs the program for it.
         abi: how to build for the other std::string; empty if the archive decides.
         from_source: command that compiles its C++ library on this system; empty if `build` does.
+        old_glibc: command that installs a libtorch for glibc 2.17; empty if there is none.
         source: page with this information.
         date: YYYY-MM-DD.
     """
@@ -196,6 +204,7 @@ class Program(_Row, frozen=True, kw_only=True):
     build: str
     abi: str = ""
     from_source: str = ""
+    old_glibc: str = ""
     source: str = ""
     date: str = ""
 

@@ -14,6 +14,7 @@ MODULES: Final = (
     "signatures",
     "visibility",
     "linking",
+    "processors",
     "built_for",
     "stated_release",
     "distribution_variant",

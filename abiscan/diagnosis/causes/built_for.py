@@ -136,6 +136,8 @@ def _never(missing: MissingName) -> Candidates:
         evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
         older -= 0.05
     fix = "\n".join(fixes.reinstall(missing))
+    if compilers := fixes.with_new_string(missing):
+        fix += f"\nor, if that torch was built with the new std::string: the same {compilers}"
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, older, tuple(evidence), fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, newer, tuple(evidence), fix)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.diagnosis import fixes, torch_commands
+from abiscan.diagnosis.build_commands import BUILD
+from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
+from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import NameKind
@@ -20,8 +24,25 @@ _CLEAN = "python setup.py clean; rm -rf build torch/lib; then build it again"
 
 def causes(missing: MissingName) -> Candidates:
     """The builds of torch that may differ from the one that the file was built for."""
-    if missing.is_torch_name:
-        yield from _mixed(missing) if missing.file.is_torch_itself else _other_build(missing)
+    if not missing.is_torch_name:
+        return
+    if missing.file.is_torch_itself:
+        yield from _mixed(missing)
+        return
+    package = find_package(missing)
+    if package is not None and package.own_torch:
+        yield _own_torch(missing, package)
+    yield from _other_build(missing)
+
+
+def _own_torch(missing: MissingName, package: Package) -> Candidate:
+    """An extension for a torch of another vendor, which is not a release of the package index."""
+    evidence = (
+        f"{package.name} is built for a torch that its vendor distributes: its exports differ from those of the "
+        f"release of the same version.",
+        missing.exported_text,
+    )
+    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.88, evidence, f"Use the torch of {package.own_torch}")
 
 
 def _mixed(missing: MissingName) -> Candidates:
@@ -33,11 +54,12 @@ def _mixed(missing: MissingName) -> Candidates:
     ]
     evidence += _several_torches(missing)
     name = fixes.safe(missing.file.file_name, "FILE")
+    stray = _of_no_package(missing)
     fix = (
         f"ldd {name} | grep -E 'libtorch|libc10'  # run it in the folder of the file: libraries of other folders "
         f"belong to another torch\n"
         "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain that folder\n"
-        f"or: {_torch_again(missing)}\n"
+        f"{stray}or: {_torch_again(missing)}\n"
         f"or, if torch is built from source: {_CLEAN}"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
@@ -61,6 +83,24 @@ def _mixed(missing: MissingName) -> Candidates:
         0.5,
         hidden,
         "Build torch again from a clean tree (python setup.py clean), or install a release.",
+    )
+
+
+# Folders that the loader searches by default.
+_SYSTEM: Final = r"/(?:usr/)?(?:local/)?lib(?:64|/[a-z0-9_]+-linux-gnu)?/[^/]+"
+
+
+def _of_no_package(missing: MissingName) -> str:
+    """What to do with a copy of libtorch in a folder of the system, which an extension loads before torch's own."""
+    path = missing.file.path
+    if re.fullmatch(_SYSTEM, path) is None or not fixes.safe(path, ""):
+        return ""
+    folder = path.rpartition("/")[0]
+    return (
+        f"This libtorch is in a folder of the system, and not part of the torch of Python: dpkg -S {path}  # its "
+        f"package, if it has one: remove that; otherwise mkdir /opt/libtorch.old; mv {folder}/libtorch* "
+        f"{folder}/libc10* /opt/libtorch.old; ldconfig\n"
+        f"Then build the extension again with the torch of Python: {BUILD} .\n"
     )
 
 

@@ -9,6 +9,7 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
 from abiscan.model.cause import CauseId
@@ -220,6 +221,17 @@ def _is_python_module(missing: MissingName) -> bool:
 
 
 def _fix(missing: MissingName, base: str) -> str:
+    sources = _add_source(missing, base)
+    name = fixes.package(missing)
+    if name is None or missing.file.facts is not None or missing.reference.link_time:
+        return sources
+    # What others build without an error is complete: submodules, or a clean tree, are missing here.
+    clone = f"git clone --recursive REPOSITORY && cd REPOSITORY  # of {name}: a clean tree with all submodules\n"
+    first = "" if find_package(missing) is not None else clone
+    return f"{first}{fixes.rebuild(missing)}\nIf that does not help: {sources}"
+
+
+def _add_source(missing: MissingName, base: str) -> str:
     text = (
         f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
         f"{fixes.safe(base, 'NAME')} ."

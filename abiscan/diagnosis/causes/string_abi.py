@@ -215,13 +215,14 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
             score = 0.68 if missing.reference.link_time else score
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
-        if abi is None and mine == "old" and missing.knowledge.target_is_before_index and missing.in_oldest_known:
+        if abi is None and mine == "old" and missing.knowledge.target_is_before_index and not _is_of_later(missing):
             evidence.append(missing.exported_text)
             evidence.append(
                 f"{missing.target_label} is older than the index: if it exports the function, it uses the other "
                 f"std::string, as torch from conda-forge and NVIDIA images does."
             )
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
+            score = 0.57 if missing.exported_in else 0.54
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
         if mine == "old" and _may_have_new_string(missing):
             evidence.append(_source_build_text(missing))
@@ -257,6 +258,11 @@ def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
                 f"release of that package is equally likely."
             )
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _is_of_later(missing: MissingName) -> bool:
+    """Whether only releases after the oldest known one export the symbol."""
+    return bool(missing.exported_in) and not missing.in_oldest_known
 
 
 def _unlike_its_release(missing: MissingName) -> bool:
@@ -337,7 +343,8 @@ def _fix(missing: MissingName, mine: str) -> str:
     if find_package(missing) is not None:
         unknown = missing.target is None and missing.exported_in
         return fixes.by_release(missing, unknown, ways) if unknown else ways
-    text = f"{ways}\nor: Build it with {flag}"
+    compilers = fixes.with_new_string(missing)
+    text = f"{ways}\nor: Build it with {flag}" + (f", {compilers}" if compilers else "")
     if missing.knowledge.target_from_source:
         return text
     if missing.target is not None:

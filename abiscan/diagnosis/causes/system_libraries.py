@@ -165,6 +165,9 @@ _OF_OLD_WHEELS: Final = (2, 17)
 
 
 def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -> str:
+    program = find_program(missing)
+    if program is not None and program.old_glibc and numbers[:2] > _OF_OLD_WHEELS:
+        return program.old_glibc
     if missing.file.is_torch_itself and numbers[:2] > _OF_OLD_WHEELS:
         return (
             'pip install "torch<2.6"  # wheels for glibc 2.17\n'

@@ -206,7 +206,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target)
     tree, build = fixes.source_tree(missing), fixes.build_tree(missing)
-    compiled = fixes.compile_again(missing)
+    compiled = fixes.compile_again(missing, "; export CC=gcc CXX=g++")
     if compiled is not None:
         return compiled
     ways: list[str] = []

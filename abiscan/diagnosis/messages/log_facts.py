@@ -61,12 +61,23 @@ _PLATFORMS: Final = (
         "linux_aarch64",
         re.compile(
             r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"
+            r"|\bRaspberry\b|\bARM64\b|\bCortex-A\d"
             r"|OS: [^\n]{1,80}\(aarch64\)"
         ),
     ),
 )
 # Names of NVIDIA's boards and of its distribution; the kernel: `5.10.104-tegra`.
 _JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra)\b")
+
+_APPLE_SILICON = re.compile(
+    r"\bApple (?:[Ss]ilicon|M[1-9])\b|\b[Mm]ac(?:OS|Book)?[\w ]{0,16}\(?M[1-9]\b"
+    r"|\bM[1-9] ?(?:Pro|Max|Ultra|chip|[Mm]ac)\b|macosx_\d\d_\d_arm64|\bmacOS-[\w.-]{1,40}arm64\b"
+)
+# Output and frames of torch.utils.cpp_extension.load. A build.ninja in build/temp.* is of a setup.py.
+_FIRST_USE = re.compile(
+    r"_import_module_from_library|_jit_compile|[/\\]torch_extensions[/\\]|Loading extension module |"
+    r"(?<![\w./\\-])build\.ninja\b|\bcpp_extension\.load(?:_inline)?\("
+)
 
 
 class LogFacts(Struct, frozen=True):
@@ -89,6 +100,8 @@ class LogFacts(Struct, frozen=True):
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
+        is_apple_silicon: whether the machine is a Mac with a processor of Apple.
+        is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
@@ -115,6 +128,8 @@ class LogFacts(Struct, frozen=True):
     program: str = ""
     project_release: str = ""
     is_jetson: bool = False
+    is_apple_silicon: bool = False
+    is_compiled_at_first_use: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -150,6 +165,8 @@ def log_facts(text: str) -> LogFacts:
         program=_program(text),
         project_release=find_release(project, text),
         is_jetson=_JETSON.search(text) is not None,
+        is_apple_silicon=_APPLE_SILICON.search(text) is not None,
+        is_compiled_at_first_use=_FIRST_USE.search(text) is not None,
     )
 
 

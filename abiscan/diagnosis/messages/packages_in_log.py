@@ -32,6 +32,7 @@ _USED = re.compile(
     r"(?:pip3?|mim|conda) install (?:--?[\w-]{1,32}(?:=\S{1,128})? ){0,6}['\"]?(\w[\w-]{1,64})",
     re.ASCII,
 )
+_RELEASED = re.compile(r"(?<![\w./\\-])([A-Za-z][\w-]{2,63}?)(?:==| {1,32}v?| version )\d{1,3}\.\d", re.ASCII)
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 # "I have only torch_scatter-2.1.2.tar.gz"
 _ONLY_SDIST = re.compile(
@@ -42,8 +43,8 @@ _ONLY_SDIST = re.compile(
 _SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.so(?![\w.])", re.ASCII)
 # Labels for the torch of a wheel: `+cu122torch2.3cxx11abiFALSE`, `+pt20cu118`, `+torch200cu118`.
 _MADE_FOR = re.compile(
-    r"(?<![A-Za-z0-9])([A-Za-z][\w.]{0,63}?)[-= ]{1,4}v?\d[\w.]{0,31}\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6})?[._-]?"
-    r"(?:torch|pt)(\d\.\d{1,2}|\d{2,4})(?!\d)"
+    r"(?<![A-Za-z0-9])([A-Za-z][\w.]{0,63}?)[-= ]{1,4}v?\d[\w.]{0,31}(?:\+|-(?=cu\d))"
+    r"(?:cu\d{2,3}|cpu|rocm[\d.]{1,6})?[._-]?(?:torch|pt)(\d\.\d{1,2}|\d{2,4})(?!\d)"
 )
 
 
@@ -59,10 +60,22 @@ def find_projects(text: str) -> tuple[str, ...]:
 
 def find_project(text: str, projects: tuple[str, ...]) -> str:
     """The only one of the packages, else the only one that the text uses, else one that it names."""
-    names = projects or _normalised(_used_packages(text))
+    names = _with_longest_name(projects or _normalised(_used_packages(text)) or _normalised(_released_packages(text)))
     if not names and _FLASHINFER.search(text) is not None:
         return "flashinfer-python"
     return names[0] if len(names) == 1 else ""
+
+
+def _with_longest_name(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the shorter of two distributions with one module: mmcv beside mmcv-full."""
+    return tuple(name for name in names if not any(other.startswith(f"{name}-") for other in names))
+
+
+def _released_packages(text: str) -> tuple[str, ...]:
+    """The packages that a text names with a release: `lmdeploy 0.9.2`; none of torch's."""
+    names = {match[1] for match in itertools.islice(_RELEASED.finditer(text), MOST_PLACES)}
+    packages = (package_of_name(name) for name in names)
+    return tuple({found.name for found in packages if found is not None and found.name not in _COMPANIONS})
 
 
 def find_release(project: str, text: str) -> str:
