@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from abiscan.diagnosis.hip_sources import vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.releases import companions
@@ -65,9 +67,10 @@ def _release(values: Values, missing: MissingName) -> str | None:
     )
 
 
-def _torchvision_of_torch(values: Values, _missing: MissingName) -> str | None:
-    """The release of torchvision for the value `torch`: `0.21`."""
-    return companions.release_for("torchvision", values.get("torch", ""))
+def _torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The release of torchvision for the value `torch`, `0.21`, if pip installs both from one index."""
+    by_vendor = missing.knowledge.is_jetson or vendor_of(missing) == DCU
+    return None if by_vendor else companions.release_for("torchvision", values.get("torch", ""))
 
 
 def _known_pair(values: Values, missing: MissingName) -> str | None:

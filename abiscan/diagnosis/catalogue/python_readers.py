@@ -61,7 +61,7 @@ RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
 # Where Dynamo names the function, most specific first; bounded patterns.
 _SKIPPED = (
-    re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
+    re.compile(r"module:\s{0,4}([\w.]{1,256}),?\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
     re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
     re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
     re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
@@ -72,7 +72,7 @@ _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
 _BOUND = re.compile(
-    r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
+    r"PyCapsule|(?i:pybind)|cpp_extension|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
     r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50)"
 )
 # Maximum number of wheel tags in evidence.
@@ -155,11 +155,12 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     before = ((_SKIPPED[-1], hit.before[-_NAME_BEFORE:]),)
     texts = itertools.chain(((each, around) for each in _SKIPPED), before)
-    named = None if "name" in values else next(filter(None, (each.search(text) for each, text in texts)), None)
-    name = values.get("name") or (None if named is None else ".".join(filter(None, named.groups())))
-    if name is None:
-        owner, name = _retold_name(hit)
-        values = {**values, "module": owner} if owner else values
+    given = values.get("name")
+    named = None if given else next(filter(None, (each.search(text) for each, text in texts)), None)
+    name = given if named is None else ".".join(filter(None, named.groups()))
+    if name is None or name in _CLASSES:
+        owner, retold = _retold_name(hit)
+        name, values = retold or name, {**values, "module": owner} if owner else values
     name = (name or "a function").rstrip(".,")
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
@@ -169,7 +170,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     found = {}
     if (function := name.rsplit(".", 1)[-1]).isidentifier() and function not in _CLASSES:
         found["function"] = function
-    if record is not None:
+    if record is not None and name not in _CLASSES:
         found["capsule"] = record[0]
     if record is not None and record[0] != "PyCapsule":
         name = f"{module}.{function}" if module else function
@@ -183,7 +184,11 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if module:
         found["module"] = module
     found["name"] = name
-    bound = _BOUND.search(name) or _BOUND.search(hit.before[-_NAME_BEFORE:] + around)
+    bound = (
+        _BOUND.search(given or name)
+        or _COMPILED.fullmatch(module)
+        or _BOUND.search(hit.preceding(_LINES_OF_RETELLING) + hit.before[-_NAME_BEFORE:] + around)
+    )
     if bound is not None:
         found["bound"] = bound[0]
     return {**found, **_user_frame(hit)}
@@ -194,15 +199,15 @@ def skipped_function(hit: Hit, values: Values) -> Values:
 _KIND = r"(?:function|operator|kernel|method|\bop|\bbuiltin|\u51fd\u6570|\u51fd\u5f0f|\u7b97\u5b50|\u65b9\u6cd5)"
 _NAME_IN_PROSE = re.compile(
     r"(?:(?P<owner>[A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?)?"
-    rf"(?:(?P<kind>{_KIND})(?P<said> ?[`'\"(]?|: ?))?"
+    rf"(?:(?P<kind>{_KIND})(?P<said>(?: is| called| named|\u662f|\u53eb)? ?[`'\"(]?|[:=\uff1a] ?))?"
     r"(?<![\w./:+-])(?P<name>[A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})"
-    rf"(?![\w/-]|\.\w| ?=|[ =]{{1,2}}v?\d)(?P<behind>[`'\")]{{0,2}} ?{_KIND}|\(\))?",
+    rf"(?![\w/-]|\.\w| ?=|[ =]{{1,2}}v?\d)(?=(?P<behind>[`'\")]{{0,2}} ?{_KIND}|\(\))?)",
     re.ASCII,
 )
 _OF_FRAMEWORKS = re.compile(
     r"_*(?:torch|vllm|sglang|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
     r"\w*_custom_op|register_fake|register_\w+|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|"
-    r"\w*compile|PyCapsule|pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
+    r"\w*compile|\w*Variable|call_function|PyCapsule|pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
     re.ASCII,
 )
 # Before the name of a module or file.
@@ -224,9 +229,19 @@ def retold_function(hit: Hit, values: Values) -> Values | None:
 
 def _retold_name(hit: Hit) -> tuple[str, str | None]:
     """The module, if it stands apart, and the function that a sentence names: the one with PyCapsule in its name, else
-    the one that it calls a function, else one of a module, else one with an underscore."""
+    the one that it calls a function, else one of a module, else one with an underscore. In the lines around it, only
+    what they call a function."""
+    worth, owner, name = _name_of_line(hit.line)
+    for line in f"{hit.following(_LINES_OF_RETELLING)}\n{hit.preceding(_LINES_OF_RETELLING)}".split("\n"):
+        if not worth and _PROGRAM_LINE.search(line) is None and (other := _name_of_line(line))[0] >= _SAID:
+            worth, owner, name = other
+    return owner, name
+
+
+def _name_of_line(line: str) -> tuple[int, str, str | None]:
+    """The worth of the best name (0: there is none), its module and the name."""
     best: tuple[int, str, str | None] = (0, "", None)
-    for found in itertools.islice(_NAME_IN_PROSE.finditer(hit.line), _MOST_NAMES):
+    for found in itertools.islice(_NAME_IN_PROSE.finditer(line), _MOST_NAMES):
         owner, name = found["owner"] or "", found["name"].rstrip(".")
         last = name.rpartition(".")[2]
         if _OF_FRAMEWORKS.fullmatch(name) is not None or is_module_of_package(name) or not last.isidentifier():
@@ -234,11 +249,11 @@ def _retold_name(hit: Hit) -> tuple[str, str | None]:
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
-        single = "_" in name and not hit.line[: found.start("name")].endswith(_PLACES)
-        worth = 5 if record else 4 if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
+        single = "_" in name and not line[: found.start("name")].endswith(_PLACES)
+        worth = 5 if record else _SAID if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
         if worth > best[0]:
             best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)
-    return best[1:]
+    return best
 
 
 def _is_called(found: re.Match[str]) -> bool:
@@ -251,15 +266,16 @@ def _is_marked(found: re.Match[str]) -> bool:
     function`."""
     if found["kind"] and not found["kind"].isascii() and re.match(r" ?[A-Za-z]", found.string[found.end() :]) is None:
         return True
-    return bool(
-        (found["kind"] and found["said"].strip(" :(")) or (found["behind"] or " ").strip()[:1] in tuple("`'\"(")
-    )
+    marks = tuple("`'\":=\uff1a")
+    return (found["said"] or "").endswith(marks) or (found["behind"] or " ").strip().startswith(("(", *marks))
 
 
 _PROGRAM_LINE = re.compile(
     r"^\s{0,8}(?:File \"|Explanation:|Hint:|Developer debug context:|from user code)|\btorch\.jit\b"
 )
 _MOST_NAMES: Final = 200
+_SAID: Final = 4  # worth of a name that a sentence calls a function
+_LINES_OF_RETELLING: Final = 3
 
 
 def last_frame(hit: Hit, _values: Values) -> Values:

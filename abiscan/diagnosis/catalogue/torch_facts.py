@@ -33,6 +33,8 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     package index."""
     label = values.get("label", "")
     version = values.get("torch", "")
+    if missing.knowledge.is_jetson:
+        return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
     if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
         label = f"rocm{rocm_of(missing)}"
     known = label or (missing.target and vendor_of(missing) != DCU)

@@ -150,7 +150,9 @@ def mended(token: NameToken, behind: str) -> NameToken:
 
 
 def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _LEAD:
+    while at < len(text) and (
+        text[at] in _LEAD or text.startswith(("..", "\u2026"), at) or text[at - 1 : at + 1] == ".."
+    ):
         at += 1
     return at
 

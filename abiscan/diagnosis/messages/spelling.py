@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.environment.python_names import exported_by
@@ -77,7 +78,9 @@ _FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
+# at::Tensor inherits functions from it, which mangled names show.
 _TENSOR: Final = ("at", "TensorBase")
+_DERIVED: Final = ("at", "Tensor")
 _NAMESPACES: Final = ("at", "c10", "torch")
 
 
@@ -301,6 +304,10 @@ def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
         candidates = _exported(_made_up((*_TENSOR, *names)), knowledge)
         given, names = ("::".join((*_TENSOR, given)), (*_TENSOR, *names)) if candidates else (given, names)
         made_up = _made_up(names)
+    inherited = names[:-1] == _DERIVED and not candidates and _exported(_made_up((*_TENSOR, names[-1])), knowledge)
+    if inherited and "at::Tensor::" in given:
+        base = _demangled(given.replace("at::Tensor::", "::".join((*_TENSOR, ""))), knowledge, macos)
+        return None if base is None else replace(base, given=given)
     wanted = comparable(given)
     same = [name for name in candidates if _compares(name, wanted)]
     # Demanglers print the old std::string in short and the C++11 one in full: the spelling in the text decides.

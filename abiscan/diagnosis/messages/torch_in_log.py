@@ -53,6 +53,8 @@ _TORCH_PATTERNS: Final = (
             rf"(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is| {{0,2}}[\u662f\u4e3a])?"
             rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(|\.){_MARK}{_VERSION}(?! ?->)"
         ),
+        # "after downgrading torch from 2.6 to 2.5.1"
+        re.compile(rf"orch from v?\d{{1,2}}\.[\w.+]{{1,40}} to {_VERSION}"),
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
     ),
 )
@@ -152,7 +154,9 @@ _NOT_THERE = (
 )
 # In a sentence with two versions, the other one failed.
 _BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
-_WORKED = tuple(f"{word} {beside} " for word in ("works", "worked", "fine") for beside in ("with", "on", "in"))
+_WORKED = tuple(
+    f"{word} {beside} " for word in ("works", "worked", "fine", "loads", "loaded") for beside in ("with", "on", "in")
+)
 # pip prints this about a replaced version.
 _REPLACED = ("uninstalled ", "existing installation: ")
 
