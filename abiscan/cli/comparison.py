@@ -13,12 +13,11 @@ from abiscan.cli.output import outputs_of, write_outputs
 from abiscan.cli.parameters import select_options
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.cli.command_line import CommandLine
     from abiscan.compare.scope import ComparedScope
+    from abiscan.report.comparisons import Answer
 
 
 def comparison_parameters() -> list[click.Parameter]:
@@ -56,7 +55,7 @@ def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Co
     return tuple(scope_of(target, scan_in(context, (each,))) for target, each in found), context
 
 
-def comparison_output(line: CommandLine, inputs: Sequence[str]) -> Callable[[Struct], None]:
+def comparison_output(line: CommandLine, inputs: Sequence[str]) -> Callable[[Answer], None]:
     """A function that writes a result in every requested format.
 
     Args:

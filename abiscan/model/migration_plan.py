@@ -98,7 +98,7 @@ class MigrationPlan(Struct, frozen=True):
         replacements: most names first; names that disappear by themselves last.
         stable: stable names in use (imported C shims; in sources also torch::stable and headeronly), with the first
             release of each C shim, empty for the others.
-        readable: mangled name -> demangled name.
+        names: mangled name -> demangled name.
         minimum: the oldest torch with all counterparts and shims; None if none are needed.
         errors: read errors, as sentences.
         rewrites: sources that `abiscan fix` rewrites.
@@ -110,7 +110,7 @@ class MigrationPlan(Struct, frozen=True):
     files: tuple[PlanFile, ...]
     replacements: tuple[Replacement, ...]
     stable: dict[str, str]
-    readable: dict[str, str]
+    names: dict[str, str]
     minimum: str | None
     errors: tuple[str, ...] = ()
     rewrites: tuple[FileRewrites, ...] = ()

@@ -119,7 +119,7 @@ def text(value: str) -> str:
 
 
 def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any:
-    """`value` as JSON values: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects.
+    """`value` as JSON values: texts as valid Unicode, tuples as arrays, tables and the types of `_FIELDS` as objects.
 
     Args:
         more: further types with their fields, in order.
@@ -128,6 +128,8 @@ def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any
         return text(value)
     if isinstance(value, tuple):
         return [plain(item, more) for item in value]
+    if isinstance(value, dict):
+        return {text(key): plain(item, more) for key, item in value.items()}
     fields = _FIELDS.get(type(value)) or (more or {}).get(type(value))
     return value if fields is None else {field: plain(getattr(value, field), more) for field in fields}
 

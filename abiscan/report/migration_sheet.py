@@ -80,7 +80,7 @@ def _files(plan: MigrationPlan) -> Table:
 
 
 def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
-    names = [plan.readable.get(name, name) for name in replacement.names]
+    names = [plan.names.get(name, name) for name in replacement.names]
     places = [place for site in replacement.sites if (place := _place(site)) is not None]
     words = replacement.use + (f" ({replacement.header})" if replacement.header else "")
     functions = list(dict.fromkeys(_short(name) for name in names))
