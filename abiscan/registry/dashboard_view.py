@@ -120,6 +120,7 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
         "totals": {row["torch"]: row for row in totals},
         "wheels": _wheels(connection, ask),
         **{name: rows[:_LISTED] for name, rows in lists.items()},
+        "views": _LISTS,
         "cut": {name: len(rows) > _LISTED for name, rows in lists.items()},
     }
 

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.model.versions import ReleaseRanges, minor
-from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
 from abiscan.report.html.page_data import PageTexts
@@ -79,7 +78,7 @@ def render(view: Mapping[str, Any]) -> str:
         packages=packages,
         all_packages=view["all_packages"],
         trend=[_run(row) for row in view["trend"]],
-        lists=_lists(view),
+        lists=[_listing(view, *each) for each in _LISTS],
     )
 
 
@@ -145,7 +144,7 @@ def _fix(fix: str | None, texts: PageTexts) -> list[Any]:
     """The lines of a fix: prose, commands that can be run unchanged, and remarks after them."""
     return [
         [texts.add(step.text), [texts.add(command) for command in step.commands], texts.add(step.remark)]
-        for step in steps_of(printable_lines(fix or ""))
+        for step in steps_of(fix or "")
     ]
 
 
@@ -165,83 +164,75 @@ def _run(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _WHEELS, _FILES = ("Wheels", "wheels", "n"), ("Files", "files", "n")
-
-
-def _lists(view: Mapping[str, Any]) -> list[Listing]:
-    def listing(name: str, title: str, columns: Sequence[tuple[str, str, str]], empty: str) -> Listing:
-        rows = tuple(
-            tuple(_sentence(row[key]) if kind == "" else _text(row[key]) for _heading, key, kind in columns)
-            for row in view[name]
-        )
-        heads = tuple((heading, kind == "n", kind == "code") for heading, _key, kind in columns)
-        more = f"The first {len(rows)}; the view {_VIEWS[name]} of dashboard.sql has all." if view["cut"][name] else ""
-        return Listing(name, title, heads, rows, empty, more)
-
-    return [
-        listing(
-            "platforms",
-            "Platforms",
-            [
-                *(("Platform", "platform", "code"), _WHEELS, ("Load", "loads", "n"), ("Fail", "fails", "n")),
-                *(("Undecided or unreadable", "open", "n"), ("No torch", "not_torch", "n")),
-            ],
-            "There is no shared object.",
+# (id, title, columns, text for no rows). A column has its heading, its key in a row, and `n` for numbers, `code` for
+# names.
+_LISTS: tuple[tuple[str, str, tuple[tuple[str, str, str], ...], str], ...] = (
+    (
+        "platforms",
+        "Platforms",
+        (
+            *(("Platform", "platform", "code"), _WHEELS, ("Load", "loads", "n"), ("Fail", "fails", "n")),
+            *(("Undecided or unreadable", "open", "n"), ("No torch", "not_torch", "n")),
         ),
-        listing(
-            "causes",
-            "What breaks, and why",
-            [
-                ("Cause", "cause", "code"),
-                _WHEELS,
-                _FILES,
-                ("Example", "example", ""),
-                ("Usual fix", "usual_fix", ""),
-            ],
-            "Nothing fails.",
-        ),
-        listing(
-            "missing",
-            "Names that are missing most",
-            [("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "exported_in", "")],
-            "None is missing.",
-        ),
-        listing(
-            "worst",
-            "Files that lack most",
-            [
-                *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Platform", "machine", "code")),
+        "There is no shared object.",
+    ),
+    (
+        "causes",
+        "What breaks, and why",
+        (("Cause", "cause", "code"), _WHEELS, _FILES, ("Example", "example", ""), ("Usual fix", "usual_fix", "")),
+        "Nothing fails.",
+    ),
+    (
+        "missing",
+        "Names that are missing most",
+        (("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "exported_in", "")),
+        "None is missing.",
+    ),
+    (
+        "worst",
+        "Files that lack most",
+        (
+            *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Platform", "machine", "code")),
+            *(
                 ("Torch", "torch", ""),
-                *(("Unresolved", "unresolved", "n"), ("Cause", "cause", "code"), ("Fix", "fix", "")),
-            ],
-            "None fails.",
+                ("Unresolved", "unresolved", "n"),
+                ("Cause", "cause", "code"),
+                ("Fix", "fix", ""),
+            ),
         ),
-        listing(
-            "rules",
-            "Rules",
-            [("Rule", "rule", "code"), ("Severity", "severity", ""), _WHEELS, _FILES, ("Findings", "findings", "n")],
-            "No rule finds anything.",
-        ),
-        listing(
-            "errors",
-            "Could not be read",
-            [_WHEELS, ("The first", "first_place", ""), ("Why", "first_message", "")],
-            "All of it was read.",
-        ),
-    ]
+        "None fails.",
+    ),
+    (
+        "rules",
+        "Rules",
+        (("Rule", "rule", "code"), ("Severity", "severity", ""), _WHEELS, _FILES, ("Findings", "findings", "n")),
+        "No rule finds anything.",
+    ),
+    (
+        "errors",
+        "Could not be read",
+        (_WHEELS, ("The first", "first_place", ""), ("Why", "first_message", "")),
+        "All of it was read.",
+    ),
+)
 
 
-_VIEWS = {
-    "platforms": "platforms_by_count",
-    "causes": "causes_by_count",
-    "missing": "missing_names",
-    "worst": "worst_files",
-    "rules": "rules_by_count",
-    "errors": "errors_by_count",
-}
+def _listing(
+    view: Mapping[str, Any], name: str, title: str, columns: Sequence[tuple[str, str, str]], empty: str
+) -> Listing:
+    rows = tuple(
+        tuple(_sentence(row[key]) if kind == "" else _text(row[key]) for _heading, key, kind in columns)
+        for row in view[name]
+    )
+    heads = tuple((heading, kind == "n", kind == "code") for heading, _key, kind in columns)
+    more = (
+        f"The first {len(rows)}; the view {view['views'][name]} of dashboard.sql has all." if view["cut"][name] else ""
+    )
+    return Listing(name, title, heads, rows, empty, more)
 
 
 def _text(value: object, longest: int = _LONGEST) -> str:
-    text = printable(" ".join(str(value).split())) if value is not None else ""
+    text = " ".join(str(value).split()) if value is not None else ""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -14,6 +14,7 @@ from importlib import resources
 
 from abiscan.errors import UsageError
 from abiscan.report.cause_text import SITUATIONS
+from abiscan.report.escape import printable, printable_lines
 from abiscan.report.markdown_table import read_table
 
 
@@ -25,7 +26,7 @@ def document(
     Args:
         template: name of one that extends `frame.html`.
         folder: package of the template and script; a file `more.css` there follows the styles.
-        data: value for the script: JSON, compressed (RFC 1950), in base64.
+        data: value for the script: JSON with printable texts, compressed (RFC 1950), in base64.
         values: variables of the template, which escapes them.
 
     Raises:
@@ -55,10 +56,13 @@ def document(
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        # Names of files control nothing; markup of macros and filters stays as it is.
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
     def prose(text: str) -> markupsafe.Markup:
         """Text in backticks as code; everything is escaped."""
+        text = printable_lines(text)
         pieces = text.split("`")
         if len(pieces) % 2 == 0:
             return markupsafe.escape(text)
@@ -69,6 +73,7 @@ def document(
         return markupsafe.Markup("").join(wrapped)
 
     environment.filters["prose"] = prose
+    environment.filters["lines"] = lambda text: markupsafe.escape(printable_lines(text))
     environment.filters["table"] = read_table
     # Macros see only globals.
     environment.globals["situations"] = SITUATIONS
@@ -84,8 +89,16 @@ def document(
 
 
 def _packed(value: object) -> str:
-    text = json.dumps(value, separators=(",", ":"))
+    text = json.dumps(_printable(value), separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode("ascii"), 9)).decode("ascii")
+
+
+def _printable(value: object) -> object:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(item) for key, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _hash(text: str) -> str:

@@ -14,7 +14,6 @@ from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
-from abiscan.report.escape import printable
 from abiscan.report.html.values import FileView, FoldedList
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
@@ -29,31 +28,29 @@ _OPERATORS = 300
 
 def file_view(report: Report, number: int, artifact: ArtifactReport, label: str, anchor: str) -> FileView:
     """The panel of one file; `number` and `anchor` are unique on the page."""
-    display = printable(artifact.display)
-    inside = printable(artifact.member if artifact.member is not None else artifact.path)
-    folder, _, name = inside.rpartition("/")
+    folder, _, name = (artifact.path if artifact.member is None else artifact.member).rpartition("/")
     severities = severity_counts(artifact.standing)
     statuses = status_counts(artifact.imports)
     loading = loading_words([artifact.machine])
     return FileView(
         number=number,
         anchor=anchor,
-        name=name or display,
+        name=name or artifact.display,
         label=label,
         folder=folder,
-        display=display,
+        display=artifact.display,
         verdict=artifact.verdict.value,
         word=verdict_words(artifact.verdict, [artifact.machine]),
         bad=outcome_of(artifact, report.fail_on, report.accepted) in BAD,
-        loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
+        loader=artifact.loader.error,
         counts=tuple((status.value, statuses[status]) for status in STATUSES if statuses[status]),
         imports=len(artifact.imports),
         facts=_facts(artifact),
         target=_target_facts(artifact.target),
         lists=tuple(each for each in _lists(artifact) if each.rows),
         what_if=tuple(
-            f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it {loading.one} on "
-            f"{ranges_words(w.compatible_with)} ({printable(w.assumes)})"
+            f"With {counted(len(w.symbols), 'call')} of {w.rule} rewritten it {loading.one} on "
+            f"{ranges_words(w.compatible_with)} ({w.assumes})"
             for w in artifact.what_if
         ),
         notes=_notes(artifact),
@@ -64,13 +61,13 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
 
 def ranges_words(ranges: ReleaseRanges | None) -> str:
     """`2.1.0-2.2.2, 2.12.0-2.15.0`; empty if unknown."""
-    return "" if ranges is None else printable(ranges.text(last=", ")) or "no known release"
+    return "" if ranges is None else ranges.text(last=", ") or "no known release"
 
 
 def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
     served = artifact.replaced_by
     own = [] if served is None else [f"{served.rpartition('!')[2]} replaces it, so it does not count"]
-    return tuple(printable(note) for note in (*own, *artifact.notes))
+    return (*own, *artifact.notes)
 
 
 def _lists(artifact: ArtifactReport) -> Iterator[FoldedList]:
@@ -78,28 +75,25 @@ def _lists(artifact: ArtifactReport) -> Iterator[FoldedList]:
     facts = tuple(
         (
             fact.topic.value,
-            printable(fact.value),
-            printable(fact.source)
-            + ("" if fact.confidence is Confidence.HIGH else f" ({fact.confidence.value} confidence)"),
+            fact.value,
+            fact.source + ("" if fact.confidence is Confidence.HIGH else f" ({fact.confidence.value} confidence)"),
         )
         for fact in made.facts
         # The images have a list of their own.
         if fact.topic is not Topic.GPU or not made.gpu_images
     )
     yield FoldedList(f"How it was made: {counted(len(facts), 'fact')}", facts)
-    unread = f"Perhaps not all of it: {printable(made.gpu_not_read)}" if made.gpu_not_read else ""
+    unread = f"Perhaps not all of it: {made.gpu_not_read}" if made.gpu_not_read else ""
     yield FoldedList(f"GPU code: {counted(len(made.gpu_images), 'kind')} of images", _images(made), unread)
     operators = tuple(
         # A schema in a source may have several lines.
-        ("", printable(" ".join(operator_words(o).split())), o.registration.value)
+        ("", " ".join(operator_words(o).split()), o.registration.value)
         for o in artifact.operators[:_OPERATORS]
     )
     more = len(artifact.operators) - _OPERATORS
     note = f"{more} more are in the JSON report." if more > 0 else ""
     yield FoldedList(counted(len(artifact.operators), "operator"), operators, note)
-    needed = tuple(
-        (printable(n.soname), "" if n.found else "not found", printable(n.found or "")) for n in artifact.needed
-    )
+    needed = tuple((n.soname, "" if n.found else "not found", n.found or "") for n in artifact.needed)
     yield FoldedList(counted(len(needed), "needed library", "needed libraries"), needed)
 
 
@@ -107,7 +101,7 @@ def _images(made: Provenance) -> tuple[tuple[str, str, str], ...]:
     """(architecture, form, number and further facts) of each."""
     return tuple(
         (
-            printable(image.architecture),
+            image.architecture,
             image.code.value,
             ", ".join(
                 text
@@ -147,7 +141,7 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
         ("build id", artifact.build_id),
         ("sha256", artifact.sha256),
     ]
-    return tuple((name, printable(value)) for name, value in facts if value)
+    return tuple((name, value) for name, value in facts if value)
 
 
 def _target_facts(setting: TargetEnvironment | None) -> tuple[tuple[str, str], ...]:
@@ -155,7 +149,5 @@ def _target_facts(setting: TargetEnvironment | None) -> tuple[tuple[str, str], .
         return ()
     parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
     return tuple(
-        (f"target environment: {name}", printable(f"{stated.value} ({stated.detected_from})"))
-        for name, stated in parts
-        if stated
+        (f"target environment: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated
     )

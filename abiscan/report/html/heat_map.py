@@ -18,7 +18,6 @@ from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
 from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
-from abiscan.report.escape import printable
 
 Build = tuple[str, str]
 """Public version and variant."""
@@ -194,7 +193,7 @@ def _wheel_cell(
     open_here = mine and len(checked) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
     if mark is Mark.LOADS and (open_here or not whole):
         return Cell(Mark.UNDECIDED, "not all of it could be read or decided", target=mine)
-    reason = "" if mark is Mark.LOADS else printable(build.reason)
+    reason = "" if mark is Mark.LOADS else build.reason
     return Cell(mark, reason, target=mine)
 
 
@@ -223,7 +222,7 @@ def file_cells(
             mark = Mark.UNDECIDED
         listed = release.missing or release.drift
         texts = tuple(names.get(name, name) for name in listed[:shown])
-        cells.append(Cell(mark, printable(release.reason), len(listed), texts, target=mine))
+        cells.append(Cell(mark, release.reason, len(listed), texts, target=mine))
     return tuple(cells)
 
 

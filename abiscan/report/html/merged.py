@@ -9,7 +9,6 @@ from abiscan.model.cause import CauseGroup
 from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
-from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.anchors import anchor_of, short_path
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.values import CauseView, FindingView, RuleView
@@ -34,8 +33,8 @@ def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage
                     group.cause.value,
                     anchor_of(f"cause-{group.cause.value}", group.summary),
                     group.confidence.value,
-                    printable(group.summary),
-                    tuple(printable(sentence) for sentence in group.evidence),
+                    group.summary,
+                    group.evidence,
                     page=page_of.get(group.cause),
                 ),
             )
@@ -46,9 +45,9 @@ def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage
 def _add(view: CauseView, group: CauseGroup, number: int, names: Mapping[str, str]) -> None:
     view.files.append(number)
     if group.fix:
-        view.fixes.setdefault(steps_of(_stripped(group.fix)), []).append(number)
+        view.fixes.setdefault(steps_of(group.fix), []).append(number)
     for symbol in group.symbols:
-        view.symbols.setdefault(symbol, printable(names.get(symbol, symbol)))
+        view.symbols.setdefault(symbol, names.get(symbol, symbol))
 
 
 def failing_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
@@ -91,13 +90,13 @@ def _rule(
     rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, hits: tuple[FindingView, ...]
 ) -> RuleView:
     return RuleView(
-        printable(rule_id),
+        rule_id,
         f"{anchor}-{re.sub(r'[^a-z0-9-]', '-', rule_id.lower())}",
         severity.value,
-        _stripped(info.summary) if info else "",
-        _stripped(info.why) if info else "",
-        _stripped(info.example) if info else "",
-        _stripped(info.use_instead) if info else "",
+        info.summary.strip() if info else "",
+        info.why.strip() if info else "",
+        info.example.strip() if info else "",
+        info.use_instead.strip() if info else "",
         tuple(r for r in info.references if r.startswith(("https://", "http://"))) if info else (),
         hits,
         sum(len(hit.files) for hit in hits),
@@ -117,18 +116,14 @@ def _hit(
     if hit is None:
         hit = found[key] = FindingView(
             finding.severity.value,
-            _stripped(finding.message),
-            steps_of(_stripped(finding.fix)),
-            printable(finding.suppression or "accepted") if finding.suppressed else None,
+            finding.message.strip(),
+            steps_of(finding.fix),
+            finding.suppression or "accepted" if finding.suppressed else None,
             report.failing(finding),
             anchor_of("finding", short_path(artifact.display), finding.fingerprint),
         )
     hit.files.append(number)
     for location in finding.locations[: _PLACES + 1]:
-        where = printable(place_words(location))
+        where = place_words(location)
         if where and where not in hit.where and len(hit.where) <= _PLACES:
             hit.where.append(where)
-
-
-def _stripped(text: str) -> str:
-    return printable_lines(text.strip())

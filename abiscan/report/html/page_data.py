@@ -7,7 +7,6 @@ from typing import Any
 
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
-from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STATUSES, ranges_words
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.values import PageView
@@ -48,11 +47,7 @@ def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
         "csvHead": CSV_HEAD,
         "csv": {row.number: row.csv for row in heat.rows},
         "cells": {
-            f"{row.number},{place}": [
-                texts.add(cell.reason),
-                cell.count,
-                [texts.add(name) for name in cell.names],
-            ]
+            f"{row.number},{place}": [texts.add(cell.reason), cell.count, [texts.add(name) for name in cell.names]]
             for row in heat.rows
             for place, cell in enumerate(row.cells)
             if cell.reason or cell.count
@@ -67,12 +62,12 @@ def _binding(
     symbols: dict[tuple[str, str | None], int],
     texts: PageTexts,
 ) -> int:
-    symbol = (printable(bound.name), printable(bound.demangled) if bound.demangled is not None else None)
+    symbol = (bound.name, bound.demangled)
     key = (
         symbols.setdefault(symbol, len(symbols)),
         STATUSES.index(bound.status),
         _OWNERS.index(bound.owner),
-        texts.add(printable(bound.provider or "")),
+        texts.add(bound.provider or ""),
         texts.add(ranges_words(report.exported_in.get(bound.name))),
         texts.add("; ".join(c.cause.value for c in report.import_causes.get(bound.name, ()))),
     )

@@ -12,7 +12,6 @@ from abiscan.model.platform_differences import differing_packages
 from abiscan.model.platforms import loading_words
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.report.escape import printable
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
     Cell,
@@ -172,7 +171,7 @@ class _Rows:
 
 def _named(container: Container | None) -> Iterator[str]:
     for text in (None, None) if container is None else (container.name, container.version):
-        yield printable(text or "")
+        yield text or ""
 
 
 def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
@@ -182,5 +181,4 @@ def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
 
 
 def _cut(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= _NAME_LENGTH else shown[: _NAME_LENGTH - 1] + "…"
+    return text if len(text) <= _NAME_LENGTH else text[: _NAME_LENGTH - 1] + "…"

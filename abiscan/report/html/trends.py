@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from abiscan.model.compatibility import BuildOfTorch, ranges_of
+from abiscan.model.compatibility import ranges_of
 from abiscan.model.history import RunSummary, WheelSummary
 from abiscan.model.versions import order
-from abiscan.report.escape import printable
 from abiscan.report.wording import ranges_words
 
 UNJUDGED = "not checked against the releases"
@@ -78,7 +77,7 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         if wheels and not any(wheel.torch for wheel in wheels):
             # An empty column means that it loads on no release; a run without outcomes has a shape.
             shapes.append(Shape("unchecked", x, 0, _WIDE - 4, floor))
-            unchecked.append(printable(run.label))
+            unchecked.append(run.label)
         for version in loading:
             y = floor - _HIGH * (versions.index(version) + 1)
             shapes.append(Shape("window", x, y, _WIDE - 4, _HIGH - 1))
@@ -90,18 +89,18 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
                 shapes.append(Shape(kind, x, round(top, 2), _WIDE - 4, round(height, 2)))
         words.append(_words(wheels))
         version = ", ".join(dict.fromkeys(w.version for w in wheels if w.version))
-        rows.append((printable(run.label), printable(version), words[-1], *map(str, counts[place])))
+        rows.append((run.label, version, words[-1], *map(str, counts[place])))
     change = ""
     if words[-2] != words[-1] and any(wheel.torch for wheel in each[-2]):
         change = f"loads on {words[-1]}; {words[-2]} in the run before"
     return Trend(
-        printable(name),
+        name,
         _WIDE * len(runs),
         floor + 6 + _BARS,
         floor,
         tuple(shapes),
-        printable(versions[-1]) if versions else "",
-        printable(versions[0]) if versions else "",
+        versions[-1] if versions else "",
+        versions[0] if versions else "",
         highest,
         tuple(rows),
         change,
@@ -116,11 +115,7 @@ def _findings(wheels: Sequence[WheelSummary]) -> tuple[int, int, int]:
 def _loads(wheels: Sequence[WheelSummary], version: str) -> bool:
     """Whether all of the project's wheels load on a build of the release."""
     checked = [wheel for wheel in wheels if wheel.torch]
-    return bool(checked) and all(any(b.torch == version and _fits(b) for b in wheel.torch) for wheel in checked)
-
-
-def _fits(build: BuildOfTorch) -> bool:
-    return build.state.fits
+    return bool(checked) and all(any(b.torch == version and b.state.fits for b in wheel.torch) for wheel in checked)
 
 
 def _words(wheels: Sequence[WheelSummary]) -> str:

@@ -1,4 +1,4 @@
-"""The values of the template: all texts printable, all numbers computed."""
+"""The values of the template, which makes all texts printable (`document`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts the report to the values of the page: printable texts, causes merged over files, one heat map row per
+"""Converts the report to the values of the page: causes merged over files, one heat map row per
 wheel."""
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from abiscan.model.outcome import GateOutcome, outcomes_of
 from abiscan.model.platforms import loading_words, system_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
-from abiscan.report.escape import printable
 from abiscan.report.html.anchors import anchors_of
 from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
 from abiscan.report.html.heat_map import loads_on
@@ -57,7 +56,7 @@ def page_view(
         word=verdict_words(report.verdict).capitalize(),
         headline=_headline(report, counts, wheels, target),
         together=_together(units, together, machines_of(artifacts)),
-        target=f"torch {printable(target.version)}" if target is not None else None,
+        target=f"torch {target.version}" if target is not None else None,
         target_facts=_target_facts(target),
         tallies=_tallies(report, counts, artifacts),
         causes=tuple(merged_causes(artifacts, report.cause_pages)),
@@ -71,12 +70,12 @@ def page_view(
         trends=trends_of(history),
         notes=tuple(
             # The page has no -v: the panel of each file has its target environment.
-            printable(n.removesuffix(" (details: -v)"))
+            n.removesuffix(" (details: -v)")
             for n in (report.torch_build.note if report.torch_build else None, *report.notes)
             if n
         ),
-        errors=tuple((printable(e.path), printable(e.message)) for e in report.errors),
-        stale=tuple((printable(e.source), printable(e.entry), e.fails) for e in report.stale),
+        errors=tuple((e.path, e.message) for e in report.errors),
+        stale=tuple((e.source, e.entry, e.fails) for e in report.stale),
         wheel_of={file.number: wheel for wheel in named for file in wheel.files} if len(named) > 1 else {},
     )
 
@@ -92,7 +91,7 @@ def ordered(report: Report) -> list[ArtifactReport]:
 def _title(report: Report, files: tuple[FileView, ...]) -> str:
     containers = sorted({a.path for a in report.artifacts} | {c.path for c in report.containers})
     if len(containers) == 1:
-        return printable(containers[0].rsplit("/", 1)[-1])
+        return containers[0].rsplit("/", 1)[-1]
     if len(report.containers) > 1:
         return counted(len(report.containers), "wheel") if _all_wheels(report) else f"{len(report.containers)} packages"
     return f"{len(files)} files" if files else "nothing to check"
@@ -104,7 +103,7 @@ def _all_wheels(report: Report) -> bool:
 
 def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], target: TorchBuild | None) -> str:
     whole, fails, standing = counts.artifacts, counts.verdicts[ArtifactVerdict.FAILS], counts.failing
-    on = f" on torch {printable(target.version)} ({printable(target.variant)})" if target else ""
+    on = f" on torch {target.version} ({target.variant})" if target else ""
     if target is None and report.torch_build is not None:
         on = ", each on its target torch"
     many = [w for w in wheels if w.title]
@@ -171,7 +170,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None, machine
         return f"Together they {words.many} on torch {compatible_releases(common)}."
     alone = {e.input for e in together.exclusions if e.aspect is Aspect.TORCH}
     names = [t.label for t in together.inputs if t.path in alone]
-    tail = f" Without {printable(' or '.join(names[:3]))} there would be one." if names and len(names) <= 3 else ""
+    tail = f" Without {' or '.join(names[:3])} there would be one." if names and len(names) <= 3 else ""
     return f"No known release of torch loads all of them together.{tail}"
 
 
@@ -188,7 +187,7 @@ def _target_facts(target: TorchBuild | None) -> tuple[tuple[str, str], ...]:
         ("Python", target.python),
         ("path", target.path),
     ]
-    return tuple((name, printable(value)) for name, value in facts if value)
+    return tuple((name, value) for name, value in facts if value)
 
 
 # Outcome -> words for one and for several files.
@@ -221,7 +220,7 @@ def _tallies(
 
 def _labels(artifacts: Sequence[ArtifactReport]) -> list[str]:
     """Short names: without Python tags and hashes of bundled libraries, with enough folders to be unique."""
-    paths = [printable(a.member if a.member is not None else a.path).split("/") for a in artifacts]
+    paths = [(a.path if a.member is None else a.member).split("/") for a in artifacts]
     shorts = [[*path[:-1], bare_name(path[-1])] for path in paths]
     labels: list[str] = []
     depths = [1] * len(shorts)

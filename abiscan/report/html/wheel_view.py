@@ -13,7 +13,6 @@ from abiscan.model.outcome import BAD, container_outcome, outcome_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.versions import ReleaseRanges
-from abiscan.report.escape import printable
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import declared_of, loads_on
 from abiscan.report.html.values import FileView, WheelView
@@ -79,7 +78,7 @@ def wheel_view(
             *("", (), (), (), (only,), 0, ()),
         )
     unread = tuple(
-        (printable(e.path), printable(e.message))
+        (e.path, e.message)
         for e in report.errors
         if e.path == container.path or e.path.startswith(f"{container.path}!")
     )
@@ -89,16 +88,16 @@ def wheel_view(
     return WheelView(
         number=number,
         anchor=anchor,
-        title=printable(_name(container)),
-        path=printable(container.path),
+        title=_name(container),
+        path=container.path,
         verdict=outcome.value,
         word=verdict_words(outcome, machines),
         bad=bad,
         reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
-        line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
-        facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container, machines) if value),
+        line=" · ".join(filter(None, _line(container, artifacts, unit))),
+        facts=tuple(fact for fact in _wheel_facts(unit, container, machines) if fact[1]),
         target=tuple(f for f in inside[0].target if all(f in file.target for file in inside)) if inside else (),
-        requirements=tuple(printable(r) for r in container.requires_dist if r not in container.requires_torch),
+        requirements=tuple(r for r in container.requires_dist if r not in container.requires_torch),
         files=tuple(concerned + [f for f in inside if f not in concerned]),
         plain=len(inside) - len(concerned),
         unread=unread,
@@ -115,9 +114,9 @@ def _reason(bad: Sequence[ArtifactReport]) -> str:
     """The reason of the first failing file."""
     failing = [a for a in bad if a.verdict is ArtifactVerdict.FAILS]
     if failing:
-        return printable(failure_reason(failing[0])[0])
+        return failure_reason(failing[0])[0]
     messages = [f.message for a in bad for f in a.standing]
-    return printable(messages[0].split("\n")[0]) if messages else ""
+    return messages[0].split("\n")[0] if messages else ""
 
 
 def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: WheelUnit) -> Iterator[str]:
