@@ -151,9 +151,5 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
             return "" if reach.gpus is None else " ".join(reach.gpus) or "none"
         case _:
             return ", ".join(
-                [
-                    *reach.machines,
-                    *filter(None, [system_words(reach)]),
-                    *(f"CUDA {version}" for version in reach.cuda),
-                ]
+                [*reach.machines, *filter(None, [system_words(reach)]), *(f"CUDA {version}" for version in reach.cuda)]
             )

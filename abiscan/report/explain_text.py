@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from abiscan.model.cause import Cause, Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
-from abiscan.report.escape import printable
-from abiscan.report.style import Style, wrap
+from abiscan.report.style import Style, fix_lines, wrap
 from abiscan.report.wording import counted, ranges_words
 
 # Sentences of evidence, and other causes, without -v.
@@ -94,9 +93,7 @@ def _fix(cause: Cause, style: Style, printed: set[str]) -> list[str]:
     if not cause.fix or cause.fix in printed:
         return []
     printed.add(cause.fix)
-    first, *rest = cause.fix.split("\n")
-    lines = wrap(first, style, "  " + style.paint("fix: ", "green bold"), "    ")
-    return lines + [f"      {printable(line)}" for line in rest]
+    return fix_lines(cause.fix, style)
 
 
 def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Severity
 from abiscan.model.report import ArtifactReport
-from abiscan.report.escape import printable
-from abiscan.report.style import LineGroup, Style, wrap
+from abiscan.report.style import LineGroup, Style, fix_lines, wrap
 from abiscan.report.summary import refusal_of, severity_counts
 from abiscan.report.wording import counted, place_words, readable_names
 
@@ -64,10 +63,7 @@ def _fix(group: CauseGroup, style: Style, printed: set[str]) -> list[str]:
     if not group.fix or group.fix in printed:
         return []
     printed.add(group.fix)
-    first, *rest = group.fix.split("\n")
-    lines = wrap(first, style, "  " + style.paint("fix: ", "green bold"), "    ")
-    lines += [f"      {printable(line)}" for line in rest]
-    return lines
+    return fix_lines(group.fix, style)
 
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:
@@ -143,8 +139,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             more = f" ({len(places) - limit} more: {style.more})" if number == limit < len(places) else ""
             lines += wrap(where + more, style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is shown[-1]:
-            lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "green"), "      ")
-            lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
+            lines += fix_lines(finding.fix, style, "    ", "green")
     if len(findings) > len(shown):
         more = counted(len(findings) - len(shown), "more finding")
         lines.append(style.dim(f"    {more} of this rule ({style.more})"))

@@ -8,9 +8,8 @@ from msgspec import Struct, field
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport
-from abiscan.report.escape import printable
 from abiscan.report.problems_text import SEVERITY_COLOR, rule_link
-from abiscan.report.style import Style, wrap
+from abiscan.report.style import Style, fix_lines, wrap
 from abiscan.report.wording import counted, source_place
 
 # Limits of a rule's block without -v, and with one: messages, and files of each.
@@ -57,9 +56,7 @@ def _rule_lines(rule: str, severity: Severity, messages: list[_MessageGroup], st
         if len(places) > limit:
             lines.append(style.dim(f"  ... and in {counted(len(places) - limit, 'more file')}: {style.more}"))
         if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
-            first, *rest = said.fix.split("\n")
-            lines += wrap(first, style, "  " + style.paint("fix: ", "green"), "    ")
-            lines += [f"      {printable(line)}" for line in rest]
+            lines += fix_lines(said.fix, style, colors="green")
     if len(messages) > len(shown):
         more = counted(len(messages) - len(shown), "more message")
         lines.append(style.dim(f"  ... and {more} of this rule: {style.more}"))

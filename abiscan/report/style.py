@@ -140,6 +140,13 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
     return [first + lines[0][bare:], *lines[1:]]
 
 
+def fix_lines(fix: str, style: Style, indent: str = "  ", colors: str = "green bold") -> list[str]:
+    """The lines of a fix: the first is wrapped, further ones are commands and stay whole."""
+    first, *rest = fix.split("\n")
+    lines = wrap(first, style, indent + style.paint("fix: ", colors), indent + "  ")
+    return lines + [f"{indent}    {printable(line)}" for line in rest]
+
+
 def _shorten(text: str, style: Style, limit: int = 400) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}... ({style.more})"
 

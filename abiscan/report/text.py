@@ -28,16 +28,10 @@ from abiscan.report.file_text import (
     target_words,
     verdict_label,
 )
-from abiscan.report.problems_text import (
-    declaration_lines,
-)
+from abiscan.report.problems_text import declaration_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
-from abiscan.report.summary import (
-    count_line,
-    is_refused_here,
-    refusal_of,
-)
+from abiscan.report.summary import count_line, is_refused_here, refusal_of
 from abiscan.report.wording import counted, machines_of, requirement_words, verdict_words
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full.
