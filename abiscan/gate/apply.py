@@ -9,6 +9,7 @@ Nothing is dropped: an accepted finding stays in the report, marked, with the re
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,16 +17,11 @@ from msgspec.structs import replace
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
-from abiscan.model.report import (
-    ArtifactReport,
-    ArtifactVerdict,
-    Report,
-    StaleEntry,
-    Verdict,
-)
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, StaleEntry, Verdict
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Callable
 
     from abiscan.gate.baseline import Baseline
 
@@ -90,22 +86,23 @@ def _set_verdicts(report: Report) -> Report:
     return replace(report, artifacts=artifacts, rules=rules)
 
 
+def _map_findings(report: Report, change: Callable[[ArtifactReport, Finding], Finding]) -> Report:
+    """The report with each of its findings changed, in order."""
+    artifacts = (
+        replace(artifact, findings=tuple(change(artifact, finding) for finding in artifact.findings))
+        for artifact in report.artifacts
+    )
+    return replace(report, artifacts=tuple(artifacts))
+
+
 def _set_severities(report: Report, policy: Policy) -> Report:
     severities = dict(policy.severities)
     if not severities:
         return report
-    return replace(
-        report,
-        artifacts=tuple(
-            replace(
-                artifact,
-                findings=tuple(
-                    replace(f, severity=severities[f.rule]) if f.rule in severities else f for f in artifact.findings
-                ),
-            )
-            for artifact in report.artifacts
-        ),
-        rules=tuple(replace(r, severity=severities[r.id]) if r.id in severities else r for r in report.rules),
+    rules = tuple(replace(r, severity=severities[r.id]) if r.id in severities else r for r in report.rules)
+    return _map_findings(
+        replace(report, rules=rules),
+        lambda _artifact, finding: replace(finding, severity=severities.get(finding.rule, finding.severity)),
     )
 
 
@@ -113,13 +110,7 @@ def _apply_selection(report: Report, policy: Policy) -> Report:
     """Mark the findings of rules that the run leaves out."""
     if not policy.select and not policy.ignore_rules:
         return report
-    return replace(
-        report,
-        artifacts=tuple(
-            replace(artifact, findings=tuple(_accepted(f, policy.left_out(f.rule)) for f in artifact.findings))
-            for artifact in report.artifacts
-        ),
-    )
+    return _map_findings(report, lambda _artifact, finding: _accepted(finding, policy.left_out(finding.rule)))
 
 
 def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
@@ -166,18 +157,15 @@ def _apply_ignores(
     """The report, entries that are expired or match nothing, and the ignores of whole paths in effect."""
     live = [i for i in policy.ignores if i.expires is None or today is None or i.expires >= today]
     used: set[str] = set()
-    artifacts = []
-    for artifact in report.artifacts:
-        findings = []
-        for finding in artifact.findings:
-            covering = [ignore for ignore in live if ignore.covers(finding, artifact)]
-            used |= {ignore.where for ignore in covering}
-            if finding.suppressed:
-                findings.append(finding)
-                continue
-            reason = f"ignored: {covering[0].reason} ({covering[0].where})" if covering else None
-            findings.append(_accepted(finding, reason))
-        artifacts.append(replace(artifact, findings=tuple(findings)))
+
+    def ignored(artifact: ArtifactReport, finding: Finding) -> Finding:
+        covering = [ignore for ignore in live if ignore.covers(finding, artifact)]
+        used.update(ignore.where for ignore in covering)
+        if finding.suppressed or not covering:
+            return finding
+        return _accepted(finding, f"ignored: {covering[0].reason} ({covering[0].where})")
+
+    found = _map_findings(report, ignored)
     stale = []
     displays = [a.display for a in report.artifacts] + [e.path for e in report.errors]
     for ignore in policy.ignores:
@@ -185,7 +173,7 @@ def _apply_ignores(
             stale.append(StaleEntry(ignore.where, f"{ignore}: expired on {ignore.expires}", False))
         elif ignore.where not in used and _could_have_matched(ignore, report, displays):
             stale.append(StaleEntry(ignore.where, f"{ignore}: unused", False))
-    return replace(report, artifacts=tuple(artifacts)), stale, [i for i in live if i.whole_path]
+    return found, stale, [i for i in live if i.whole_path]
 
 
 def _could_have_matched(ignore: Ignore, report: Report, displays: list[str]) -> bool:
@@ -204,27 +192,17 @@ def _apply_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple
     from abiscan.gate.baseline import Matcher
 
     matcher = Matcher(baseline)
-    numbered: list[tuple[int, Finding, str]] = []
-    total = 0
-    for artifact in report.artifacts:
-        key = module_key(artifact.path, artifact.member)
-        for finding in artifact.findings:
-            # Ignored findings use up their entries too: adding an ignore must not make the baseline stale.
-            numbered.append((total, finding, key))
-            total += 1
-    accepted = matcher.accept(numbered)
-    artifacts: list[ArtifactReport] = []
-    total = 0
-    for artifact in report.artifacts:
-        findings = []
-        for finding in artifact.findings:
-            known = total in accepted and not finding.suppressed
-            findings.append(
-                replace(_accepted(finding, f"known: {baseline.where}"), in_baseline=True) if known else finding
-            )
-            total += 1
-        artifacts.append(replace(artifact, findings=tuple(findings)))
-    report = replace(report, artifacts=tuple(artifacts))
+    # Ignored findings use up their entries too: adding an ignore must not make the baseline stale.
+    findings = [(f, module_key(a.path, a.member)) for a in report.artifacts for f in a.findings]
+    accepted = matcher.accept((number, *each) for number, each in enumerate(findings))
+    numbers = count()
+
+    def known(_artifact: ArtifactReport, finding: Finding) -> Finding:
+        if next(numbers) not in accepted or finding.suppressed:
+            return finding
+        return replace(_accepted(finding, f"known: {baseline.where}"), in_baseline=True)
+
+    report = _map_findings(report, known)
     stale = [
         StaleEntry(baseline.where, str(entry), policy.fails(entry.severity) and not policy.allow_stale)
         for entry in matcher.stale(report)

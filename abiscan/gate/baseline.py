@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.errors import UsageError
 from abiscan.gate.requirements import REQUIREMENT_RULES
@@ -29,7 +31,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 VERSION = 1
 
 
-class BaselineEntry(Struct, frozen=True):
+class BaselineEntry(Struct, frozen=True, omit_defaults=True):
     """An accepted finding.
 
     Attributes:
@@ -45,7 +47,7 @@ class BaselineEntry(Struct, frozen=True):
     artifact: str
     container: str | None
     message: str
-    count: int = 1
+    count: Annotated[int, msgspec.Meta(ge=1)] = 1
 
     def __str__(self) -> str:
         symbol = f" of {self.symbol}" if self.symbol is not None else ""
@@ -166,7 +168,10 @@ def write_baseline(report: Report) -> str:
             key = (entry.artifact, entry.rule, entry.symbol or "", entry.fingerprint)
             first, count = counts.get(key, (entry, 0))
             counts[key] = (min(first, entry, key=lambda e: e.message), count + 1)
-    lines = ",".join("\n    " + json.dumps(_entry_json(entry, count)) for _, (entry, count) in sorted(counts.items()))
+    lines = ",".join(
+        "\n    " + json.dumps(msgspec.to_builtins(replace(entry, count=count)))
+        for _, (entry, count) in sorted(counts.items())
+    )
     target = json.dumps(_target(report))
     closing = "\n  ]" if lines else "]"
     return f'{{\n  "abiscan_baseline": {VERSION},\n  "target": {target},\n  "entries": [{lines}{closing}\n}}\n'
@@ -226,39 +231,8 @@ def _entry(artifact: ArtifactReport, finding: Finding) -> BaselineEntry:
     )
 
 
-def _entry_json(entry: BaselineEntry, count: int) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "fingerprint": entry.fingerprint,
-        "rule": entry.rule,
-        "severity": entry.severity.value,
-        "symbol": entry.symbol,
-        "artifact": entry.artifact,
-        "container": entry.container,
-        "message": entry.message,
-    }
-    return value if count == 1 else {**value, "count": count}
-
-
 def _parse(value: object, where: str, advice: str) -> BaselineEntry:
-    def text(key: str, optional: bool = False) -> Any:
-        found = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(found, str) and not (optional and found is None):
-            raise UsageError(f"{where}: {key} must be a string; {advice}")
-        return found
-
-    count = value.get("count", 1) if isinstance(value, dict) else 1
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise UsageError(f"{where}: count must be a whole number from 1; {advice}")
-    severity = text("severity")
-    if severity not in list(Severity):
-        raise UsageError(f"{where}: unknown severity {severity!r}; {advice}")
-    return BaselineEntry(
-        text("fingerprint"),
-        text("rule"),
-        Severity(severity),
-        text("symbol", optional=True),
-        text("artifact"),
-        text("container", optional=True),
-        text("message"),
-        count,
-    )
+    try:
+        return msgspec.convert(value, BaselineEntry)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}; {advice}") from None

@@ -120,11 +120,12 @@ def _known_keys(table: Mapping[str, Any], known: Collection[str], where: str) ->
             raise UsageError(f"{where}: unknown key {key!r}{_suggestion(key, known)}")
 
 
-def _suggestion(word: str, known: Collection[str]) -> str:
+def _suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
+    """The end of a message: the nearest known word, else `otherwise`, else all of them."""
     import difflib
 
     near = difflib.get_close_matches(word.lower().replace("_", "-"), known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(sorted(known))}"
+    return f"; did you mean {near[0]!r}?" if near else f"; {otherwise or 'known: ' + ', '.join(sorted(known))}"
 
 
 def _severity(value: object, where: str, key: str, known: Collection[str]) -> Severity:
@@ -148,11 +149,7 @@ def _severities(table: object, where: str, known: Collection[str]) -> tuple[tupl
 
 def _known_rule(rule: str, where: str, known: Collection[str]) -> None:
     if rule not in known:
-        import difflib
-
-        near = difflib.get_close_matches(rule, known, n=1, cutoff=0.5)
-        tail = f"; did you mean {near[0]!r}?" if near else "; abiscan rules lists them"
-        raise UsageError(f"{where}: unknown rule {rule!r}{tail}")
+        raise UsageError(f"{where}: unknown rule {rule!r}{_suggestion(rule, known, 'abiscan rules lists them')}")
 
 
 def _ignores(entries: object, where: str, known: Collection[str]) -> tuple[Ignore, ...]:
@@ -174,14 +171,7 @@ def _ignores(entries: object, where: str, known: Collection[str]) -> tuple[Ignor
         for pattern in (symbol, path):
             if pattern is not None and len(pattern) > MAX_PATTERN:
                 raise UsageError(f"{place}: a pattern of {len(pattern)} characters (limit: {MAX_PATTERN})")
-        ignore = Ignore(
-            place,
-            reason.strip(),
-            rule,
-            symbol,
-            path,
-            _date(entry.get("expires"), place),
-        )
+        ignore = Ignore(place, reason.strip(), rule, symbol, path, _date(entry.get("expires"), place))
         if ignore.rule is None and ignore.symbol is None and ignore.path is None:
             raise UsageError(f"{place}: name a rule, a symbol or a path to ignore")
         ignores.append(ignore)

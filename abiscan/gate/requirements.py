@@ -165,16 +165,9 @@ def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, 
         known = dict.fromkeys(versions.minor(r.torch) for r in first.releases or () if accepted.contains(r.torch))
         absent = [minor for minor in known if minor not in present]
         if absent:
-            found[first.display] = Finding(
-                REQUIRE_TORCH,
-                Severity.ERROR,
-                Confidence.HIGH,
-                None,
-                f"has one build for each torch release, but none for {', '.join(absent)}, which {spec} allows",
-                REQUIREMENT_RULES[0].use_instead,
-                fingerprint(REQUIRE_TORCH, module_key(path, None), *absent),
-                (),
-            )
+            message = f"has one build for each torch release, but none for {', '.join(absent)}, which {spec} allows"
+            key = (module_key(path, None), *absent)
+            found[first.display] = _finding(REQUIRE_TORCH, message, REQUIREMENT_RULES[0].use_instead, key)
     return found
 
 
@@ -191,17 +184,25 @@ def _torch_finding(
         missing = max(len(r.missing) for r in group)
         parts.append(f"{', '.join(names)}{more} ({reason}{f', {missing} missing' if missing else ''})")
     builds = sorted(release.build for release in failing)
-    return Finding(
+    return _finding(
         REQUIRE_TORCH,
-        Severity.ERROR,
-        Confidence.HIGH,
-        None,
         f"fails on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
         REQUIREMENT_RULES[0].use_instead,
         # The builds are part of the fingerprint: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
-        fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),
+        (module_key(artifact.path, artifact.member), *builds),
         tuple(sorted({name for release in failing for name in release.missing})),
     )
+
+
+def _finding(
+    rule: str, message: str, fix: str, key: Iterable[str], names: tuple[str, ...] = (), *, symbol: str | None = None
+) -> Finding:
+    """A finding of the gate.
+
+    Args:
+        key: what identifies it besides the rule.
+    """
+    return Finding(rule, Severity.ERROR, Confidence.HIGH, symbol, message, fix, fingerprint(rule, *key), names)
 
 
 def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[tuple[Finding, ...], str | None]:
@@ -214,18 +215,10 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     if artifact.provenance.abi != "stable":
         # A C shim has no mangled name, so of torch's names the mangled ones are the others.
         names = tuple(sorted(b.name for b in artifact.imports if b.owner is Owner.TORCH and is_cxx_name(b.name)))
-        return (
-            Finding(
-                REQUIRE_STABLE_ABI,
-                Severity.ERROR,
-                Confidence.HIGH,
-                names[0] if len(names) == 1 else None,
-                f"imports {len(names) or 'some'} C++ symbols of torch, which are not guaranteed between releases",
-                REQUIREMENT_RULES[1].use_instead,
-                fingerprint(REQUIRE_STABLE_ABI, module),
-                names,
-            ),
-        ), None
+        message = f"imports {len(names) or 'some'} C++ symbols of torch, which are not guaranteed between releases"
+        only = names[0] if len(names) == 1 else None
+        fix = REQUIREMENT_RULES[1].use_instead
+        return (_finding(REQUIRE_STABLE_ABI, message, fix, (module,), names, symbol=only),), None
     if version is None:
         return (), None
     releases = artifact.provenance.torch_releases
@@ -236,17 +229,9 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in releases):
         return (), None
     needs = f"needs torch {releases.first} or newer" if releases else "are exported together by no known release"
-    return (
-        Finding(
-            REQUIRE_STABLE_ABI,
-            Severity.ERROR,
-            Confidence.HIGH,
-            None,
-            f"uses only torch's C shims, but {needs}; {version} is required",
-            f"Define TORCH_TARGET_VERSION for {version} and avoid newer functions.",
-            fingerprint(REQUIRE_STABLE_ABI, module, version),
-        ),
-    ), None
+    message = f"uses only torch's C shims, but {needs}; {version} is required"
+    fix = f"Define TORCH_TARGET_VERSION for {version} and avoid newer functions."
+    return (_finding(REQUIRE_STABLE_ABI, message, fix, (module, version)),), None
 
 
 def _uses_torch(artifact: ArtifactReport) -> bool:
@@ -282,13 +267,6 @@ def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
     cause = artifact.causes[0] if artifact.causes else None
     reasons = (artifact.loader.error, *artifact.failure_reasons, *artifact.notes, "it does not load")
     why = cause.summary if cause is not None else next(filter(None, reasons))
-    finding = Finding(
-        DOES_NOT_LOAD,
-        Severity.ERROR,
-        Confidence.HIGH,
-        None,
-        why,
-        (cause.fix if cause is not None else "") or VERDICT_RULE.use_instead,
-        fingerprint(DOES_NOT_LOAD, module_key(artifact.path, artifact.member)),
-    )
+    fix = (cause.fix if cause is not None else "") or VERDICT_RULE.use_instead
+    finding = _finding(DOES_NOT_LOAD, why, fix, (module_key(artifact.path, artifact.member),))
     return replace(artifact, findings=(*artifact.findings, finding))
