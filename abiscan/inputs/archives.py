@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from abiscan.binary import Binary, looks_like_binary
+from abiscan.binary import looks_like_binary
 from abiscan.errors import UnreadableFile
 from abiscan.inputs import file_kind, zips
 from abiscan.inputs.artifact import Artifact, Limits, Note, Options
 from abiscan.inputs.byte_source import ByteSource, MemoryBytes, WindowBytes
 from abiscan.inputs.cache import KeptFiles
-from abiscan.inputs.inflate import (
-    stream_codec,
-    unpack_member,
-    zip_head,
-    zip_method_error,
-)
+from abiscan.inputs.inflate import stream_codec, unpack_member, zip_head, zip_method_error
+from abiscan.inputs.member_content import MemberContent
 from abiscan.inputs.members import Collector, MemberPlace, not_read, nothing_found
 from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
@@ -86,13 +82,7 @@ class ZipArchive:
     """An open zip file that unpacks members and caches them within its limits."""
 
     def __init__(
-        self,
-        source: ByteSource,
-        display: str,
-        limits: Limits,
-        scratch: Scratch | None = None,
-        *,
-        hashes: bool = False,
+        self, source: ByteSource, display: str, limits: Limits, scratch: Scratch | None = None, *, hashes: bool = False
     ) -> None:
         self.source, self.display, self.limits = source, display, limits
         self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)
@@ -134,34 +124,14 @@ class ZipArchive:
             into=into,
         )
 
-
-class ZipContent:
-    """A member of a zip file as an artifact's content."""
-
-    def __init__(self, archive: ZipArchive, member: zips.ZipMember) -> None:
-        self._archive, self._member = archive, member
-
-    def open(self, display: str) -> Binary:
-        """As `Artifact.open`."""
-        archive, member = self._archive, self._member
-        return archive.kept.whole(member.offset, member.size, display, partial(archive.unpack, member, display))
-
-    def open_tables(self, display: str) -> Binary:
-        """As `Artifact.open_tables`."""
-        archive, member = self._archive, self._member
-        return archive.kept.tables(member.offset, member.size, display, partial(archive.unpack, member, display))
-
-    def read(self, limit: int) -> bytes:
-        """As `Artifact.read`."""
-        display = f"{self._archive.display}!{self._member.name}"
-        if self._member.size > limit:
-            raise UnreadableFile(display, f"larger than {limit} bytes")
-        return bytes(self._archive.unpack(self._member, display))
+    def content(self, member: zips.ZipMember) -> MemberContent:
+        """A member as an artifact's content."""
+        return MemberContent(self, member.name, member, member.offset, member.size)
 
     def neighbour(self, name: str, limit: int) -> bytes | None:
-        """As `Artifact.neighbour`."""
-        other = self._archive.members.get(posixpath.join(posixpath.dirname(self._member.name), name))
-        return None if other is None else ZipContent(self._archive, other).read(limit)
+        """The bytes of a member; None if there is none."""
+        other = self.members.get(name)
+        return None if other is None else self.content(other).read(limit)
 
 
 def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Expanded:
@@ -244,7 +214,7 @@ def _check_zip_member(
         )
     if kind is ArtifactKind.SHARED_OBJECT:
         archive.kept.allow(member.offset, member.size)
-    collector.add(name, member.size, kind, ZipContent(archive, member))
+    collector.add(name, member.size, kind, archive.content(member))
     return None
 
 

@@ -83,10 +83,6 @@ class KeptFiles:
         self._whole[key] = binary
         return binary
 
-    def has(self, key: Hashable) -> bool:
-        """Whether the complete file is cached in memory."""
-        return key in self._whole
-
     def _make_room(self, size: int) -> None:
         large = size > MAX_IN_MEMORY
         alike = [(key, each.size) for key, each in self._whole.items() if (each.size > MAX_IN_MEMORY) is large]

@@ -12,7 +12,7 @@ from abiscan.errors import UnreadableFile, UsageError
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
-from abiscan.inputs.tree import archive_at, archives_below, expand_directory, expand_file, not_an_archive
+from abiscan.inputs.tree import archives_below, expand_directory, expand_file, not_an_archive
 from abiscan.model.limits import MAX_FIELD, MAX_LISTED
 from abiscan.model.report import InputError
 from abiscan.wheel.metadata import ContainerKind
@@ -113,13 +113,14 @@ def archives_of(
             inside, unread, more = archives_below(target.path, target.display, options)
             errors += unread
             others = others or more
-        elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
-            inside = (target.path if target.path in options.display_names else target.display,)
         else:
-            inside, others = (), True
-            if file_kind.named_like_archive(target.display):
-                why = not_an_archive(target.path, target.display, files)
-                errors += () if why is None else (why,)
+            why = not_an_archive(target.path, target.display, files)
+            if why is None and not file_kind.named_like_shared_object(target.display):
+                inside = (target.path if target.path in options.display_names else target.display,)
+            else:
+                inside, others = (), True
+                if why is not None and file_kind.named_like_archive(target.display):
+                    errors.append(why)
         for display in inside:
             found.setdefault(files.real(os.path.join(cwd, display)), display)
     return Archives(tuple(found.values()), others, tuple(errors))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
@@ -97,8 +97,7 @@ def _shorten(text: str) -> str:
     return text
 
 
-def _get(url: str, span: str | None, display: str) -> requests.Response:
-    headers = {} if span is None else {"Range": f"bytes={span}"}
+def _get(url: str, display: str, headers: Mapping[str, str]) -> requests.Response:
     answer = session().get(url, headers=headers, timeout=(CONNECT, STALL), stream=True)
     if answer.status_code in _AGAIN:
         answer.close()
@@ -117,7 +116,7 @@ def _span(url: str, span: str, display: str) -> tuple[int, int, bytes]:
     """
 
     def request() -> tuple[int, int, bytes]:
-        with _get(url, span, display) as answer:
+        with _get(url, display, {"Range": f"bytes={span}"}) as answer:
             place = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
             if answer.status_code != 206 or place is None:
                 raise RefusedRange
@@ -177,7 +176,7 @@ def _read_all(file: RemoteFile) -> WholeFile:
     kept = WholeFile(file.display)
 
     def request() -> WholeFile:
-        with _get(file.url, None, file.display) as answer:
+        with _get(file.url, file.display, {}) as answer:
             announced = answer.headers.get("Content-Length", "")
             kept.fill(answer.iter_content(_PIECE))
             if announced.isdigit() and kept.size != int(announced):
@@ -213,12 +212,7 @@ def page(url: str, accept: str, display: str) -> requests.Response:
     """
 
     def request() -> requests.Response:
-        answer = session().get(url, headers={"Accept": accept}, timeout=(CONNECT, STALL), stream=True)
-        with answer:
-            if answer.status_code in _AGAIN:
-                raise _TryAgain(f"the server answered {answer.status_code} {answer.reason or ''}".strip())
-            if answer.status_code >= 400:
-                raise UnreadableFile(display, f"the server answered {answer.status_code} {answer.reason or ''}".strip())
+        with _get(url, display, {"Accept": accept}) as answer:
             body = bytearray()
             for piece in answer.iter_content(_PIECE):
                 body += piece

@@ -110,10 +110,7 @@ def _damage(error: Exception) -> str:
 def _errors() -> tuple[type[Exception], ...]:
     # Each library raises its own; all of bz2's and some of lzma's are OSError, EOFError or ValueError.
     found: list[type[Exception]] = [zlib.error, OSError, EOFError, ValueError, LookupError]
-    for module, name in (
-        ("isal.isal_zlib", "IsalError"),
-        ("_lzma", "LZMAError"),
-    ):
+    for module, name in (("isal.isal_zlib", "IsalError"), ("_lzma", "LZMAError")):
         error = getattr(sys.modules.get(module), name, None)
         if error is not None:
             found.append(error)

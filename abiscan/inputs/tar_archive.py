@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from abiscan.binary import Binary
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource
 from abiscan.inputs.cache import KeptFiles
+from abiscan.inputs.member_content import MemberContent
 from abiscan.inputs.tars import TarReader
 from abiscan.inputs.unpacked import Buffer, Unpacked
 
@@ -73,34 +71,6 @@ class TarArchive:
                 return self._reader.rest(member, self._reader.head(member, 0), into)
         raise UnreadableFile(display, "the archive changed while it was read")
 
-    def content(self, number: int, size: int, name: str) -> TarContent:
-        """Member `number` as an artifact's content."""
-        return TarContent(self, number, size, name)
-
-
-class TarContent:
-    """A member of a tar archive as an artifact's content."""
-
-    def __init__(self, archive: TarArchive, number: int, size: int, name: str) -> None:
-        self._archive, self._number, self._size, self._name = archive, number, size, name
-
-    def open(self, display: str) -> Binary:
-        """As `Artifact.open`."""
-        archive, number = self._archive, self._number
-        return archive.kept.whole(number, self._size, display, partial(archive.unpack, number, display))
-
-    def open_tables(self, display: str) -> Binary:
-        """As `Artifact.open_tables`."""
-        archive, number = self._archive, self._number
-        return archive.kept.tables(number, self._size, display, partial(archive.unpack, number, display))
-
-    def read(self, limit: int) -> bytes:
-        """As `Artifact.read`."""
-        display = f"{self._archive.display}!{self._name}"
-        if self._size > limit:
-            raise UnreadableFile(display, f"larger than {limit} bytes")
-        return bytes(self._archive.unpack(self._number, display))
-
-    def neighbour(self, name: str, limit: int) -> bytes | None:
-        """As `Artifact.neighbour`; None for names that are not those of a shared object with another suffix."""
-        return self._archive.neighbour(posixpath.join(posixpath.dirname(self._name), name), limit)
+    def content(self, number: int, size: int, name: str) -> MemberContent:
+        """Member `number` as an artifact's content. Its neighbours are those of a shared object with another suffix."""
+        return MemberContent(self, name, number, number, size)

@@ -170,15 +170,6 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
         yield found
 
 
-def archive_at(path: str, display: str, files: FileSystem) -> bool:
-    """Whether a file is an archive that `expand_file` reads."""
-    try:
-        _size, head = _look(path, display, files)
-    except UnreadableFile:
-        return False
-    return not file_kind.is_binary(head) and file_kind.archive_form(head) is not None
-
-
 def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | None:
     """Why a file named like an archive is not one; None if it is one."""
     try:
