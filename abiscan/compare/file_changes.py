@@ -78,13 +78,7 @@ def _releases(
         return
     before, after = _fitting(old or ()), _fitting(new or ())
     if old and not new:
-        yield (
-            Aspect.TORCH,
-            Effect.GAINED,
-            f"no longer imports torch; before: {clause} on {before}",
-            (),
-            (),
-        )
+        yield (Aspect.TORCH, Effect.GAINED, f"no longer imports torch; before: {clause} on {before}", (), ())
     elif new and not old:
         yield Aspect.TORCH, Effect.CHANGED, f"now imports torch; {clause} on {after}", (), ()
     elif before != after:
@@ -123,9 +117,9 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     split may belong to another operator."""
     lost, gained = _registered(old, beside=new), _registered(new, beside=old)
     if lost:
-        yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {_few(lost)}", lost, ()
+        yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {few(lost)}", lost, ()
     if gained:
-        yield Aspect.OPERATOR, Effect.GAINED, f"now registers {_few(gained)}", (), gained
+        yield Aspect.OPERATOR, Effect.GAINED, f"now registers {few(gained)}", (), gained
     schemas = {(o.name, o.overload): o.schema for o in new.operators}
     changed = [
         (o.schema, after, o.name)
@@ -136,7 +130,7 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     ]
     if changed:
         was, now, names = zip(*changed, strict=True)
-        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {_few(names)} changed", was, now
+        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {few(names)} changed", was, now
 
 
 def _signature(schema: str) -> str:
@@ -277,15 +271,15 @@ def _needed(old: ArtifactReport, new: ArtifactReport, bundled: Collection[str] |
         elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(bundled)
         absent = [soname for soname in gained if soname in elsewhere and not is_guaranteed(soname)]
         if absent:
-            text = f"needs {_few(absent)}, which neither the package nor a standard system provides"
+            text = f"needs {few(absent)}, which neither the package nor a standard system provides"
             yield Aspect.SYSTEM, Effect.LOST, text, (), absent
             gained = [soname for soname in gained if soname not in absent]
     if lost and gained:
-        text, effect = f"needs {_few(gained)}, no longer {_few(lost)}", Effect.CHANGED
+        text, effect = f"needs {few(gained)}, no longer {few(lost)}", Effect.CHANGED
     elif gained:
-        text, effect = f"now also needs {_few(gained)}", Effect.GAINED
+        text, effect = f"now also needs {few(gained)}", Effect.GAINED
     elif lost:
-        text, effect = f"no longer needs {_few(lost)}", Effect.LOST
+        text, effect = f"no longer needs {few(lost)}", Effect.LOST
     else:
         return
     yield Aspect.LIBRARY, effect, text, lost, gained
@@ -297,7 +291,8 @@ def _soname(soname: str) -> str:
     return bare + soname[soname.rindex(".so") + 3 :] if ".so" in soname else soname
 
 
-def _few(items: Sequence[str], limit: int = 4) -> str:
+def few(items: Sequence[str], limit: int = 4) -> str:
+    """The first items, and the number of the others."""
     return ", ".join(items[:limit]) + (f" and {len(items) - limit} more" if len(items) > limit else "")
 
 

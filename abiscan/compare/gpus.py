@@ -10,20 +10,8 @@ from abiscan.model.report import ArtifactReport
 
 # AMD GPUs with ROCm libraries.
 _AMD = (
-    *(
-        "gfx900",
-        "gfx906",
-        "gfx908",
-        "gfx90a",
-        "gfx942",
-        "gfx950",
-        "gfx1010",
-        "gfx1030",
-        "gfx1100",
-        "gfx1101",
-        "gfx1102",
-    ),
-    *("gfx1150", "gfx1151", "gfx1200", "gfx1201"),
+    *("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1010", "gfx1030"),
+    *("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"),
 )
 # All known GPUs.
 KNOWN = tuple(found for name in (*(f"sm_{n}" for n in NVIDIA_GPUS), *_AMD) if (found := parse_architecture(name)))
