@@ -268,11 +268,7 @@ def test_colour_where_the_environment_wants_it(environment: dict[str, str], colo
     assert ("\x1b[" in run(FIXTURES / "stable-abi.so", **{"NO_COLOR": "", **environment}).stdout) == colored
 
 
-@pytest.mark.parametrize(
-    "command",
-    [[], *([name] for name in cli.list_commands(click.Context(cli)))],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", [[], *([name] for name in cli.list_commands(click.Context(cli)))], ids=" ".join)
 def test_help_fits_a_terminal_of_80_columns(command: list[str]) -> None:
     shown = run(*command, "--help", COLUMNS="80")
     assert shown.returncode == 0

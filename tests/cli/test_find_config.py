@@ -179,10 +179,7 @@ def test_the_run_names_what_it_used_and_what_not(
 
 
 def test_a_baseline_of_another_user_counts_only_where_it_is_named(
-    below: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    give_away: Callable[[Path], None],
+    below: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], give_away: Callable[[Path], None]
 ) -> None:
     monkeypatch.chdir(below)
     assert run(FAILS, "--write-baseline", "known.json", capsys=capsys)[0] == 0

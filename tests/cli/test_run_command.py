@@ -149,10 +149,7 @@ def test_a_reader_that_goes_away_is_heard_of() -> None:
 def test_a_process_that_is_left_behind_does_not_hold_it() -> None:
     start = time.monotonic()
     done = subprocess.run(
-        [*RUN, "sh", "-c", "echo started; sleep 30 & exit 3"],
-        stdout=subprocess.PIPE,
-        env=ENVIRONMENT,
-        check=False,
+        [*RUN, "sh", "-c", "echo started; sleep 30 & exit 3"], stdout=subprocess.PIPE, env=ENVIRONMENT, check=False
     )
     assert (done.returncode, done.stdout) == (3, b"started\n")
     assert time.monotonic() - start < 20

@@ -12,13 +12,7 @@ import pytest
 
 from abiscan.data import data_file
 from abiscan.environment.limited_api import stable_abi
-from abiscan.environment.python_names import (
-    exported_by,
-    exporting_all,
-    exports,
-    is_python_name,
-    known_versions,
-)
+from abiscan.environment.python_names import exported_by, exporting_all, exports, is_python_name, known_versions
 from abiscan.model.python_version import PythonVersion
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)

@@ -16,13 +16,7 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.provenance import Provenance
-from abiscan.model.report import (
-    ArtifactReport,
-    ArtifactVerdict,
-    InputError,
-    Report,
-    Verdict,
-)
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report, Verdict
 from abiscan.model.versions import ReleaseRanges
 from tests.report.samples import (
     CHECK_FAIL_OLD,

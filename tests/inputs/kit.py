@@ -8,13 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from abiscan.inputs import (
-    Artifact,
-    Limits,
-    Note,
-    Options,
-    expand,
-)
+from abiscan.inputs import Artifact, Limits, Note, Options, expand
 from abiscan.model.report import InputError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

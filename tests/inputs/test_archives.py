@@ -16,17 +16,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact, Limits, Options, expand
 from abiscan.model.report import ArtifactKind
 from abiscan.wheel.metadata import ContainerKind
-from tests.inputs.kit import (
-    DIST_INFO,
-    GOOD,
-    METADATA,
-    SMALL,
-    WHEEL_NAME,
-    all_of,
-    content_of,
-    tar_bytes,
-    zip_bytes,
-)
+from tests.inputs.kit import DIST_INFO, GOOD, METADATA, SMALL, WHEEL_NAME, all_of, content_of, tar_bytes, zip_bytes
 
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 HAS_ZSTD = importlib.util.find_spec(ZSTD.partition(".")[0]) is not None and importlib.util.find_spec(ZSTD) is not None
@@ -98,8 +88,7 @@ PE = b"MZ".ljust(0x3C, b"\0") + b"\x40\0\0\0PE\0\0" + bytes.fromhex("64860000") 
 
 
 @pytest.mark.parametrize(
-    ("module", "content"),
-    [("_C.cp312-win_amd64.pyd", PE), ("libx.dylib", MACH_O), ("a.so", MACH_O), ("X.DLL", PE)],
+    ("module", "content"), [("_C.cp312-win_amd64.pyd", PE), ("libx.dylib", MACH_O), ("a.so", MACH_O), ("X.DLL", PE)]
 )
 def test_libraries_of_windows_and_macos_are_found(tmp_path: Path, module: str, content: bytes) -> None:
     """CPython also uses `.so` on macOS (torchaudio-2.6.0-cp311-cp311-macosx_11_0_arm64.whl)."""

@@ -234,10 +234,7 @@ def test_an_unreadable_archive_is_reported(tmp_path: Path) -> None:
     (dist / "elsewhere.whl").symlink_to("../elsewhere.whl")
     told = [
         ("dist/dangling.whl", "a symbolic link to gone.whl, which does not exist"),
-        (
-            "dist/elsewhere.whl",
-            "a symbolic link that leads out of the directory: not followed; name it, or its target",
-        ),
+        ("dist/elsewhere.whl", "a symbolic link that leads out of the directory: not followed; name it, or its target"),
         ("dist/empty.whl", "not an archive: empty file: build or copy it again"),
         ("dist/text.tar.gz", "not an archive: it is text"),
     ]

@@ -68,10 +68,7 @@ def _install(site: Path, name: str, **files: bytes) -> None:
 
 @pytest.mark.parametrize(
     "files",
-    [
-        *({"METADATA": each} for each in _EXCESS.values()),
-        {"RECORD": b'"' + b"x" * 200_000 + b'",,\nbad/_C.so,,\n'},
-    ],
+    [*({"METADATA": each} for each in _EXCESS.values()), {"RECORD": b'"' + b"x" * 200_000 + b'",,\nbad/_C.so,,\n'}],
     ids=[*_EXCESS.keys(), "RECORD"],
 )
 def test_an_installed_package_beyond_a_limit_costs_itself_alone(files: dict[str, bytes], tmp_path: Path) -> None:

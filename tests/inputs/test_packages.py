@@ -71,10 +71,7 @@ def test_a_pure_package_is_noted(tmp_path: Path, site: Path) -> None:
 
 def test_what_the_record_lists_and_is_not_there(tmp_path: Path, site: Path) -> None:
     _, errors, _ = all_of("broken", cwd=tmp_path, site=[str(site)])
-    assert [e.message for e in errors] == [
-        "missing, but listed in the RECORD of broken",
-        "not an ELF file: it is text",
-    ]
+    assert [e.message for e in errors] == ["missing, but listed in the RECORD of broken", "not an ELF file: it is text"]
 
 
 def test_an_editable_install_names_its_source(tmp_path: Path, site: Path) -> None:

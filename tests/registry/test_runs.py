@@ -279,13 +279,7 @@ def test_an_index_is_a_target_of_the_command(folder: Path) -> None:
         (("-o", "s3://out/x"), "a directory of this machine"),
         (("-o", "memory://out"), "a directory of this machine"),
         (("--engine", "ray"), "-o DIR"),
-        (
-            (
-                "-o",
-                "wheels/damaged-1.0-py3-none-any.whl",
-            ),
-            "not a directory",
-        ),
+        (("-o", "wheels/damaged-1.0-py3-none-any.whl"), "not a directory"),
     ],
 )
 def test_unsupported_options_are_usage_errors(folder: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from abiscan.model.cause import (
-    Cause,
-    CauseGroup,
-    CauseId,
-    Confidence,
-)
-from abiscan.model.facts import (
-    Import,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
-from abiscan.model.finding import (
-    Finding,
-    Location,
-    RuleInfo,
-    Severity,
-    WhatIf,
-)
+from abiscan.model.cause import Cause, CauseGroup, CauseId, Confidence
+from abiscan.model.facts import Import, SymbolBinding, SymbolType, VersionNeed, Visibility
+from abiscan.model.finding import Finding, Location, RuleInfo, Severity, WhatIf
 from abiscan.model.fingerprint import fingerprint
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, NeededLibrary, StopKind
@@ -373,14 +356,7 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
             missing = f % 3 == 0 and i % 20 == 0
             name = f"_ZN2at6native{len(str(i)) + 4}op{f:02}{i}ERKNS_6TensorE"
             text = f"at::native::op{f:02}{i}(at::Tensor const&)"
-            bound.append(
-                an_import(
-                    name,
-                    Status.MISSING if missing else Status.RESOLVED,
-                    demangled=text,
-                    index=i + 1,
-                )
-            )
+            bound.append(an_import(name, Status.MISSING if missing else Status.RESOLVED, demangled=text, index=i + 1))
         gone = tuple(b.name for b in bound if b.status is Status.MISSING)
         verdicts = tuple(
             ReleaseVerdict(
@@ -512,27 +488,9 @@ def wheels() -> Report:
     first = a_wheel(
         "alpha",
         "1.0",
-        an_artifact(
-            "",
-            "alpha/_C.so",
-            releases=on_builds(bad, good, layout),
-            target=ON_RELEASE,
-            verdict=loads,
-        ),
-        an_artifact(
-            "",
-            "alpha/one.so",
-            releases=on_builds(good, good, good),
-            target=ON_RELEASE,
-            verdict=loads,
-        ),
-        an_artifact(
-            "",
-            "alpha/two.so",
-            releases=on_builds(good, good, good),
-            target=ON_RELEASE,
-            verdict=loads,
-        ),
+        an_artifact("", "alpha/_C.so", releases=on_builds(bad, good, layout), target=ON_RELEASE, verdict=loads),
+        an_artifact("", "alpha/one.so", releases=on_builds(good, good, good), target=ON_RELEASE, verdict=loads),
+        an_artifact("", "alpha/two.so", releases=on_builds(good, good, good), target=ON_RELEASE, verdict=loads),
         requires=("torch>=2.8,<2.9", "numpy"),
     )
     gone = an_import(TENSOR_PTR, Status.MISSING, demangled="float* at::TensorBase::data_ptr<float>() const")
@@ -561,9 +519,7 @@ def wheels() -> Report:
         requires=("torch>=2.8",),
     )
     third = a_wheel(
-        "gamma",
-        "3.0",
-        an_artifact("", "gamma/_g.so", verdict=ArtifactVerdict.NOT_TORCH, target=ON_RELEASE),
+        "gamma", "3.0", an_artifact("", "gamma/_g.so", verdict=ArtifactVerdict.NOT_TORCH, target=ON_RELEASE)
     )
     each = (first, second, third)
     report = a_report(*(member for _, members in each for member in members))

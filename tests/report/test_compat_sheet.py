@@ -20,7 +20,7 @@ def test_files_are_called_by_what_tells_them_apart() -> None:
     named = Compared("/w/p.whl", "p", "1.0", 1, REACH)
     found = rows(*files, named)
     assert [label for what, label, _ in found if what == "CPython"] == [
-        *("1.0/lib/x.so", "2.0/lib/x.so", "y.so", "z.so", "p 1.0", "all"),
+        *("1.0/lib/x.so", "2.0/lib/x.so", "y.so", "z.so", "p 1.0", "all")
     ]
 
 

@@ -262,10 +262,7 @@ def test_a_link_keeps_the_state(browser: Any, tmp_path: Path) -> None:
     open_page(browser, tmp_path, samples.wheels(), state=state)
     assert browser.execute_script(
         "return [document.getElementById('q').value, document.getElementById('only').checked];"
-    ) == [
-        "beta",
-        True,
-    ]
+    ) == ["beta", True]
     assert shown(browser, "wheel") == ["beta 2.0"]
     assert (
         browser.execute_script("return document.querySelector('[data-open]').getAttribute('aria-expanded');") == "true"

@@ -59,10 +59,7 @@ def test_the_words_of_macos(name: str, words: str, mac: str) -> None:
     assert words in " ".join(text.split())
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("text", "1 resolves, 1 loads"), ("html", "2 of 2 files pass")],
-)
+@pytest.mark.parametrize(("name", "words"), [("text", "1 resolves, 1 loads"), ("html", "2 of 2 files pass")])
 def test_files_of_several_systems(name: str, words: str, mac: str, fixtures_dir: Path, tmp_path: Path) -> None:
     # Files are in the order of their paths, whatever directory holds the fixtures.
     windows = copy(fixtures_dir / "windows/demo/_C.cp311-win_amd64.pyd", tmp_path / "windows.pyd")

@@ -42,9 +42,7 @@ def test_ids_link_to_their_pages_if_the_project_has_an_address(monkeypatch: pyte
 
 
 TABLE = Table(
-    ("name", "count", "note"),
-    (Row(("a", "7", "x"), Tone.BAD), Row(("bb", "12", "y"))),
-    total=Row(("all", "19", "")),
+    ("name", "count", "note"), (Row(("a", "7", "x"), Tone.BAD), Row(("bb", "12", "y"))), total=Row(("all", "19", ""))
 )
 
 

@@ -13,15 +13,7 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.imports import Status
-from abiscan.model.report import (
-    ArtifactKind,
-    ArtifactReport,
-    ArtifactVerdict,
-    Container,
-    InputError,
-    Report,
-    Verdict,
-)
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.model.target import TargetEnvironment
 from abiscan.report import text
 from abiscan.report.style import LineGroup, Style, fit_sections, wrap

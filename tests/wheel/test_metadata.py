@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from packaging.metadata import parse_email
 from packaging.utils import parse_wheel_filename
 
-from abiscan.wheel.metadata import (
-    ContainerKind,
-    container_facts,
-    find_kind,
-    headers,
-    install_path,
-    split_wheel_name,
-)
+from abiscan.wheel.metadata import ContainerKind, container_facts, find_kind, headers, install_path, split_wheel_name
 from tests.corpus.fetch import corpus_dir
 
 METADATA = """Metadata-Version: 2.1
