@@ -28,10 +28,6 @@ def rules(rule: str | None, **given: Any) -> None:
         outputs,
         line,
         lambda form, style: rules_text.render(
-            infos,
-            severities(),
-            in_full=rule is not None,
-            as_json=form == "json",
-            width=style.width,
+            infos, severities(), in_full=rule is not None, as_json=form == "json", width=style.width
         ),
     )

@@ -199,10 +199,7 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
 
 
 def _run(
-    targets: Sequence[str],
-    options: ScanOptions,
-    asked: int | None,
-    watch: Callable[[Finished], None] | None = None,
+    targets: Sequence[str], options: ScanOptions, asked: int | None, watch: Callable[[Finished], None] | None = None
 ) -> Report:
     from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
     from abiscan.analysis.run import scan

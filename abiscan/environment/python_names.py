@@ -67,9 +67,7 @@ FILES = {
 
 
 @functools.cache
-def _table(
-    system: OperatingSystem = OperatingSystem.LINUX,
-) -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
+def _table(system: OperatingSystem = OperatingSystem.LINUX) -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
     """Return the versions, and for each name a mask: bit i for the version at i."""
     lines = read_compressed(FILES[system]).splitlines()
     masks: dict[str, int] = {}

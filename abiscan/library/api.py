@@ -77,10 +77,7 @@ Target = str | os.PathLike[str] | bytes | BinaryIO
 
 
 def scan(
-    targets: Target | Iterable[Target],
-    options: ScanOptions | None = None,
-    *,
-    require_torch: str | None = None,
+    targets: Target | Iterable[Target], options: ScanOptions | None = None, *, require_torch: str | None = None
 ) -> Report:
     """Check all files of `targets`, without running them or importing torch.
 

@@ -13,11 +13,7 @@ _SYSTEMS = {
     OperatingSystem.WINDOWS: {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
     OperatingSystem.MACOS: {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
 }
-_CPYTHON = {
-    "extra": "",
-    "implementation_name": "cpython",
-    "platform_python_implementation": "CPython",
-}
+_CPYTHON = {"extra": "", "implementation_name": "cpython", "platform_python_implementation": "CPython"}
 
 
 def marker_environment(machine: str, python: PythonVersion) -> Mapping[str, str]:
