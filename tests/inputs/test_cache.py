@@ -21,7 +21,6 @@ def reduced(data: bytes, path: str) -> tuple[ElfFile, ElfFile]:
     whole = kept.whole(1, len(data), path, lambda: data)
     filler = (FIXTURES / "gcc-const-data-ptr.so").read_bytes()
     kept.whole(2, len(filler), "filler", lambda: filler)
-    assert not kept.has(1)
     tables = kept.tables(1, len(data), path, lambda: pytest.fail("unpacked again"))
     assert tables is not whole
     return whole, tables
