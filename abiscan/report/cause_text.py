@@ -16,40 +16,36 @@ SITUATIONS = {
 }
 
 
+# Title of a section -> (subtitle, text, commands) of its parts; a subtitle may be empty.
+_Sections = dict[str, list[tuple[str, str, str]]]
+
+
+def _sections(page: CausePage) -> _Sections:
+    return {
+        "Detected from": [("", page.detection, "")],
+        "Confirm it by hand": [("", check.text, check.commands) for check in page.confirm],
+        "Fix": [(SITUATIONS[remedy.situation], remedy.text, remedy.commands) for remedy in page.fix],
+        "Prevention": [("", page.prevention, "")],
+    }
+
+
 def render_text(page: CausePage, style: Style | None = None) -> str:
     """The page as `abiscan explain ID` prints it, ending in a newline."""
-    style = style or Style()
-    return "\n".join(_text(page, style)) + "\n"
+    return "\n".join(_text(page, style or Style())) + "\n"
 
 
 def _text(page: CausePage, style: Style) -> Iterator[str]:
-    def prose(text: str, indent: str) -> Iterator[str]:
-        yield from wrap_paragraphs(text, style.width, indent)
-
-    yield style.strong(page.id.value)
-    yield ""
-    yield from prose(page.title_for(), "")
-    yield ""
-    yield from prose(page.explanation, "")
-    yield from ("", style.strong("Detected from"))
-    yield from prose(page.detection, "  ")
-    yield from ("", style.strong("Confirm it by hand"))
-    for check in page.confirm:
-        yield from prose(check.text, "  ")
-        yield from _commands(check.commands, "    ")
-    yield from ("", style.strong("Fix"))
-    for remedy in page.fix:
-        yield "  " + style.paint(SITUATIONS[remedy.situation], "green bold")
-        yield from prose(remedy.text, "    ")
-        yield from _commands(remedy.commands, "      ")
-    yield from ("", style.strong("Prevention"))
-    yield from prose(page.prevention, "  ")
-    yield from ("", style.strong("References"))
-    yield from (f"  {reference}" for reference in page.references)
-
-
-def _commands(commands: str, indent: str) -> Iterator[str]:
-    return (indent + line for line in commands.splitlines())
+    yield from (style.strong(page.id.value), "", *wrap_paragraphs(page.title_for(), style.width), "")
+    yield from wrap_paragraphs(page.explanation, style.width)
+    for title, parts in _sections(page).items():
+        yield from ("", style.strong(title))
+        for subtitle, text, commands in parts:
+            indent = "    " if subtitle else "  "
+            if subtitle:
+                yield "  " + style.paint(subtitle, "green bold")
+            yield from wrap_paragraphs(text, style.width, indent)
+            yield from (f"{indent}  {line}" for line in commands.splitlines())
+    yield from ("", style.strong("References"), *(f"  {reference}" for reference in page.references))
 
 
 def render_markdown(page: CausePage, level: int = 1) -> str:
@@ -59,24 +55,12 @@ def render_markdown(page: CausePage, level: int = 1) -> str:
 
 
 def _markdown(page: CausePage, mark: str) -> Iterator[str]:
-    yield f"{mark} {page.id.value}"
-    yield f"**{page.title_for()}**"
-    yield page.explanation
-    yield f"{mark}# Detected from"
-    yield page.detection
-    yield f"{mark}# Confirm it by hand"
-    for check in page.confirm:
-        yield from (check.text, _block(check.commands))
-    yield f"{mark}# Fix"
-    for remedy in page.fix:
-        yield from (f"{mark}## {SITUATIONS[remedy.situation]}", remedy.text)
-        if remedy.commands:
-            yield _block(remedy.commands)
-    yield f"{mark}# Prevention"
-    yield page.prevention
+    yield from (f"{mark} {page.id.value}", f"**{page.title_for()}**", page.explanation)
+    for title, parts in _sections(page).items():
+        yield f"{mark}# {title}"
+        for subtitle, text, commands in parts:
+            yield from ([f"{mark}## {subtitle}"] if subtitle else [])
+            yield text
+            yield from ([f"```sh\n{commands}\n```"] if commands else [])
     yield f"{mark}# References"
     yield "\n".join(f"- <{reference}>" for reference in page.references)
-
-
-def _block(commands: str) -> str:
-    return f"```sh\n{commands}\n```"
