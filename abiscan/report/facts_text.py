@@ -8,13 +8,12 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.release import ReleaseState, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, UniversalPart
-from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
 from abiscan.report.provenance_text import provenance_sections
 from abiscan.report.style import LineGroup, Style, wrap
 from abiscan.report.summary import status_counts
-from abiscan.report.wording import counted, ranges_words
+from abiscan.report.wording import counted, ranges_words, target_parts
 
 # Notes, and lines of a list, without -v and with one.
 _NOTES, _LISTED = (2, 10), (0, 12)
@@ -82,7 +81,8 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
         words = f"after a rewrite of {calls} of {what_if.rule}: compatible with {ranges} ({what_if.assumes})"
         yield LineGroup(5, wrap(words, style, "  what if: ", "    "))
     if style.verbose and artifact.target is not None:
-        yield LineGroup(3, wrap(_target_words(artifact.target), style, "  target environment: ", "    "))
+        parts = ", ".join(f"{name} {value}" for name, value in target_parts(artifact.target))
+        yield LineGroup(3, wrap(parts, style, "  target environment: ", "    "))
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         yield LineGroup(5, wrap(_import_counts(artifact), style, "  imports: ", "    "))
     yield from provenance_sections(artifact, style)
@@ -93,12 +93,6 @@ def fact_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup]
         yield LineGroup(4, wrap(note, style, "  note: ", "    "))
     if len(rest) > len(notes):
         yield LineGroup(4, [style.dim(f"  {counted(len(rest) - len(notes), 'more note')} ({style.more})")])
-
-
-def _target_words(target: TargetEnvironment) -> str:
-    """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (wheel tag cp311-cp311), ...`."""
-    parts = (("torch", target.torch), ("Python", target.python), ("GPU", target.gpu), ("system", target.platform))
-    return ", ".join(f"{name} {stated.value} ({stated.detected_from})" for name, stated in parts if stated is not None)
 
 
 def _import_counts(artifact: ArtifactReport) -> str:

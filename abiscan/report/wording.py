@@ -9,7 +9,7 @@ from abiscan.model.finding import Finding, Location
 from abiscan.model.outcome import GateOutcome
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
-from abiscan.model.target import TorchKind
+from abiscan.model.target import TargetEnvironment, TorchKind
 from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ def requirement_words(lines: Sequence[str]) -> str:
     """Requirements with their markers: `torch==2.4.0 if python_version < "3.12", torch>=2.6 if ...`."""
     parts = [line.partition(";") for line in lines]
     return ", ".join(f"{what.strip()} if {marker.strip()}" if marker else what for what, _, marker in parts)
+
+
+def target_parts(target: TargetEnvironment) -> list[tuple[str, str]]:
+    """(`torch`, `2.8.0+cu128 (Requires-Dist: torch==2.8.0)`) of each known part of a target environment."""
+    parts = (("torch", target.torch), ("Python", target.python), ("GPU", target.gpu), ("system", target.platform))
+    return [(name, f"{part.value} ({part.detected_from})") for name, part in parts if part is not None]
 
 
 def readable_names(artifact: ArtifactReport) -> dict[str, str]:

@@ -12,12 +12,11 @@ from abiscan.model.platforms import loading_words
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, Report
-from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.html.values import FileView, FoldedList
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
-from abiscan.report.wording import counted, verdict_words
+from abiscan.report.wording import counted, target_parts, verdict_words
 
 # Unresolved first: the order of the page.
 STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)
@@ -32,6 +31,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
     severities = severity_counts(artifact.standing)
     statuses = status_counts(artifact.imports)
     loading = loading_words([artifact.machine])
+    target = [] if artifact.target is None else target_parts(artifact.target)
     return FileView(
         number=number,
         anchor=anchor,
@@ -46,7 +46,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str,
         counts=tuple((status.value, statuses[status]) for status in STATUSES if statuses[status]),
         imports=len(artifact.imports),
         facts=_facts(artifact),
-        target=_target_facts(artifact.target),
+        target=tuple((f"target environment: {name}", value) for name, value in target),
         lists=tuple(each for each in _lists(artifact) if each.rows),
         what_if=tuple(
             f"With {counted(len(w.symbols), 'call')} of {w.rule} rewritten it {loading.one} on "
@@ -142,12 +142,3 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
         ("sha256", artifact.sha256),
     ]
     return tuple((name, value) for name, value in facts if value)
-
-
-def _target_facts(setting: TargetEnvironment | None) -> tuple[tuple[str, str], ...]:
-    if setting is None:
-        return ()
-    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
-    return tuple(
-        (f"target environment: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated
-    )
