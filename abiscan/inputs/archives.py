@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from abiscan.binary import looks_like_binary
+from abiscan.binary import PEEK_SIZE, looks_like_binary
 from abiscan.errors import UnreadableFile
 from abiscan.inputs import file_kind, zips
 from abiscan.inputs.artifact import Artifact, Limits, Note, Options
@@ -65,7 +65,7 @@ def expand_source(source: ByteSource, display: str, options: Options) -> Expande
     try:
         # A wheel is a zip file by its specification; other files are identified by content.
         named = display.endswith((".whl", ".conda"))
-        form = "zip" if named else file_kind.archive_form(source.read_at(0, file_kind.PEEK_SIZE))
+        form = "zip" if named else file_kind.archive_form(source.read_at(0, PEEK_SIZE))
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
         return
@@ -187,10 +187,10 @@ def _check_zip_member(
                 return collector.error(name, not_read(f"{member.size} bytes; no more than {limits.metadata} are read"))
             return collector.add_metadata(name, bytes(archive.unpack(member, f"{archive.display}!{name}")))
         # Unpacking 64 bytes of each of thousands of members is faster than unpacking 1,024.
-        size = file_kind.PEEK_SIZE if _has_wanted_name(name, collector.options) else _GLANCE
+        size = PEEK_SIZE if _has_wanted_name(name, collector.options) else _GLANCE
         head = archive.head(member, size)
         if size == _GLANCE and looks_like_binary(head):
-            head = archive.head(member, file_kind.PEEK_SIZE)
+            head = archive.head(member, PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
     # Installers of wheels write every member as a regular file, whatever its mode; a binary is not a link.
@@ -368,7 +368,7 @@ def _check_tar_member(
     nested: list[tuple[str, str, ByteSource]],
 ) -> None:
     number, member, name = entry
-    head = reader.head(member, file_kind.PEEK_SIZE)
+    head = reader.head(member, PEEK_SIZE)
     if is_metadata(name):
         if member.size > archive.limits.metadata:
             most = archive.limits.metadata

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import UnreadableFile, os_error_words
@@ -117,6 +118,29 @@ class WindowBytes:
     def will_read(self, offset: int, size: int) -> None:
         """Announce the range to the other source."""
         self._source.will_read(self._start + offset, size)
+
+
+class WatchedBytes:
+    """Another source, with a function that is called with the start and end of each range that was read."""
+
+    def __init__(self, source: ByteSource, watch: Callable[[int, int], None]) -> None:
+        self._source, self._watch = source, watch
+
+    @property
+    def size(self) -> int:
+        """Size of the other source."""
+        return self._source.size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`."""
+        data = self._source.read_at(offset, size)
+        if data:
+            self._watch(offset, offset + len(data))
+        return data
+
+    def will_read(self, offset: int, size: int) -> None:
+        """Announce the range to the other source."""
+        self._source.will_read(offset, size)
 
 
 class MemoryBytes:

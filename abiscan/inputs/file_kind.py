@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import re
 
-from abiscan.binary import PEEK_SIZE, peek
+from abiscan.binary import peek
 from abiscan.model.facts import BinaryKind
 from abiscan.model.report import ArtifactKind
-
-__all__ = [
-    "PEEK_SIZE",
-    "archive_form",
-    "is_unsafe_name",
-    "named_like_archive",
-    "named_like_shared_object",
-    "named_like_text",
-    "named_like_zip",
-    "shared_object_inside",
-    "source_kind",
-    "source_suffix",
-]
 
 _SHARED_OBJECT_NAME = r"\.so(\.\d+)*$"
 _OF_OTHER_SYSTEMS = (".pyd", ".dll", ".dylib")

@@ -12,7 +12,7 @@ from typing import Any
 from abiscan import zstd
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.artifact import Limits
-from abiscan.inputs.byte_source import ByteSource
+from abiscan.inputs.byte_source import ByteSource, WatchedBytes
 from abiscan.inputs.unpacked import Buffer, Unpacked, size_words
 
 # Maximum sizes of a read and of a piece of output: so much larger that honest data rarely reaches it, because the
@@ -146,43 +146,29 @@ def stream(source: ByteSource, codec: str, display: str, limits: Limits) -> Iter
     try:
         while at < size:
             decoder = _STREAMS[codec]()
-            counted = _Counted(source)
-            for piece in _pieces(decoder, counted, at, size - at):
+            taken = 0
+
+            def count(start: int, end: int) -> None:
+                nonlocal taken
+                taken += end - start
+
+            for piece in _pieces(decoder, WatchedBytes(source, count), at, size - at):
                 total += len(piece)
                 if total > limits.total:
                     raise UnreadableFile(
                         display, f"unpacks to more than {size_words(limits.total)}: not followed further"
                     )
-                if total > limits.ratio_from and total > limits.ratio * (at + counted.taken):
+                if total > limits.ratio_from and total > limits.ratio * (at + taken):
                     raise UnreadableFile(
                         display, f"unpacks to more than {limits.ratio} times its size, as a zip bomb does: not followed"
                     )
                 yield piece
-            at += counted.taken - len(decoder.unused_data)
+            at += taken - len(decoder.unused_data)
             # gzip and xz files may be padded; only a stream of the same kind may follow.
             if stream_codec(source.read_at(at, 8)) != codec:
                 break
     except _errors() as error:
         raise UnreadableFile(display, _damage(error)) from error
-
-
-class _Counted:
-    """A source that counts the bytes read from it."""
-
-    def __init__(self, source: ByteSource) -> None:
-        self._source, self.taken = source, 0
-
-    @property
-    def size(self) -> int:
-        return self._source.size
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        data = self._source.read_at(offset, size)
-        self.taken += len(data)
-        return data
-
-    def will_read(self, offset: int, size: int) -> None:
-        self._source.will_read(offset, size)
 
 
 def zip_head(data: bytes, method: int, size: int) -> bytes:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.binary import describe_other
+from abiscan.binary import PEEK_SIZE, describe_other
 from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
@@ -57,9 +57,7 @@ def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = 
     for site in site_packages:
         entries = _entries(site, files)
         for entry in entries:
-            if entry.endswith(".dist-info") and normal_name(
-                entry[: -len(".dist-info")].rpartition("-")[0]
-            ) == normal_name(name):
+            if normal_name(name_of_record(entry)) == normal_name(name):
                 return InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
     for site in site_packages:
         entries = _entries(site, files)
@@ -77,14 +75,12 @@ def is_package_name(name: str) -> bool:
 
 def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> list[str]:
     """The names of all distributions, for suggestions."""
-    return sorted(
-        {
-            e[: -len(".dist-info")].rpartition("-")[0]
-            for s in site_packages
-            for e in _entries(s, files)
-            if e.endswith(".dist-info")
-        }
-    )
+    return sorted({name_of_record(e) for s in site_packages for e in _entries(s, files)} - {""})
+
+
+def name_of_record(entry: str) -> str:
+    """`demo` of `demo-1.0.dist-info`; empty for other entries of a site directory."""
+    return entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
 
 
 def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:
@@ -115,7 +111,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
                 continue
             host = files.host(path)
             with open(host, "rb") as file:
-                head = file.read(file_kind.PEEK_SIZE)
+                head = file.read(PEEK_SIZE)
                 size = os.fstat(file.fileno()).st_size
         except OSError as error:
             errors.append(InputError(display, f"cannot be opened: {os_error_words(error)}"))
@@ -156,7 +152,7 @@ def expand_environment(
         at = posixpath.normpath(posixpath.join(shown, os.path.relpath(site, path)))
         entries = _entries(site, files)
         for entry in entries:
-            name = entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
+            name = name_of_record(entry)
             if not name or normal_name(name) == "torch":
                 continue
             package = InstalledPackage(name, site, entry, _roots(site, entry, entries, files))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.binary import Binary, describe_other, open_binary
+from abiscan.binary import PEEK_SIZE, Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile, os_error_words
 from abiscan.filesystem import FileSystem, file_type
 from abiscan.inputs import file_kind
@@ -277,6 +277,6 @@ def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared ob
         raise UnreadableFile(display, f"{file_type(mode)}, not {wanted}")
     source = FileBytes(host, display)
     try:
-        return source.size, source.read_at(0, file_kind.PEEK_SIZE)
+        return source.size, source.read_at(0, PEEK_SIZE)
     finally:
         source.close()

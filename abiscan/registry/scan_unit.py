@@ -31,6 +31,7 @@ from abiscan.gate.policy import Policy
 from abiscan.inputs import Artifact, Note
 from abiscan.inputs import Options as TargetOptions
 from abiscan.inputs.archives import expand_source
+from abiscan.inputs.byte_source import WatchedBytes
 from abiscan.inputs.ranged_bytes import OtherContents
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactVerdict, InputError, Report
@@ -127,7 +128,7 @@ class Worker:
         options = self.work.options
         source = unit.open(whole=options.hashes)
         try:
-            metered = _Metered(source, meter)
+            metered = WatchedBytes(source, meter.read)
             keeper = self._context.keeper = FactKeeper() if self.work.keep_facts else None
             reading = TargetOptions(sources=False, texts_by_name=unit.remote is not None, hashes=options.hashes)
             said: list[InputError | Note] = []
@@ -244,27 +245,6 @@ def _peak() -> int:
             if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-
-
-class _Metered:
-    """A source that counts the bytes read."""
-
-    def __init__(self, source: Any, meter: _Meter) -> None:
-        self._source, self._meter = source, meter
-
-    @property
-    def size(self) -> int:
-        size: int = self._source.size
-        return size
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        data: bytes = self._source.read_at(offset, size)
-        if data:
-            self._meter.read(offset, offset + len(data))
-        return data
-
-    def will_read(self, offset: int, size: int) -> None:
-        self._source.will_read(offset, size)
 
 
 # --- limits -----------------------------------------------------------------------------------------------------

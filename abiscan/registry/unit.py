@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from abiscan.model.platforms import OperatingSystem
 from abiscan.model.report import InputError
 from abiscan.report.json_report import text
 from abiscan.wheel.metadata import split_wheel_name
+from abiscan.wheel.requirement_lines import normal_name
 from abiscan.wheel.tags import systems_of_wheel
 
 
@@ -132,7 +132,7 @@ def _latest(archives: Sequence[str], number: int) -> Iterator[str]:
 def _release(display: str) -> tuple[str, str]:
     """The project and version in the name of a wheel; another file is a project without a version."""
     named = split_wheel_name(display.rpartition("/")[2])
-    return (re.sub(r"[-_.]+", "-", named[0]).lower(), named[1]) if named is not None else (display, "")
+    return (normal_name(named[0]), named[1]) if named is not None else (display, "")
 
 
 def _identified(file: RemoteFile) -> RemoteFile:
