@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Callable
 from importlib import resources
 
 from abiscan.errors import UsageError
@@ -60,12 +61,11 @@ def document(
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
 
-    def prose(text: str) -> markupsafe.Markup:
+    def prose(text: str, shown: Callable[[str], str] = printable) -> markupsafe.Markup:
         """Text in backticks as code; everything is escaped."""
-        text = printable_lines(text)
-        pieces = text.split("`")
+        pieces = shown(text).split("`")
         if len(pieces) % 2 == 0:
-            return markupsafe.escape(text)
+            return markupsafe.escape("`".join(pieces))
         wrapped = (
             markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else markupsafe.escape(piece)
             for number, piece in enumerate(pieces)
@@ -73,6 +73,7 @@ def document(
         return markupsafe.Markup("").join(wrapped)
 
     environment.filters["prose"] = prose
+    environment.filters["prose_lines"] = lambda text: prose(text, printable_lines)
     environment.filters["lines"] = lambda text: markupsafe.escape(printable_lines(text))
     environment.filters["table"] = read_table
     # Macros see only globals.
