@@ -158,20 +158,34 @@ def a_report(*artifacts: ArtifactReport, errors: tuple[InputError, ...] = ()) ->
     return Report("0.1.0", TARGET, artifacts, errors, RULES)
 
 
+def a_release(
+    torch: str,
+    fits: bool,
+    reason: str = "",
+    *,
+    variant: str = "cpu",
+    new_strings: bool = True,
+    missing: tuple[str, ...] = (),
+    drift: tuple[str, ...] = (),
+) -> ReleaseVerdict:
+    """The outcome on one build; `reason` and `missing` count only if the file does not load on it."""
+    state = ReleaseState.LOADS if fits else ReleaseState.FAILS
+    failure = ((), drift, "") if fits else (missing, drift, reason)
+    return ReleaseVerdict(f"{torch}+{variant}-x86_64", torch, variant, new_strings, state, *failure)
+
+
 def releases(
     *, loads: tuple[str, ...] = ("2.12.0", "2.13.0"), why: str = "old string ABI"
 ) -> tuple[ReleaseVerdict, ...]:
     """Six builds; those in `loads` load the file."""
     return tuple(
-        ReleaseVerdict(
-            f"{version}+cpu-x86_64",
+        a_release(
             version,
-            "cpu",
-            version >= "2.7",
-            ReleaseState.LOADS if version in loads else ReleaseState.FAILS,
-            () if version in loads else (CHECK_FAIL_OLD, TENSOR_PTR),
-            ("_ZTVN3c1010TensorImplE",) if version == "2.13.0" else (),
-            "" if version in loads else why,
+            version in loads,
+            why,
+            new_strings=version >= "2.7",
+            missing=(CHECK_FAIL_OLD, TENSOR_PTR),
+            drift=("_ZTVN3c1010TensorImplE",) if version == "2.13.0" else (),
         )
         for version in ("2.4.0", "2.4.1", "2.6.0", "2.8.0", "2.12.0", "2.13.0")
     )
@@ -186,6 +200,12 @@ CXX11 = Cause(
     ),
     'CXXFLAGS="-D_GLIBCXX_USE_CXX11_ABI=1" pip install --no-build-isolation .',
 )
+
+
+def strings_group(*symbols: str) -> CauseGroup:
+    """The cause `CXX11` for these symbols of a file."""
+    summary = "built with the old std::string; this torch has the new one"
+    return CauseGroup(CXX11.cause, CXX11.confidence, summary, CXX11.evidence, CXX11.fix, symbols)
 
 
 def failing() -> ArtifactReport:
@@ -234,14 +254,7 @@ def failing() -> ArtifactReport:
             ),
         ),
         causes=(
-            CauseGroup(
-                CauseId.CXX11_ABI_MISMATCH,
-                Confidence.HIGH,
-                "built with the old std::string; this torch has the new one",
-                CXX11.evidence,
-                CXX11.fix,
-                (CHECK_FAIL_OLD,),
-            ),
+            strings_group(CHECK_FAIL_OLD),
             CauseGroup(
                 CauseId.LIBRARY_MISSING,
                 Confidence.MEDIUM,
@@ -351,23 +364,23 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
     artifacts = []
     per_file = imports // files
     for f in range(files):
-        bound = []
-        for i in range(per_file):
-            missing = f % 3 == 0 and i % 20 == 0
-            name = f"_ZN2at6native{len(str(i)) + 4}op{f:02}{i}ERKNS_6TensorE"
-            text = f"at::native::op{f:02}{i}(at::Tensor const&)"
-            bound.append(an_import(name, Status.MISSING if missing else Status.RESOLVED, demangled=text, index=i + 1))
+        bound = tuple(
+            an_import(
+                f"_ZN2at6native{len(str(i)) + 4}op{f:02}{i}ERKNS_6TensorE",
+                Status.MISSING if f % 3 == 0 and i % 20 == 0 else Status.RESOLVED,
+                demangled=f"at::native::op{f:02}{i}(at::Tensor const&)",
+                index=i + 1,
+            )
+            for i in range(per_file)
+        )
         gone = tuple(b.name for b in bound if b.status is Status.MISSING)
         verdicts = tuple(
-            ReleaseVerdict(
-                f"2.{b // 2}.{b % 2}+cpu-x86_64",
+            a_release(
                 f"2.{b // 2}.{b % 2}",
-                "cpu",
-                b > 12,
-                ReleaseState.LOADS if not gone and b > f % 25 else ReleaseState.FAILS,
-                gone,
-                (),
-                "" if not gone and b > f % 25 else ("old string ABI" if gone else "too new"),
+                not gone and b > f % 25,
+                "old string ABI" if gone else "too new",
+                new_strings=b > 12,
+                missing=gone,
             )
             for b in range(builds)
         )
@@ -376,22 +389,11 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
                 "dist/large-1.0-cp311-cp311-linux_x86_64.whl",
                 f"large/ops_{f:02}.cpython-311-x86_64-linux-gnu.so",
                 verdict=ArtifactVerdict.FAILS if gone else ArtifactVerdict.LOADS,
-                imports=tuple(bound),
+                imports=bound,
                 import_causes=dict.fromkeys(gone, (CXX11,)),
                 releases=verdicts,
                 findings=tuple(a_finding(symbol=name, path=f"ops_{f:02}.so") for name in gone),
-                causes=(
-                    CauseGroup(
-                        CauseId.CXX11_ABI_MISMATCH,
-                        Confidence.HIGH,
-                        "built with the old std::string; this torch has the new one",
-                        CXX11.evidence,
-                        CXX11.fix,
-                        gone,
-                    ),
-                )
-                if gone
-                else (),
+                causes=(strings_group(*gone),) if gone else (),
             )
         )
     return replace(a_report(*artifacts), verdict=Verdict.FAIL)
@@ -545,16 +547,7 @@ def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
                     "",
                     f"project{n:02}/module_{f}.so",
                     releases=tuple(
-                        ReleaseVerdict(
-                            f"2.{b}.0+cu128-x86_64",
-                            f"2.{b}.0",
-                            "cu128",
-                            True,
-                            ReleaseState.LOADS if b > (n + f) % 25 else ReleaseState.FAILS,
-                            () if b > (n + f) % 25 else (bound[0].name,),
-                            (),
-                            "" if b > (n + f) % 25 else "too old",
-                        )
+                        a_release(f"2.{b}.0", b > (n + f) % 25, "too old", variant="cu128", missing=(bound[0].name,))
                         for b in range(30)
                     ),
                     target=ON_RELEASE,
