@@ -28,8 +28,8 @@ confidence = "high"
 message = "calls `{qualified}`; {status}; exported by {exported_in}"
 fix = "TODO: the imperative"
 
-# Other patterns: abiscan/rules/rule.py. A rule that code computes has `computed = true` instead of patterns, and its
-# function has a row in abiscan/rules/computed/__init__.py.
+# Other patterns: abiscan/rules/rule.py. A rule that code computes has `computed = true` instead of patterns, and a
+# function in abiscan/rules/computed/.
 [[import]]
 scope = ["todo_scope"]
 base = ["WORDS"]

@@ -7,16 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from abiscan.rules import Rule
-from abiscan.rules.computed import (
-    class_rules,
-    driver_rules,
-    gpu_rules,
-    label_rules,
-    layout_rules,
-    loader_rules,
-    provenance_rules,
-    python_source_rules,
-)
 from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
 from tools.read_rule_file import read_rule_file
 from tools.rule_data import CATALOGUE
@@ -55,21 +45,12 @@ def render(_current: str) -> str:
 
 
 def _looks_at(rule: Rule) -> str:
+    is_of_kernels = rule.id == "generated-kernel"
+    of_binaries = rule.computed and not is_of_kernels and rule.id not in WHEEL_RULES
     kinds = {
-        "binary": rule.imports
-        or rule.libraries
-        or rule.id
-        in {
-            *class_rules(),
-            *driver_rules(),
-            *gpu_rules(),
-            *label_rules(),
-            *layout_rules(),
-            *loader_rules(),
-            *provenance_rules(),
-        },
+        "binary": rule.imports or rule.libraries or of_binaries,
         "source": rule.sources,
-        "generated kernel": rule.id in python_source_rules(),
+        "generated kernel": is_of_kernels,
         "wheel": rule.id in WHEEL_RULES,
     }
     return ", ".join(kind for kind, looked_at in kinds.items() if looked_at)

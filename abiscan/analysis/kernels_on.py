@@ -56,15 +56,15 @@ def check_kernels(
 def _findings(
     code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str, driver: int | None, needed: Sequence[str]
 ) -> Iterator[Finding]:
-    from abiscan.rules.computed import driver_rules, gpu_rules
+    from abiscan.rules.computed.no_kernel_image import find_no_image
 
-    for name, look in gpu_rules().items():
-        yield from look(rule(name), code, gpus, module)
+    yield from find_no_image(rule("no-kernel-image"), code, gpus, module)
     if driver is None or all(gpu.kind == "gfx" for gpu in gpus):
         return
-    rules = driver_rules()
-    yield from rules["ptx-newer-than-driver"](rule("ptx-newer-than-driver"), code, gpus, module, driver)
-    yield from rules["cuda-newer-than-driver"](rule("cuda-newer-than-driver"), needed, module, driver)
+    from abiscan.rules.computed.older_driver import find_newer_cuda, find_newer_ptx
+
+    yield from find_newer_ptx(rule("ptx-newer-than-driver"), code, gpus, module, driver)
+    yield from find_newer_cuda(rule("cuda-newer-than-driver"), needed, module, driver)
 
 
 def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:

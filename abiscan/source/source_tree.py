@@ -75,10 +75,9 @@ def scan_source(
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
-        from abiscan.rules.computed import python_source_rules
+        from abiscan.rules.computed.generated_kernel import match_kernels
 
-        compute = python_source_rules()
-        found = (compute[rule.id](rule, text, path, module or path) for rule in rules if rule.id in compute)
+        found = (match_kernels(rule, text, path, module or path) for rule in rules if rule.id == "generated-kernel")
         hits = tuple(SourceHit(finding, None) for findings in found for finding in findings)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
     hits = match_source(

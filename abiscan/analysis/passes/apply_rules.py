@@ -99,8 +99,7 @@ def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
     """Classes of the file whose torch base class has another vtable in the target."""
     if not record.derived_classes or record.torch is None:
         return
-    from abiscan.rules.computed import class_rules
-    from abiscan.rules.computed.vtable_drift import DriftSubject
+    from abiscan.rules.computed.vtable_drift import DriftSubject, find_drift
 
     index, machine = record.context.index, record.facts.machine
     target = build_of(record.torch.target, machine, index)
@@ -122,8 +121,7 @@ def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
         releases=in_releases,
         readable=record.context.readable,
     )
-    for name, compute in class_rules().items():
-        yield from compute(rule(name), subject)
+    yield from find_drift(rule("vtable-drift"), subject)
 
 
 def _layout_drift(record: FileRecord) -> Iterator[Finding]:
@@ -133,8 +131,7 @@ def _layout_drift(record: FileRecord) -> Iterator[Finding]:
         return
     if any(b.owner is Owner.TORCH and b.status.is_unresolved for b in record.imports):
         return  # reported as a failure to load; the fix is the same
-    from abiscan.rules.computed import layout_rules
-    from abiscan.rules.computed.layout_drift import LayoutSubject
+    from abiscan.rules.computed.layout_drift import LayoutSubject, find_layout_drift
 
     subject = LayoutSubject(
         module=record.module,
@@ -144,8 +141,7 @@ def _layout_drift(record: FileRecord) -> Iterator[Finding]:
         table=layouts.table,
         readable=record.context.readable,
     )
-    for name, compute in layout_rules().items():
-        yield from compute(rule(name), subject)
+    yield from find_layout_drift(rule("layout-drift"), subject)
 
 
 def _provenance_findings(record: FileRecord) -> Iterator[Finding]:
@@ -157,9 +153,9 @@ def _provenance_findings(record: FileRecord) -> Iterator[Finding]:
     about = [fact for fact in facts if fact.topic in asked and fact.value not in ("new", "old")]
     if not about:
         return
-    from abiscan.rules.computed import provenance_rules
+    from abiscan.rules.computed.build_provenance_rules import PROVENANCE_RULES
 
-    for name, look in provenance_rules().items():
+    for name, look in PROVENANCE_RULES.items():
         yield from look(rule(name), about, record.module)
 
 
@@ -168,13 +164,11 @@ def _label_findings(record: FileRecord) -> Iterator[Finding]:
     gpu, version = record.target.declared.gpu, record.artifact.group.facts.version or ""
     if gpu is None and "+" not in version:
         return
-    from abiscan.rules.computed import label_rules
-    from abiscan.rules.computed.contradicted_labels import LabelSubject
+    from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
 
     toolkit = find_toolkit(record.facts.needed)
     subject = LabelSubject(record.module, gpu, version, toolkit, record.provenance.cxx11_abi)
-    for name, look in label_rules().items():
-        yield from look(rule(name), subject)
+    yield from find_contradictions(rule("label-contradicted"), subject)
 
 
 def _loader_findings(record: FileRecord) -> Iterator[Finding]:
@@ -183,22 +177,21 @@ def _loader_findings(record: FileRecord) -> Iterator[Finding]:
         return
     if record.loader.torch_fails and not record.concerns_torch:
         return  # it may be loaded without torch
-    from abiscan.rules.computed import loader_rules
+    from abiscan.rules.computed.loader_refuses import find_refusal
 
     # Needed libraries in the directory of the file, whether or not the loader searches there.
     place = posixpath.dirname(record.artifact.disk_path or record.artifact.place)
     beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
-    for name, look in loader_rules().items():
-        yield from look(
-            rule(name),
-            record.loader,
-            record.absent.all,
-            record.module,
-            path=record.load_path,
-            alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
-            beside=beside,
-            torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
-        )
+    yield from find_refusal(
+        rule("loader-refuses"),
+        record.loader,
+        record.absent.all,
+        record.module,
+        path=record.load_path,
+        alone=record.is_alone or (record.loader.torch_fails and record.artifact.disk_path is not None),
+        beside=beside,
+        torch="torch" if record.torch is None else f"torch=={record.torch.target.version}",
+    )
 
 
 def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.provenance import ProvenanceFact, Topic
@@ -57,3 +57,13 @@ def find_bundled_runtimes(rule: Rule, facts: Iterable[ProvenanceFact], module: s
         if fact.topic is Topic.BUNDLED_RUNTIME:
             # The hash in its name changes with every build.
             yield make_finding(rule, {"detail": fact.value}, (module, fact.value.partition("-")[0].partition(".")[0]))
+
+
+# In the order of the findings in reports.
+PROVENANCE_RULES: Mapping[str, Callable[[Rule, Iterable[ProvenanceFact], str], Iterator[Finding]]] = {
+    "mixed-std-string": find_mixed_strings,
+    "executable-stack": find_executable_stack,
+    "bundled-runtime": find_bundled_runtimes,
+    "build-run-path": find_build_run_path,
+    "relative-run-path": find_relative_run_path,
+}
