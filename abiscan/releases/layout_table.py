@@ -103,7 +103,7 @@ class LayoutTable:
         return self
 
     def _changing_lines(self) -> Mapping[str, str]:
-        return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n") if line)
+        return self._lines_by_name(self._changing)
 
     def number(self, record: str, release: str) -> int:
         """The number of a changing record's layout in a release: equal if no byte differs, including those of records
@@ -119,7 +119,7 @@ class LayoutTable:
 
     @cached_property
     def _trace_lines(self) -> Mapping[str, str]:
-        return dict(line.split("\t", 1) for line in self._section(self._traces).split("\n") if line)
+        return self._lines_by_name(self._traces)
 
     def trace(self, name: str) -> Trace | None:
         """The trace of an import by mangled name; None if there is none."""
@@ -138,7 +138,7 @@ class LayoutTable:
 
     @cached_property
     def _assertion_lines(self) -> Mapping[str, str]:
-        return dict(line.split("\t", 1) for line in self._section(self._assertions).split("\n") if line)
+        return self._lines_by_name(self._assertions)
 
     def asserting(self, seen: Assertion) -> int:
         """A bit for each release whose headers have the assertion of a file (`releases_in`); 0 if no header has it."""
@@ -220,6 +220,9 @@ class LayoutTable:
             return name, {release: read[int(number) - 1] for release, number in given if int(number)}
         except (IndexError, ValueError) as error:
             raise self._damaged() from error
+
+    def _lines_by_name(self, section: tuple[int, int]) -> Mapping[str, str]:
+        return dict(line.split("\t", 1) for line in self._section(section).split("\n") if line)
 
     def _section(self, section: tuple[int, int]) -> str:
         offset, size = section

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from abiscan.model.facts import FileFormat
@@ -9,42 +11,13 @@ from abiscan.model.facts import FileFormat
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-# <builtin-type> of the Itanium C++ ABI, for the element types that tensors have.
-_BUILTIN_CODES = {
-    "void": "v",
-    "bool": "b",
-    "char": "c",
-    "signed char": "a",
-    "unsigned char": "h",
-    "short": "s",
-    "unsigned short": "t",
-    "int": "i",
-    "unsigned int": "j",
-    "long": "l",
-    "unsigned long": "m",
-    "long long": "x",
-    "unsigned long long": "y",
-    "float": "f",
-    "double": "d",
-}
-# The same in Microsoft mangling.
-_MICROSOFT_CODES = {
-    "void": "X",
-    "bool": "_N",
-    "char": "D",
-    "signed char": "C",
-    "unsigned char": "E",
-    "short": "F",
-    "unsigned short": "G",
-    "int": "H",
-    "unsigned int": "I",
-    "long": "J",
-    "unsigned long": "K",
-    "long long": "_J",
-    "unsigned long long": "_K",
-    "float": "M",
-    "double": "N",
-}
+# The builtin types that tensors have as elements.
+_BUILTINS = frozenset(
+    {
+        *("void", "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned int"),
+        *("long", "unsigned long", "long long", "unsigned long long", "float", "double"),
+    }
+)
 # As written in sources for LP64, which all Linux wheels of torch use.
 _WRITTEN = {
     "long": "int64_t",
@@ -68,9 +41,8 @@ _FUNDAMENTAL = frozenset({*_WRITTEN.values(), "float", "double", "bool", "int", 
 def type_code(written: str, file_format: FileFormat = FileFormat.ELF) -> str | None:
     """The mangling of a builtin type or of a class in namespaces; None for anything else."""
     is_microsoft = file_format is FileFormat.PE
-    builtin = (_MICROSOFT_CODES if is_microsoft else _BUILTIN_CODES).get(written)
-    if builtin is not None:
-        return builtin
+    if written in _BUILTINS:
+        return _builtin_codes(is_microsoft)[written]
     parts = written.split("::")
     if not all(part.isidentifier() for part in parts) or parts[0] == "std":
         return None
@@ -79,6 +51,17 @@ def type_code(written: str, file_format: FileFormat = FileFormat.ELF) -> str | N
         return f"U{'@'.join(reversed(parts))}@@"
     body = "".join(f"{len(part)}{part}" for part in parts)
     return f"N{body}E" if len(parts) > 1 else body
+
+
+@functools.cache
+def _builtin_codes(is_microsoft: bool) -> Mapping[str, str]:
+    """Builtin type -> its mangling."""
+    from abiscan.mangling.parser import codes, microsoft_codes
+
+    if not is_microsoft:
+        return {text: code for code, text in codes.BUILTIN_TYPES.items()}
+    wide = {text: f"_{code}" for code, text in microsoft_codes.WIDE_BUILTINS.items()}
+    return wide | {text: code for code, text in microsoft_codes.BUILTINS.items()}
 
 
 def element_type(name: CxxName | None) -> str | None:
