@@ -11,12 +11,7 @@ from abiscan.model.report import ArtifactVerdict, UniversalPart
 from abiscan.wheel.metadata import ContainerKind
 from abiscan.wheel.tags import machine_fits, read_declared_tags
 
-_WORST_FIRST = (
-    ArtifactVerdict.FAILS,
-    ArtifactVerdict.UNDECIDED,
-    ArtifactVerdict.LOADS,
-    ArtifactVerdict.NOT_TORCH,
-)
+_WORST_FIRST = (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
 
 
 def records_of_parts(first: FileRecord) -> tuple[FileRecord, ...]:

@@ -47,14 +47,7 @@ _TYPE_UNITS, _SPLIT_UNITS = frozenset({2, 6}), frozenset({4, 5})
 _MOST_NAME: Final = 4096
 
 # Sections that a walk reads; only the first is required.
-SECTIONS = (
-    b".debug_info",
-    b".debug_types",
-    b".debug_abbrev",
-    b".debug_str",
-    b".debug_line_str",
-    b".debug_str_offsets",
-)
+SECTIONS = (b".debug_info", b".debug_types", b".debug_abbrev", b".debug_str", b".debug_line_str", b".debug_str_offsets")
 
 
 class EntryWalk:

@@ -36,11 +36,7 @@ _BEGINS = CONTAINER_HEADER + LEAST_HEADER
 # Start of the containers of all known compilers: magic, version 1, a header of 16 bytes.
 BEGINNING = _CONTAINER.pack(MAGIC, 1, _CONTAINER.size, 0)[:8]
 _PTX, _ELF, _LTO_IR = 1, 2, 8
-_KINDS = {
-    _PTX: ("compute", DeviceCode.PTX),
-    _ELF: ("sm", DeviceCode.MACHINE_CODE),
-    _LTO_IR: ("lto", DeviceCode.LTO_IR),
-}
+_KINDS = {_PTX: ("compute", DeviceCode.PTX), _ELF: ("sm", DeviceCode.MACHINE_CODE), _LTO_IR: ("lto", DeviceCode.LTO_IR)}
 # LZ4 (nvcc up to 12.x, and -compress-mode=speed) and zstd.
 _COMPRESSED = 0x2000 | 0x8000
 _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 1 << 20, 1 << 21

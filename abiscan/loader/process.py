@@ -78,11 +78,7 @@ class Process(Struct):
         return StaticTls(self.linker.machine, maps[: self.started], maps[self.started :])
 
     def mapper(
-        self,
-        namespace: Namespace,
-        *,
-        files: Files | None = None,
-        siblings: dict[str, str] | None = None,
+        self, namespace: Namespace, *, files: Files | None = None, siblings: dict[str, str] | None = None
     ) -> Mapper:
         """A mapper into a namespace that continues that of this process."""
         search = self.search if files is None else self.search.over(files)

@@ -30,11 +30,7 @@ _Answers = dict[int, tuple[Status, str | None]]
 
 
 def resolve_in_process(
-    elf: ElfFile,
-    examination: Examination,
-    *,
-    siblings: dict[str, ElfFile],
-    torch_libraries: Sequence[str],
+    elf: ElfFile, examination: Examination, *, siblings: dict[str, ElfFile], torch_libraries: Sequence[str]
 ) -> Resolution:
     """Resolve every import of `elf` in its scope in the modelled process.
 
@@ -84,10 +80,7 @@ def _needed(elf: ElfFile, examination: Examination) -> tuple[NeededLibrary, ...]
 
 
 def _in_scope(
-    elf: ElfFile,
-    examination: Examination,
-    siblings: dict[str, ElfFile],
-    torch_libraries: Sequence[str],
+    elf: ElfFile, examination: Examination, siblings: dict[str, ElfFile], torch_libraries: Sequence[str]
 ) -> _Answers:
     closure = examination.closure
     root = closure.root

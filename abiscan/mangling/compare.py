@@ -298,7 +298,7 @@ def _mentioning(text: str, mark: str) -> Iterator[tuple[int, str]]:
 # --- search prefixes ----------------------------------------------------------------------------------------------
 
 _CODES: Final = {
-    **{"operator" + text: code for code, (text, _, _) in OPERATORS.items() if code not in ("ps", "ng", "ad", "de")},
+    **{"operator" + text: code for code, (text, _, _) in OPERATORS.items() if code not in ("ps", "ng", "ad", "de")}
 }
 # Operators whose unary and binary forms have one text but two codes.
 _UNARY_CODES: Final = {"operator+": "ps", "operator-": "ng", "operator&": "ad", "operator*": "de"}

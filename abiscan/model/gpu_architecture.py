@@ -227,6 +227,6 @@ def code_runs(code: DeviceImages, gpu: GpuArchitecture, driver: int | None = Non
     """
     parts = [module_runs(module, gpu, driver) for module in code.modules if module.relocatable]
     found = best(
-        (*(module_runs(module, gpu, driver) for module in code.modules if not module.relocatable), worst(parts)),
+        (*(module_runs(module, gpu, driver) for module in code.modules if not module.relocatable), worst(parts))
     )
     return Runs.UNKNOWN if found is Runs.NO and code.unread is not None else found

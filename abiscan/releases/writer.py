@@ -71,12 +71,7 @@ def pack(builds: Iterable[BuildExports]) -> bytes:
     header = {
         "builds": [_fields(build) for build in listed],
         "rule_version": RULE_VERSION,
-        "statistics": {
-            "names": len(histories),
-            "records": len(records),
-            "vtables": len(vtables),
-            "omitted": omitted,
-        },
+        "statistics": {"names": len(histories), "records": len(records), "vtables": len(vtables), "omitted": omitted},
         "states": file.add(_states(states)),
         "records": file.add(_record_section(records)),
         "record_width": 2 if len(records) <= 1 << 16 else 4,

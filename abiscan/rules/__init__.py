@@ -10,13 +10,4 @@ from abiscan.rules.locate import attach_locations, symbols_to_locate
 from abiscan.rules.rule import Rule
 from abiscan.rules.rule_subject import RuleSubject
 
-__all__ = [
-    "Rule",
-    "RuleSubject",
-    "attach_locations",
-    "load_rules",
-    "rule",
-    "rule_infos",
-    "run",
-    "symbols_to_locate",
-]
+__all__ = ["Rule", "RuleSubject", "attach_locations", "load_rules", "rule", "rule_infos", "run", "symbols_to_locate"]

@@ -60,22 +60,13 @@ def declared(specifier: str) -> DeclaredTorch:
             OF_2_9,
             None,
             (),
-            (
-                ("2.9.0", "2.9.1"),
-                "torch 2.8.0-2.10.0 exports all its imports; the headers of torch 2.9 assert",
-            ),
+            (("2.9.0", "2.9.1"), "torch 2.8.0-2.10.0 exports all its imports; the headers of torch 2.9 assert"),
         ),
         # Compiled code is stronger evidence than package metadata.
         (KNOWN, OF_2_9, "==2.8.0", (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
         (KNOWN, None, "==2.9.1", (), (("2.9.1",), "it requires torch==2.9.1")),
         (KNOWN, None, ">=2.8", (), (KNOWN, "torch 2.7.1-2.10.0 exports all its imports")),
-        (
-            KNOWN,
-            None,
-            None,
-            ("2.8.0",),
-            (("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
-        ),
+        (KNOWN, None, None, ("2.8.0",), (("2.8.0",), "torch 2.8.0 exports what the files of its package import")),
         # Not of this torch, such as a build between two releases.
         (KNOWN[:2], OF_2_9, None, (), (KNOWN[:2], "torch 2.7.1-2.8.0 exports all its imports")),
         ((), OF_2_9, "==2.8.0", (), ((), "")),

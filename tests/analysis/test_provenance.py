@@ -124,8 +124,7 @@ def test_the_interface_of_torch(name: str, abi: str, made: Mapping[str, Mapping[
 
 
 @pytest.mark.parametrize(
-    ("name", "python"),
-    [("abi3-module.abi3.so", "abi3"), ("good-extension.so", "any"), ("gcc-const-data-ptr.so", None)],
+    ("name", "python"), [("abi3-module.abi3.so", "abi3"), ("good-extension.so", "any"), ("gcc-const-data-ptr.so", None)]
 )
 def test_the_python_abi(name: str, python: str | None, made: Mapping[str, Mapping[str, Any]]) -> None:
     assert made[name]["python_abi"] == python

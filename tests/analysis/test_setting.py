@@ -342,11 +342,7 @@ def test_members_are_resolved_with_each_other_not_with_an_installed_version(tmp_
 
 @pytest.mark.parametrize(
     ("tag", "known", "loads"),
-    [
-        ("manylinux_2_28_x86_64", True, False),
-        ("manylinux_2_28_x86_64", False, True),
-        ("linux_x86_64", True, True),
-    ],
+    [("manylinux_2_28_x86_64", True, False), ("manylinux_2_28_x86_64", False, True), ("linux_x86_64", True, True)],
 )
 def test_a_function_of_a_newer_libstdcxx_is_torchs_where_the_tag_has_none(
     tmp_path: Path, tag: str, known: bool, loads: bool

@@ -40,11 +40,7 @@ def as_cuobjdump(code: DeviceImages) -> Counter[tuple[str, str]]:
     [
         ("gpu-cuda.so", ALL, 3),
         ("gpu-cuda-compressed.so", ALL, 7),
-        (
-            "gpu-cuda-relocatable.so",
-            Counter({("elf", "sm_80"): 2, ("elf", "sm_90a"): 2, ("ptx", "sm_80"): 1}),
-            3,
-        ),
+        ("gpu-cuda-relocatable.so", Counter({("elf", "sm_80"): 2, ("elf", "sm_90a"): 2, ("ptx", "sm_80"): 1}), 3),
     ],
 )
 def test_cuda_images_are_those_of_cuobjdump(

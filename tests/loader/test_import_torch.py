@@ -123,9 +123,7 @@ def test_after_a_failure_the_libraries_come_first(tmp_path: Path) -> None:
     environment.install(ALONE, "nvidia/cufile/lib/libcufile.so.0")
     names = environment.names(environment.modelled())
     assert names == environment.real()
-    assert [Path(name).name for name in names] == [
-        *("libdep.so", "libcufile.so.0", "libtorch_global_deps.so", "_C.so"),
-    ]
+    assert [Path(name).name for name in names] == [*("libdep.so", "libcufile.so.0", "libtorch_global_deps.so", "_C.so")]
 
 
 @pytest.mark.parametrize("installed", [True, False], ids=["not named", "not installed"])

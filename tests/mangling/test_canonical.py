@@ -136,15 +136,9 @@ def test_entities_of_one_library_share_a_form_only_as_variants_of_a_constructor(
             "_ZN3c103hip28c10_hip_check_implementationEiPKcS2_ib",
             "_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_ib",
         ),
-        (
-            "_ZN3c103hip19HIPCachingAllocator9allocatorE",
-            "_ZN3c104cuda20CUDACachingAllocator9allocatorE",
-        ),
+        ("_ZN3c103hip19HIPCachingAllocator9allocatorE", "_ZN3c104cuda20CUDACachingAllocator9allocatorE"),
         ("_ZN2at3hip1fEP12ihipStream_t", "_ZN2at4cuda1fEP11CUstream_st"),
-        (
-            "_ZN3c103hip37getCurrentHIPStreamMasqueradingAsCUDAEa",
-            "_ZN3c104cuda20getCurrentCUDAStreamEa",
-        ),
+        ("_ZN3c103hip37getCurrentHIPStreamMasqueradingAsCUDAEa", "_ZN3c104cuda20getCurrentCUDAStreamEa"),
     ],
 )
 def test_gpu_neutral(hip: str, cuda: str) -> None:

@@ -62,11 +62,7 @@ def test_what_a_header_asserts_is_what_a_compiler_makes_of_it(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("file", "release"),
-    [
-        ("registers-torch-2.8.so", "2.8.0"),
-        ("generator-torch-2.8.so", "2.8.0"),
-        ("generator-torch-2.13.so", "2.13.0"),
-    ],
+    [("registers-torch-2.8.so", "2.8.0"), ("generator-torch-2.8.so", "2.8.0"), ("generator-torch-2.13.so", "2.13.0")],
 )
 def test_a_file_has_the_assertions_of_the_headers_that_it_was_compiled_with(
     table: LayoutTable, file: str, release: str

@@ -56,11 +56,7 @@ def test_the_file_that_these_tests_change_is_right(tmp_path: Path) -> None:
         ('base = ["thing"]', 'base = ["thing"]\nscope = ["at::native"]', "are lists of parts"),
         ('[[import]]\nbase = ["thing"]', "", "it matches nothing"),
         ("[[import]]", '[severity_when]\nresolved = "error"\n[[import]]', "an import that binds is no error"),
-        (
-            "[[import]]",
-            '[severity_when]\nlost = "error"\n[[import]]',
-            "'lost' - at `key` in `$.severity_when`",
-        ),
+        ("[[import]]", '[severity_when]\nlost = "error"\n[[import]]', "'lost' - at `key` in `$.severity_when`"),
         ('summary = "A thing is called"', 'summary = "A thing is called."', "summary must not end with"),
         ('summary = "A thing is called"', "summary = A thing", "a-thing.toml"),
     ],

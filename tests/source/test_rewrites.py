@@ -60,10 +60,7 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
         # the pointer itself is const, not its target
         ("auto* const p = x.const_data_ptr<T>();", "auto* const p = static_cast<const T*>(x.data_ptr<T>());"),
         ("return x.const_data_ptr<T>();", "return static_cast<const T*>(x.data_ptr<T>());"),
-        (
-            "reinterpret_cast<const half*>(x.const_data_ptr<T>())",
-            "reinterpret_cast<const half*>(x.data_ptr<T>())",
-        ),
+        ("reinterpret_cast<const half*>(x.const_data_ptr<T>())", "reinterpret_cast<const half*>(x.data_ptr<T>())"),
         ("(a ? b : c).const_data_ptr<T>();", "static_cast<const T*>((a ? b : c).data_ptr<T>());"),
         ("void f(at::Tensor t) { t.data<float>(); }", "void f(at::Tensor t) { t.data_ptr<float>(); }"),
         ("void f(std::vector<Tensor> t) { t[0].data<T>(); }", "void f(std::vector<Tensor> t) { t[0].data_ptr<T>(); }"),
@@ -355,8 +352,7 @@ def test_time_grows_with_the_text(unit: str, before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "before"),
-    [("auto q = __ldg(q);\n", "using h = c10::Half; void k() {\n"), ("x.const_data_ptr<T>().", "")],
+    ("unit", "before"), [("auto q = __ldg(q);\n", "using h = c10::Half; void k() {\n"), ("x.const_data_ptr<T>().", "")]
 )
 def test_a_chain_of_2_000_declarations_or_calls_is_refused(unit: str, before: str) -> None:
     """Each link leads to the previous one, so steps grow quadratically: 200 are read."""

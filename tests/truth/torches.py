@@ -16,13 +16,7 @@ from pathlib import Path
 
 # Release -> packages installed with it: releases that open different libraries when imported; some with a numpy that
 # they can be imported with, some without.
-TORCHES = {
-    "2.4.1": ("numpy<2",),
-    "2.6.0": ("numpy",),
-    "2.8.0": ("numpy",),
-    "2.11.0": (),
-    "2.13.0": (),
-}
+TORCHES = {"2.4.1": ("numpy<2",), "2.6.0": ("numpy",), "2.8.0": ("numpy",), "2.11.0": (), "2.13.0": ()}
 
 
 def torches_dir() -> Path:

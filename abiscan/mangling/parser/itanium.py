@@ -15,12 +15,7 @@ from abiscan.mangling.parser.type_parser import TypeParser
 
 _ENCODING_END: Final = frozenset("\0E._@")
 # Special names followed by a <type> or <name>, with the text before it.
-_SPECIAL_OF_TYPE: Final = {
-    "TV": "vtable for ",
-    "TT": "VTT for ",
-    "TI": "typeinfo for ",
-    "TS": "typeinfo name for ",
-}
+_SPECIAL_OF_TYPE: Final = {"TV": "vtable for ", "TT": "VTT for ", "TI": "typeinfo for ", "TS": "typeinfo name for "}
 _SPECIAL_OF_NAME: Final = {
     "TW": "thread-local wrapper routine for ",
     "TH": "thread-local initialization routine for ",

@@ -26,10 +26,7 @@ _TABLES: Final = {
     "?_S": "local vtable for ",
     "?_R4": "RTTI complete object locator for ",
 }
-_RTTI: Final = {
-    "?_R2": "RTTI base class array for ",
-    "?_R3": "RTTI class hierarchy descriptor for ",
-}
+_RTTI: Final = {"?_R2": "RTTI base class array for ", "?_R3": "RTTI class hierarchy descriptor for "}
 _TYPE_DESCRIPTOR: Final = "typeinfo for "
 _BASE_CLASS: Final = "RTTI base class descriptor for "
 _INITIALIZERS: Final = {"?__E": "dynamic initializer for ", "?__F": "dynamic atexit destructor for "}

@@ -115,11 +115,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     yield (
         member,
         wheel_finding(
-            rule,
-            wheel,
-            name=_interpreters(wheel.declared),
-            detail=detail,
-            severity=None if many else Severity.ERROR,
+            rule, wheel, name=_interpreters(wheel.declared), detail=detail, severity=None if many else Severity.ERROR
         ),
     )
 
@@ -152,10 +148,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
     )
     detail = f"{member_name(member)} imports symbols that {missing}: {shortened(late)}{others}"
-    yield (
-        member,
-        wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond),
-    )
+    yield (member, wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond))
 
 
 def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:

@@ -15,11 +15,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMPILERS = {
-    "gcc": ["g++"],
-    "clang": ["clang-19"],
-    "clang17": ["clang-19", "-fclang-abi-compat=17"],
-}
+COMPILERS = {"gcc": ["g++"], "clang": ["clang-19"], "clang17": ["clang-19", "-fclang-abi-compat=17"]}
 
 
 def names(compiler: list[str], source: Path, *flags: str) -> set[str]:

@@ -68,10 +68,7 @@ def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Program -> its kernel, and the types that it is launched for."""
     before = SOURCE.read_text(encoding="utf-8")
     after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), SingleSource()).after
-    return {
-        "before": (before, PLAIN),
-        "after": (f"#include <c10/util/complex.h>\n{after}", PLAIN + NOT_PLAIN),
-    }
+    return {"before": (before, PLAIN), "after": (f"#include <c10/util/complex.h>\n{after}", PLAIN + NOT_PLAIN)}
 
 
 def build(directory: Path, gpu: str) -> None:
