@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,8 @@ from typing import NamedTuple
 import pytest
 import yaml
 from junitparser import JUnitXml
+
+from tests.fixtures.wheels import make_wheel
 
 ROOT = Path(__file__).parents[1]
 CI, DASHBOARDS, PAGE = (
@@ -27,14 +28,8 @@ CI, DASHBOARDS, PAGE = (
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     (tmp_path / "dist").mkdir()
-    with zipfile.ZipFile(tmp_path / "dist" / "pkg-1.0-cp310-cp310-manylinux_2_28_x86_64.whl", "w") as archive:
-        archive.write(ROOT / "tests" / "fixtures" / "gcc-const-data-ptr.so", "pkg/_C.so")
-        archive.writestr(
-            "pkg-1.0.dist-info/METADATA",
-            "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch>=2.4,<2.9\n",
-        )
-        archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp310-cp310-manylinux_2_28_x86_64\n")
-        archive.writestr("pkg-1.0.dist-info/RECORD", "")
+    members, tag = {"pkg/_C.so": "gcc-const-data-ptr.so"}, "cp310-cp310-manylinux_2_28_x86_64"
+    make_wheel(tmp_path / "dist", members, tag=tag, requires="torch>=2.4,<2.9")
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "abiscan"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m abiscan "$@"\n')

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import pytest
 
 import abiscan
 from abiscan.report import html as page
+from tests.fixtures.wheels import make_wheel
 from tests.report import samples
 
 ROOT = Path(__file__).parents[1]
@@ -37,14 +37,7 @@ def example(name: str) -> str:
 
 def wheel(folder: Path, fixture: str) -> Path:
     folder.mkdir(exist_ok=True)
-    path = folder / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.write(FIXTURES / fixture, "pkg/_C.so")
-        metadata = "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch>=2.4,<2.9\n"
-        archive.writestr("pkg-1.0.dist-info/METADATA", metadata)
-        archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
-        archive.writestr("pkg-1.0.dist-info/RECORD", "")
-    return path
+    return make_wheel(folder, {"pkg/_C.so": fixture}, requires="torch>=2.4,<2.9")
 
 
 def test_every_public_name_is_there_documented_and_typed() -> None:

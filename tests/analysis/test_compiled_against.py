@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.matrix import Matrix
 from abiscan.rules.computed.layout_drift import CompiledAgainst, shared_records
 from abiscan.target.declared import DeclaredTorch
+from tests.fixtures.wheels import make_wheel
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 KNOWN = ("2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0")
@@ -132,21 +132,13 @@ def test_other_files_of_a_package_assert_for_one_that_does_not() -> None:
     assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, asserting_beside=unasked).releases == OF_2_9.releases
 
 
-def wheel(path: Path, *files: str) -> Path:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
-        archive.writestr("demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
-        for number, name in enumerate(files):
-            archive.write(DRIFT / name, f"demo/m{number}.so")
-    return path
-
-
 def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None:
     """`hands_on-torch-2.8.so` has no assertions."""
     table = LayoutTable(SHIPPED)
 
     def asserted(*files: str) -> CompiledAgainst | None:
-        path = wheel(tmp_path / f"demo-1.0+{len(files)}-cp311-cp311-linux_x86_64.whl", *files)
+        members = {f"demo/m{number}.so": DRIFT / name for number, name in enumerate(files)}
+        path = make_wheel(tmp_path, members, version=f"1.0+{len(files)}")
         groups = {id(a.group): a.group for a in expand([str(path)], cwd=str(tmp_path)) if isinstance(a, Artifact)}
         (group,) = groups.values()
         asserted_beside.cache_clear()

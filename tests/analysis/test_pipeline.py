@@ -28,9 +28,8 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError
 from abiscan.model.target import TargetEnvironment
+from tests.fixtures.wheels import FIXTURES, make_wheel
 from tests.report.samples import TARGET, an_artifact
-
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def options(cwd: Path) -> ScanOptions:
@@ -45,11 +44,8 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "damaged.so").write_bytes((FIXTURES / "good-extension.so").read_bytes()[:100])
     (tmp_path / "inner").mkdir()
     for number, folder in enumerate((tmp_path, tmp_path, tmp_path / "inner")):
-        path = folder / f"demo{number}-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-        with zipfile.ZipFile(path, "w") as wheel:
-            wheel.write(FIXTURES / "good-extension.so", "demo/good.so")
-            wheel.write(FIXTURES / "old-string-extension.so", "demo/old.so")
-            wheel.writestr(f"demo{number}-1.0.dist-info/METADATA", f"Name: demo{number}\nVersion: 1.0\n")
+        members = {"demo/good.so": "good-extension.so", "demo/old.so": "old-string-extension.so"}
+        make_wheel(folder, members, name=f"demo{number}")
     return tmp_path
 
 

@@ -4,7 +4,6 @@ exports of torch are from `llvm-readobj --coff-exports` and `llvm-objdump --expo
 from __future__ import annotations
 
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.releases.add import add_build
 from tests.environment.windows_tree import FIXTURES, install_torch, make_installation
-
-METADATA = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\nRequires-Dist: torch>=2.8\n"
+from tests.fixtures.wheels import make_wheel
 
 
 def options(torch: str | None = None) -> ScanOptions:
@@ -32,13 +30,7 @@ def loads_on(artifact: ArtifactReport) -> list[str]:
 
 
 def wheel(folder: Path, tag: str, members: dict[str, Path]) -> Path:
-    path = folder / f"demo-1.0-cp311-cp311-{tag}.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, file in members.items():
-            archive.write(file, name)
-        archive.writestr("demo-1.0.dist-info/METADATA", METADATA)
-        archive.writestr("demo-1.0.dist-info/WHEEL", f"Wheel-Version: 1.0\nTag: cp311-cp311-{tag}\n")
-    return path
+    return make_wheel(folder, members, name="demo", tag=f"cp311-cp311-{tag}", requires="torch>=2.8")
 
 
 @pytest.mark.parametrize(("torch", "verdict"), [("2.7.1", ArtifactVerdict.FAILS), ("2.8.0", ArtifactVerdict.LOADS)])

@@ -37,8 +37,7 @@ from tests.fixtures.tiny_elf import (
     Symbol,
     build,
 )
-
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+from tests.fixtures.wheels import FIXTURES, TAG, make_wheel
 
 
 def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
@@ -48,20 +47,19 @@ def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
     return PythonEnvironment(None, None, version, str(site), (str(site),), None)
 
 
-def wheel(folder: Path, name: str, tag: str, *members: tuple[str, str], requires: str = "") -> str:
-    path = folder / f"{name}-1.0-{tag}.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        for place, fixture in members:
-            archive.write(FIXTURES / fixture, place)
-        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
-        archive.writestr(
-            f"{name}-1.0.dist-info/METADATA", metadata + (f"Requires-Dist: {requires}\n" if requires else "")
-        )
-    return path.name
+def wheel(folder: Path, *members: tuple[str, str], name: str = "x", tag: str = TAG, requires: str = "") -> str:
+    return make_wheel(folder, members, name=name, tag=tag, requires=requires).name
 
 
 def judged(folder: Path, targets: list[str], where: PythonEnvironment | None, torch: str | None = None) -> Report:
     return scan(targets, ScanOptions(torch, where, LoaderSettings(str(folder))))
+
+
+def only(folder: Path, file: str, *, tag: str = TAG, requires: str = "", torch: str | None = None) -> ArtifactReport:
+    """The report of the one file of a wheel."""
+    name = wheel(folder, ("x/_C.so", file), tag=tag, requires=requires)
+    (artifact,) = judged(folder, [name], None, torch).artifacts
+    return artifact
 
 
 def values(artifact: ArtifactReport) -> tuple[str | None, str | None]:
@@ -75,20 +73,19 @@ def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loa
     names = [
         wheel(
             tmp_path,
-            "first",
-            "cp311-cp311-manylinux_2_28_x86_64",
             ("first/_C.so", "good-extension.so"),
             ("first/libold.so", "old-string-extension.so"),
+            name="first",
             requires="torch==2.13.0",
         ),
         wheel(
             tmp_path,
-            "second",
-            "cp39-cp39-manylinux_2_28_x86_64",
             ("second/_C.so", "stable-abi.so"),
+            name="second",
+            tag="cp39-cp39-manylinux_2_28_x86_64",
             requires="torch>=2.4",
         ),
-        wheel(tmp_path, "third", "cp313-cp313-manylinux_2_28_x86_64", ("third/_C.so", "abi3-module.abi3.so")),
+        wheel(tmp_path, ("third/_C.so", "abi3-module.abi3.so"), name="third", tag="cp313-cp313-manylinux_2_28_x86_64"),
     ]
     reports = [
         [replace(artifact, loader=None) for artifact in judged(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
@@ -106,7 +103,7 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
     """metatensor-torch ships a folder for each release: the build with the old string ABI is for 2.6 and fits no later
     one."""
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
-    name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
+    name = wheel(tmp_path, *members, tag="py3-none-manylinux_2_28_x86_64", requires="torch>=2.1")
     report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     found = {a.member: (values(a)[0], a.target.torch.source) for a in report.artifacts if a.target and a.target.torch}
     assert found["x/torch-2.6/lib/x.so"] == ("2.6.0+cu124", TargetSource.FOLDER)
@@ -117,7 +114,9 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
 
 def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
     """The package loads it first with RTLD_GLOBAL; the file alone does not find it in its needed libraries."""
-    alone = wheel(tmp_path, "alone", "py3-none-manylinux_2_28_x86_64", ("a/_C.so", "extension-source-not-built.so"))
+    alone = wheel(
+        tmp_path, ("a/_C.so", "extension-source-not-built.so"), name="alone", tag="py3-none-manylinux_2_28_x86_64"
+    )
     (missing,) = judged(tmp_path, [alone], None).artifacts
     names = [b.name for b in missing.imports if b.status.is_unresolved]
     assert names
@@ -125,19 +124,13 @@ def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
 
 
 def test_an_unknown_release_leaves_the_file_undecided(tmp_path: Path) -> None:
-    name = wheel(
-        tmp_path, "old", "cp311-cp311-manylinux_2_28_x86_64", ("o/_C.so", "good-extension.so"), requires="torch==1.4.0"
-    )
-    (artifact,) = judged(tmp_path, [name], None).artifacts
+    artifact = only(tmp_path, "good-extension.so", requires="torch==1.4.0")
     assert artifact.verdict is ArtifactVerdict.UNDECIDED
     assert any("no known release of torch satisfies it" in note for note in artifact.notes)
 
 
 def test_the_command_line_comes_first(tmp_path: Path) -> None:
-    name = wheel(
-        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.8.0"
-    )
-    (artifact,) = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+    artifact = only(tmp_path, "good-extension.so", requires="torch==2.8.0", torch="2.13.0")
     assert artifact.target is not None
     assert artifact.target.torch is not None
     assert (artifact.target.torch.value, artifact.target.torch.source) == ("2.13.0+cu130", TargetSource.COMMAND_LINE)
@@ -149,7 +142,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
     assert where.version is not None
     python = f"cp{where.version.major}{where.version.minor}"
     name = wheel(
-        tmp_path, "x", f"{python}-{python}-linux_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.13.0"
+        tmp_path, ("x/_C.so", "good-extension.so"), tag=f"{python}-{python}-linux_x86_64", requires="torch==2.13.0"
     )
     sources = {}
     for spec in (None, "declared"):
@@ -185,10 +178,9 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
     """clang-const-data-ptr.so misses a name on every release (nm -D of libtorch_cpu), needs-broken-sibling.so none."""
     name = wheel(
         tmp_path,
-        "pair",
-        "cp311-cp311-manylinux_2_28_x86_64",
         ("pair/needs-broken-sibling.so", "needs-broken-sibling.so"),
         ("pair/clang-const-data-ptr.so", "clang-const-data-ptr.so"),
+        name="pair",
         requires="torch==2.13.0",
     )
     report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
@@ -212,10 +204,10 @@ def test_a_member_fails_with_its_sibling_whatever_else_is_absent(
     rename(b"libm.so.6", b"libz.so.9")(vendors)
     name = wheel(
         tmp_path,
-        "pair",
-        "py3-none-linux_x86_64",
         ("pair/needs-broken-sibling.so", "needs-broken-sibling.so"),
         ("pair/clang-const-data-ptr.so", str(vendors)),
+        name="pair",
+        tag="py3-none-linux_x86_64",
     )
     report = judged(tmp_path, [name], read_environment(str(torch_python)), torch)
     members = {artifact.member: artifact for artifact in report.artifacts}
@@ -230,8 +222,7 @@ def test_a_library_missing_in_the_torch_is_reported(tmp_path: Path) -> None:
     """No build for CUDA has libtorch_hip.so; the missing name has no owner."""
     file = tmp_path / "x.so"
     file.write_bytes(build(Library(needed=("libtorch_hip.so",))))
-    name = wheel(tmp_path, "x", "py3-none-linux_x86_64", ("x/x.so", str(file)), requires="torch==2.8.0")
-    (artifact,) = judged(tmp_path, [name], None).artifacts
+    artifact = only(tmp_path, str(file), tag="py3-none-linux_x86_64", requires="torch==2.8.0")
     assert artifact.verdict is ArtifactVerdict.FAILS
     assert any(", but it does not load: no ROCm" in note for note in artifact.notes)
 
@@ -243,7 +234,7 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
         ("cp39-abi3", "some Python of >=3.9 (wheel tag cp39-abi3)"),
         ("cp313-cp313", "Python 3.13 (wheel tag cp313-cp313)"),
     ):
-        name = wheel(tmp_path, "x", f"{tag}-linux_x86_64", ("x/_C.so", "python-abi-mismatch.so"))
+        name = wheel(tmp_path, ("x/_C.so", "python-abi-mismatch.so"), tag=f"{tag}-linux_x86_64")
         report = judged(tmp_path, [name], None, torch="2.9.0")
         assert report.artifacts[0].verdict is ArtifactVerdict.FAILS
         assert f"undefined on {words}" in text.render(report, text.Style(width=None)), tag
@@ -252,16 +243,14 @@ def test_the_headline_names_python_where_its_names_alone_are_missing(tmp_path: P
 def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path: Path) -> None:
     """unlinked-libtorch-python.so imports from libtorch_python and does not need it (readelf -d): alone it fails. A
     module that needs both loads it, like `_C.so` of intel_extension_for_pytorch with its libraries."""
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
-    alone = wheel(tmp_path, "x", tag, ("x/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"))
+    alone = wheel(tmp_path, ("x/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"))
     (failed,) = judged(tmp_path, [alone], None, torch="2.13.0").artifacts
     assert failed.verdict is ArtifactVerdict.FAILS
     both = wheel(
         tmp_path,
-        "y",
-        tag,
         ("y/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"),
         ("y/needs-unlinked.so", "needs-unlinked.so"),
+        name="y",
     )
     verdicts = {a.member: a.verdict for a in judged(tmp_path, [both], None, torch="2.13.0").artifacts}
     assert verdicts == dict.fromkeys(verdicts, ArtifactVerdict.LOADS)
@@ -279,7 +268,7 @@ def test_missing_libraries_of_dependents_leave_symbols_undecided(tmp_path: Path)
         module.write_bytes((FIXTURES / "needs-unlinked.so").read_bytes())
         rename(b"libtorch_python.so", soname)(module)
         members = (("x/unlinked-libtorch-python.so", str(inner)), ("x/module.so", str(module)))
-        name = wheel(tmp_path, project, "cp311-cp311-manylinux_2_28_x86_64", *members)
+        name = wheel(tmp_path, *members, name=project)
         artifacts = judged(tmp_path, [name], None, torch="2.13.0").artifacts
         found.append(next(a for a in artifacts if a.member != "x/module.so"))
         if project == "y":
@@ -304,7 +293,7 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     """nm -D: liba.so imports missing_in_a, which nothing exports, and nothing of torch and Python.
     libdeepmd_lmpplugin.so has such names from LAMMPS, which loads it. A Python module has no such host program."""
     where = read_environment(str(torch_python))
-    plugin = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", ("x/liba.so", "loader/broken-sibling/liba.so"))
+    plugin = wheel(tmp_path, ("x/liba.so", "loader/broken-sibling/liba.so"), tag="py3-none-manylinux_2_28_x86_64")
     (report,) = judged(tmp_path, [plugin], where, torch).artifacts
     assert report.verdict is ArtifactVerdict.NOT_TORCH
     assert [b.name for b in report.imports if b.status is Status.UNDECIDED] == ["missing_in_a"]
@@ -314,7 +303,10 @@ def test_a_plugin_of_another_program_does_not_fail_its_wheel(
     symbols = (Symbol("PyInit_module", FUNCTION, FUNC), Symbol("nowhere", section=UNDEFINED))
     module.write_bytes(build(Library((Relocation(ARRAY, R_64, "nowhere"),), symbols=symbols)))
     (failed,) = judged(
-        tmp_path, [wheel(tmp_path, "y", "cp311-cp311-linux_x86_64", ("y/module.so", str(module)))], where, torch
+        tmp_path,
+        [wheel(tmp_path, ("y/module.so", str(module)), name="y", tag="cp311-cp311-linux_x86_64")],
+        where,
+        torch,
     ).artifacts
     assert failed.verdict is ArtifactVerdict.FAILS
 
@@ -333,7 +325,7 @@ def test_members_are_resolved_with_each_other_not_with_an_installed_version(tmp_
     here = read_environment(str(torch_python))
     where = replace(here, site_packages=(str(site), *here.site_packages))
     members = (("x/module.so", str(module)), ("x/libdep.so", str(dependency)))
-    name = wheel(tmp_path, "x", "cp311-cp311-linux_x86_64", *members)
+    name = wheel(tmp_path, *members, tag="cp311-cp311-linux_x86_64")
     settings = LoaderSettings(str(tmp_path), library_path=str(site / "x"))
     found = {each.member: each for each in scan([name], ScanOptions(None, where, settings)).artifacts}
     assert found["x/module.so"].verdict is ArtifactVerdict.NOT_TORCH
@@ -356,10 +348,9 @@ def test_a_function_of_a_newer_libstdcxx_is_torchs_where_the_tag_has_none(
     symbols = (Symbol(wanted, type=FUNC, section=UNDEFINED), Symbol("PyInit_x", FUNCTION, FUNC))
     needed = ("libtorch_cpu.so", "libstdc++.so.6")
     file.write_bytes(build(Library((Relocation(ARRAY, R_64, wanted),), symbols=symbols, needed=needed)))
-    name = wheel(tmp_path, "x", f"cp311-cp311-{tag}", ("x/_C.so", str(file)))
     verdicts = {}
     for torch in ("2.6.0", "2.8.0"):
-        (artifact,) = judged(tmp_path, [name], None, torch=torch).artifacts
+        artifact = only(tmp_path, str(file), tag=f"cp311-cp311-{tag}", torch=torch)
         verdicts[torch] = artifact.verdict is ArtifactVerdict.LOADS
         reasons = [note for note in artifact.notes if "exported neither by torch 2.6.0+cu124 nor by" in note]
         assert bool(reasons) is not verdicts[torch]
@@ -401,7 +392,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
     # The same with a library of torch, which the loader in this test does not have.
     (package / "x.so").write_bytes(build(library._replace(needed=("libc10.so",))))
     members = (("pkg/x.so", str(package / "x.so")), ("pkg/__init__.py", str(package / "__init__.py")))
-    name = wheel(tmp_path, "x", "cp311-cp311-linux_x86_64", *members)
+    name = wheel(tmp_path, *members, tag="cp311-cp311-linux_x86_64")
     (artifact,) = judged(tmp_path, [name], None, torch="2.8.0").artifacts
     assert (artifact.verdict is ArtifactVerdict.LOADS) is loads
     notes = [note for note in artifact.notes if "loads lazily: 1 symbol" in note]
@@ -410,15 +401,12 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
 
 def test_the_cuda_in_a_members_name_selects_its_target(tmp_path: Path) -> None:
     """A wheel with one build per CUDA: each is checked against the newest release that pip installs with that CUDA."""
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
-    name = wheel(
-        tmp_path, "x", tag, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10"
-    )
+    name = wheel(tmp_path, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10")
     both = judged(tmp_path, [name], None).artifacts
     assert [a.target and a.target.gpu and a.target.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
     assert [a.torch_build and a.torch_build.version for a in both] == ["2.10.0", "2.15.0"]
     # No known build of 2.15.0 has CUDA 12: the symbols of another build are used, with a note.
-    pinned = wheel(tmp_path, "y", tag, ("y/_C_cu12.so", "stable-abi.so"), requires="torch==2.15.0")
+    pinned = wheel(tmp_path, ("y/_C_cu12.so", "stable-abi.so"), name="y", requires="torch==2.15.0")
     (artifact,) = judged(tmp_path, [pinned], None).artifacts
     assert artifact.verdict is ArtifactVerdict.LOADS
     assert any("no build of 2.15.0 for CUDA 12" in note for note in artifact.notes)
@@ -426,9 +414,8 @@ def test_the_cuda_in_a_members_name_selects_its_target(tmp_path: Path) -> None:
 
 def test_a_build_that_the_index_lacks_leaves_a_file_open_and_not_failed(tmp_path: Path) -> None:
     """The name declares torch 2.13 and the imports use the old string ABI; the index has no such 2.13."""
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
-    named = wheel(tmp_path, "x", tag, ("x/_C_torch213.so", "old-string-extension.so"))
-    required = wheel(tmp_path, "y", tag, ("y/_C.so", "old-string-extension.so"), requires="torch==2.13.0")
+    named = wheel(tmp_path, ("x/_C_torch213.so", "old-string-extension.so"))
+    required = wheel(tmp_path, ("y/_C.so", "old-string-extension.so"), name="y", requires="torch==2.13.0")
     open_one, failed = judged(tmp_path, [named, required], None).artifacts
     assert open_one.verdict is ArtifactVerdict.UNDECIDED
     assert any("no build of torch 2.13.0 with the std::string of this file" in note for note in open_one.notes)
@@ -444,9 +431,7 @@ def test_a_file_that_loads_has_no_causes(tmp_path: Path) -> None:
 
 
 def test_an_invalid_requirement_is_reported(tmp_path: Path) -> None:
-    name = wheel(
-        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
-    )
+    name = wheel(tmp_path, ("x/_C.so", "good-extension.so"), requires="torch>=two")
     said = "not read, invalid: Requires-Dist: torch>=two"
     report = judged(tmp_path, [name], None)
     assert report.errors == (InputError(name, said),)
@@ -484,7 +469,7 @@ def test_the_tag_of_an_unknown_python_leaves_its_symbols_undecided(tmp_path: Pat
     inner = tmp_path / "inner.so"
     inner.write_bytes((FIXTURES / "good-extension.so").read_bytes())
     members = (("x/_C.so", "python-abi-mismatch.so"), ("x/_D.so", str(inner)))
-    name = wheel(tmp_path, "x", f"{tag}-manylinux_2_28_x86_64", *members)
+    name = wheel(tmp_path, *members, tag=f"{tag}-manylinux_2_28_x86_64")
     where = environment(tmp_path, PythonVersion(3, 11))
     report = judged(tmp_path, [name], where)
     assert [note for note in report.notes if f"{name}: the tag {tag} names a Python whose" in note]
@@ -496,22 +481,21 @@ def test_the_tag_of_an_unknown_python_leaves_its_symbols_undecided(tmp_path: Pat
 
 def test_a_direct_reference_without_a_release_is_reported(tmp_path: Path) -> None:
     line = "torch @ git+https://github.com/pytorch/pytorch@main"
-    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires=line)
+    name = wheel(tmp_path, ("x/_C.so", "good-extension.so"), requires=line)
     report = judged(tmp_path, [name], None)
     assert f"{name}: the reference names no release of torch: Requires-Dist: {line}" in report.notes
 
 
 def test_the_note_on_the_newest_build_needs_a_file_with_it(tmp_path: Path) -> None:
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
     declared = [
-        wheel(tmp_path, f"x{release[2]}", tag, ("x/_C.so", "good-extension.so"), requires=f"torch=={release}")
+        wheel(tmp_path, ("x/_C.so", "good-extension.so"), name=f"x{release[2]}", requires=f"torch=={release}")
         for release in ("2.8.0", "2.9.0")
     ]
     where = environment(tmp_path, PythonVersion(3, 11))
     target = judged(tmp_path, declared, where).torch_build
     assert target is not None
     assert target.note is None
-    plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
+    plain = wheel(tmp_path, ("x/_C.so", "good-extension.so"), name="plain")
     mixed = judged(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
     assert "the newest known" in (mixed.note or "")
@@ -520,10 +504,7 @@ def test_the_note_on_the_newest_build_needs_a_file_with_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])
 def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, requires: str, advised: bool) -> None:
     """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (tests/releases: nm over the wheels)."""
-    name = wheel(
-        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "gcc-const-data-ptr.so"), requires=requires
-    )
-    (artifact,) = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+    artifact = only(tmp_path, "gcc-const-data-ptr.so", requires=requires, torch="2.13.0")
     assert artifact.verdict is ArtifactVerdict.FAILS
     fixes = " ".join(cause.fix for cause in artifact.causes)
     assert ("pip install" in fixes and '"torch>=2.8.0,<=2.11.0"' in fixes) is advised
@@ -544,14 +525,13 @@ def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, re
 def test_a_symbol_that_every_admitted_release_exports_is_a_note(
     tmp_path: Path, fixture: str, rule: str, requires: str, severity: Severity
 ) -> None:
-    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", fixture), requires=requires)
-    (artifact,) = judged(tmp_path, [name], None, torch="2.9.0").artifacts
+    artifact = only(tmp_path, fixture, requires=requires, torch="2.9.0")
     assert {finding.severity for finding in artifact.findings if finding.rule == rule} == {severity}
 
 
 def advice(folder: Path, torch: str, *members: tuple[str, str]) -> set[str]:
     """The versions that a package is advised to install instead of this torch."""
-    name = wheel(folder, "x", "cp311-cp311-manylinux_2_28_x86_64", *members)
+    name = wheel(folder, *members)
     fixes = (cause.fix for a in judged(folder, [name], None, torch=torch).artifacts for cause in a.causes)
     return {way for fix in fixes for way in re.findall(r'pip install ("torch[^"]*")', fix)}
 
@@ -585,7 +565,7 @@ def test_no_torch_is_advised_where_a_file_of_the_package_loads_on_none(tmp_path:
 
 def test_a_missing_declaration_is_reported_first_with_changed_layouts(tmp_path: Path) -> None:
     """autograd-node-subclass.so is compiled for 2.13.0 and loads on later ones, where it crashes."""
-    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "autograd-node-subclass.so"))
+    name = wheel(tmp_path, ("x/_C.so", "autograd-node-subclass.so"))
     shown = text.render(judged(tmp_path, [name], None), text.Style(width=None, fail_on=Severity.ERROR))
     assert "the wheel declares no torch requirement, and has `layout-drift` on torch " in shown.splitlines()[1]
     assert "fix: Declare `torch>=2.13,<2.14`" in shown.splitlines()[2]
@@ -593,9 +573,8 @@ def test_a_missing_declaration_is_reported_first_with_changed_layouts(tmp_path: 
 
 def test_a_missing_declaration_is_reported_first_for_a_failing_wheel(tmp_path: Path) -> None:
     """gcc-const-data-ptr.so loads on 2.3.0-2.11.0 (nm over the wheels), and not on the newest release."""
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
     members = (("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "gcc-const-data-ptr.so"))
-    lines = text.render(judged(tmp_path, [wheel(tmp_path, "x", tag, *members)], None), text.Style(width=None))
+    lines = text.render(judged(tmp_path, [wheel(tmp_path, *members)], None), text.Style(width=None))
     newest = open_index().newest("x86_64").torch
     assert lines.splitlines()[1:3] == [
         "  warning[torch-requirement-missing]: the wheel declares no torch requirement, and does not load on torch "
@@ -603,7 +582,7 @@ def test_a_missing_declaration_is_reported_first_for_a_failing_wheel(tmp_path: P
         "    fix: Declare `torch>=2.3,<2.12`",
     ]
     # A loading one needs no line.
-    fine = judged(tmp_path, [wheel(tmp_path, "y", tag, ("y/_C.so", "stable-abi.so"))], None)
+    fine = judged(tmp_path, [wheel(tmp_path, ("y/_C.so", "stable-abi.so"), name="y")], None)
     assert "torch-requirement-missing" not in text.render(fine, text.Style(width=None))
 
 
@@ -613,9 +592,7 @@ def test_no_torch_is_advised_that_ships_another_cuda(tmp_path: Path) -> None:
     file = tmp_path / "x.so"
     file.write_bytes(build(Library(needed=("libc10.so", "libcudart.so.13"))))
     for requires, advised in (("torch>=2.9,<2.10", set()), ("torch>=2.9", {'"torch>=2.11.0"'})):
-        tag = "cp311-cp311-manylinux_2_28_x86_64"
-        name = wheel(tmp_path, "x", tag, ("x/_C.so", str(file)), requires=requires)
-        (artifact,) = judged(tmp_path, [name], None, torch="2.9.1").artifacts
+        artifact = only(tmp_path, str(file), requires=requires, torch="2.9.1")
         assert artifact.verdict is ArtifactVerdict.FAILS
         fixes = " ".join(cause.fix for cause in artifact.causes)
         assert set(re.findall(r'pip install ("torch[^"]*")', fixes)) == advised
@@ -623,17 +600,15 @@ def test_no_torch_is_advised_that_ships_another_cuda(tmp_path: Path) -> None:
 
 def test_no_torch_is_advised_that_has_no_wheels_for_the_python(tmp_path: Path) -> None:
     """message-logger.so loads on 2.11.0 and later, which have no wheels for CPython 3.9."""
-    name = wheel(tmp_path, "x", "cp39-cp39-manylinux_2_28_x86_64", ("x/_C.so", "message-logger.so"))
-    (artifact,) = judged(tmp_path, [name], None, torch="2.8.0").artifacts
+    artifact = only(tmp_path, "message-logger.so", tag="cp39-cp39-manylinux_2_28_x86_64", torch="2.8.0")
     assert artifact.verdict is ArtifactVerdict.FAILS
     assert not any('"torch' in cause.fix for cause in artifact.causes)
 
 
 def test_no_torch_is_named_as_declared_without_a_declaration(tmp_path: Path) -> None:
-    tag = "cp311-cp311-manylinux_2_28_x86_64"
-    plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
-    older = wheel(tmp_path, "older", "cp39-cp39-manylinux_2_28_x86_64", ("y/_C.so", "good-extension.so"))
-    pinned = wheel(tmp_path, "pinned", tag, ("z/_C.so", "good-extension.so"), requires="torch==2.6.0")
+    plain = wheel(tmp_path, ("x/_C.so", "good-extension.so"), name="plain")
+    older = wheel(tmp_path, ("y/_C.so", "good-extension.so"), name="older", tag="cp39-cp39-manylinux_2_28_x86_64")
+    pinned = wheel(tmp_path, ("z/_C.so", "good-extension.so"), name="pinned", requires="torch==2.6.0")
     where = environment(tmp_path, PythonVersion(3, 11))
     (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "checked against" in n]
     assert "against the newest known release for its tags: 2.8.0+cu128, 2.15.0+cu132" in note

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tarfile
 import threading
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.fixtures.wheels import make_wheel
 
 pytestmark = pytest.mark.slow
 
@@ -25,14 +26,7 @@ HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
 
 
 def wheel(directory: Path, tag: str, name: str = "demo", version: str = "1.0") -> Path:
-    path = directory / f"{name}-{version}-{tag}.whl"
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.write(FIXTURES / "stable-abi.so", f"{name}/_C.abi3.so")
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return path
+    return make_wheel(directory, {f"{name}/_C.abi3.so": "stable-abi.so"}, name=name, version=version, tag=tag)
 
 
 @pytest.fixture

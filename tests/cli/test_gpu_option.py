@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from abiscan.environment.gpus_here import gpus_here, processor_of
+from tests.fixtures.wheels import make_wheel
 
 pytestmark = pytest.mark.slow
 
@@ -112,13 +112,8 @@ def test_device_code_that_cannot_be_read_is_undecided(fixtures_dir: Path, tmp_pa
 def test_a_build_for_another_gpu_does_not_fail_its_wheel(
     members: tuple[str, ...], status: int, fixtures_dir: Path, tmp_path: Path
 ) -> None:
-    wheel = tmp_path / "x-1-cp311-cp311-linux_x86_64.whl"
     built = {"rocm": "gpu-hip.so", "cuda": "gpu-cuda.so"}
-    with zipfile.ZipFile(wheel, "w") as file:
-        for folder in members:
-            file.writestr(f"x/{folder}/ops.so", (fixtures_dir / built[folder]).read_bytes())
-        file.writestr("x-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
-        file.writestr("x-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: x\nVersion: 1\n")
+    wheel = make_wheel(tmp_path, {f"x/{folder}/ops.so": built[folder] for folder in members}, name="x")
     done = abiscan("--gpu", "sm_80", str(wheel))
     assert done.returncode == status, done.stdout
 

@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.fixtures.wheels import make_wheel
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Seconds between Ctrl-C and the end.
@@ -25,14 +26,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     contents = [(FIXTURES / name).read_bytes() for name in ("good-extension.so", "old-string-extension.so")]
     for number in range(48):
-        with zipfile.ZipFile(folder / f"w{number}-1.0-cp311-cp311-linux_x86_64.whl", "w") as archive:
-            for place in range(10):
-                # A different file each time, so that no cached result applies.
-                archive.writestr(f"w{number}/m{place}.so", contents[place % 2] + bytes((number, place)))
-            archive.writestr(
-                f"w{number}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: w{number}\nVersion: 1.0\n"
-            )
-            archive.writestr(f"w{number}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
+        # A different file each time, so that no cached result applies.
+        files = {f"w{number}/m{place}.so": contents[place % 2] + bytes((number, place)) for place in range(10)}
+        make_wheel(folder, files, name=f"w{number}", tag="cp311-cp311-linux_x86_64")
     return folder
 
 

@@ -8,24 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_fetched import FIXTURES, run
+from tests.fixtures.wheels import make_wheel
 
 pytestmark = pytest.mark.slow
 
 
 def wheel(directory: Path, version: str, *members: str, name: str = "demo") -> Path:
-    import zipfile
-
     directory.mkdir(exist_ok=True)
-    tag = "py3-none-manylinux_2_17_x86_64"
-    path = directory / f"{name}-{version}-{tag}.whl"
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(path, "w") as archive:
-        for member in members:
-            archive.write(FIXTURES / member, f"{name}/{member}")
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return path
+    files = {f"{name}/{member}": member for member in members}
+    return make_wheel(directory, files, name=name, version=version, tag="py3-none-manylinux_2_17_x86_64")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from abiscan.data import data_file
 from abiscan.model.release import ReleaseState
 from tests import torch_here
 from tests.cli.test_cli import run
+from tests.fixtures.wheels import make_wheel
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOOD, OLD_STRING = FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"
@@ -126,22 +127,12 @@ def test_the_floor_of_a_file_agrees_with_readelf() -> None:
 
 
 def _wheel(path: Path, version: str, requires: str, tag: str = "cp311-cp311-manylinux_2_28_x86_64") -> Path:
-    wheel = path / f"pkg-{version}-{tag}.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(GOOD, "pkg/_C.so")
-        info = f"pkg-{version}.dist-info"
-        python = "Requires-Python: >=3.9\n"
-        archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: pkg\nVersion: {version}\n{python}{requires}"
-        )
-        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return wheel
+    return make_wheel(path, {"pkg/_C.so": GOOD}, version=version, tag=tag, requires=requires)
 
 
 def test_a_requirement_that_admits_less_shrinks_a_wheel_with_the_same_file(tmp_path: Path) -> None:
-    old = _wheel(tmp_path, "1.0", "Requires-Dist: torch\n")
-    new = _wheel(tmp_path, "1.1", "Requires-Dist: torch (==2.13.0)\n")
+    old = _wheel(tmp_path, "1.0", "torch")
+    new = _wheel(tmp_path, "1.1", "torch (==2.13.0)")
     found = answer("diff", "diff", old, new, status=1)
     first = found["changes"][0]
     assert (first["aspect"], first["regresses"]) == ("torch", True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from abiscan.releases import index as index_module
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
 from abiscan.target.run_torch import released_target
+from tests.fixtures.wheels import make_wheel
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # at::TensorBase was added in 1.10 (ATen/core/TensorBase.h).
@@ -90,13 +90,8 @@ def test_a_file_that_links_nothing_of_torch_binds_up_to_1_4_alone() -> None:
 
 
 def test_a_wheel_is_checked_against_its_required_earlier_release(tmp_path: Path) -> None:
-    wheel = tmp_path / "pkg-1.0-cp38-cp38-manylinux_2_28_x86_64.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(FIXTURES / "thc-api.so", "pkg/_C.so")
-        metadata = "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch==1.4.0\n"
-        archive.writestr("pkg-1.0.dist-info/METADATA", metadata)
-        archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp38-cp38-manylinux_2_28_x86_64\n")
-        archive.writestr("pkg-1.0.dist-info/RECORD", "")
+    tag = "cp38-cp38-manylinux_2_28_x86_64"
+    wheel = make_wheel(tmp_path, {"pkg/_C.so": "thc-api.so"}, tag=tag, requires="torch==1.4.0")
     (artifact,) = run(wheel)["artifacts"]
     assert artifact["target"]["torch"]["value"] == "1.4.0+cu101"
     assert artifact["verdict"] == "loads"
