@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def read_table(block: str) -> tuple[tuple[str, ...], ...]:
     """The header and the rows of a Markdown table, without its separator line; empty if the block is not a table."""
@@ -13,7 +15,7 @@ def read_table(block: str) -> tuple[tuple[str, ...], ...]:
     return found if len({len(row) for row in found}) == 1 else ()
 
 
-def aligned(rows: tuple[tuple[str, ...], ...]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """The rows as lines of text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

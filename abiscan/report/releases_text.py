@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from abiscan.model.release import KnownBuild
+from abiscan.report.markdown_table import aligned
 
 
 def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
@@ -19,17 +20,6 @@ def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
     strings = {True: "new", False: "old", None: "-"}
     for build in builds:
         gpu = f"CUDA {build.cuda}" if build.cuda else f"ROCm {build.hip}" if build.hip else "-"
-        rows.append(
-            (
-                build.torch,
-                build.variant,
-                build.machine,
-                strings[build.cxx11_abi],
-                gpu,
-                "user" if build.user else "shipped",
-                (build.git_revision or "-")[:12],
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+        index, revision = "user" if build.user else "shipped", (build.git_revision or "-")[:12]
+        rows.append((build.torch, build.variant, build.machine, strings[build.cxx11_abi], gpu, index, revision))
+    return "".join(f"{line}\n" for line in aligned(rows))
