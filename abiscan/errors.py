@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 
 
@@ -64,3 +64,14 @@ def transient_failures() -> Iterator[list[TransientFailure]]:
 
 class UnknownBuild(UsageError):  # noqa: N818 - see UnreadableFile
     """A torch version or path without a known build; the message lists the known ones."""
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that is most similar, for a suggestion in a message; None if none is.
+
+    Args:
+        cutoff: similarity from which it counts, between 0 and 1 (`difflib.get_close_matches`).
+    """
+    import difflib  # rarely needed
+
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)), None)

@@ -13,7 +13,7 @@ from abiscan import __version__
 from abiscan.cli.exit_status import PASS, USAGE
 from abiscan.cli.parameters import EXAMPLES, CommandGroup
 from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -71,10 +71,8 @@ def _refuse_slip(word: str) -> None:
     """
     if not word.isalpha() or len(word) < 3 or os.path.exists(word):
         return
-    import difflib
-
-    near = difflib.get_close_matches(word.lower(), [*COMMANDS, *FORMER_COMMANDS], n=1, cutoff=0.7)
-    if not near:
+    near = nearest(word.lower(), (*COMMANDS, *FORMER_COMMANDS), 0.7)
+    if near is None:
         return
     from abiscan.cli.options import environment_of
     from abiscan.inputs.packages import find_installed
@@ -82,7 +80,7 @@ def _refuse_slip(word: str) -> None:
     environment = environment_of(None)
     if environment is None or find_installed(word, environment.site_packages) is None:
         raise UsageError(
-            f"no command, file or installed package {word!r}; did you mean {FORMER_COMMANDS.get(near[0], near[0])}?"
+            f"no command, file or installed package {word!r}; did you mean {FORMER_COMMANDS.get(near, near)}?"
         )
 
 

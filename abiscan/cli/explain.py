@@ -16,7 +16,7 @@ from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options
 from abiscan.cli.output import outputs_of, write_outputs
 from abiscan.cli.parameters import select_options
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, nearest
 from abiscan.model.limits import MAX_TEXT_FILE
 
 if TYPE_CHECKING:
@@ -128,14 +128,12 @@ def _near_ids(text: str) -> tuple[str, ...]:
     word = text.lower()
     if not _ID.fullmatch(word):
         return ()
-    import difflib
-
     from abiscan.cli.every_rule import every_rule
     from abiscan.model.cause import CauseId
 
     known = [cause.value for cause in CauseId] + [info.id for info in every_rule()]
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
-    return tuple(near or [each for each in known if len(word) >= _BEGINNING and each.startswith(word)])
+    near = nearest(word, known, 0.7)
+    return (near,) if near else tuple(each for each in known if len(word) >= _BEGINNING and each.startswith(word))
 
 
 def _nothing_known(text: str, near: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from abiscan.cli.output import progress
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, nearest
 from abiscan.filesystem import HERE, FileSystem, why_not_own
 from abiscan.model.limits import MAX_SITES
 
@@ -290,11 +290,9 @@ def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
     known = [info.id for info in every_rule()]
     for name in names:
         if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, n=1)
+            near = nearest(name, known)
             raise UsageError(
-                f"{option}: no rule {name!r}" + (f"; did you mean {near[0]}?" if near else "; see abiscan rules")
+                f"{option}: no rule {name!r}; " + (f"did you mean {near}?" if near else "see abiscan rules")
             )
     return names
 

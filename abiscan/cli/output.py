@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from abiscan.errors import UsageError, os_error_words
+from abiscan.errors import UsageError, nearest, os_error_words
 
 if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
@@ -61,11 +61,9 @@ def outputs_of(given: Sequence[str], known: Iterable[str], inputs: Iterable[str]
     for item in given or ("text",):
         name, _, path = item.partition(":")
         if name not in names:
-            import difflib
-
-            near = difflib.get_close_matches(name, names, n=1)
+            near = nearest(name, names)
             raise UsageError(
-                f"no format {name!r}; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}")
+                f"no format {name!r}; " + (f"did you mean {near}?" if near else f"known: {', '.join(names)}")
             )
         outputs.append((name, path or None))
     if sum(path is None for _, path in outputs) > 1:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
-from abiscan.errors import UsageError
+from abiscan.errors import UsageError, nearest
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
 from abiscan.model.finding import Severity
@@ -122,10 +122,8 @@ def _known_keys(table: Mapping[str, Any], known: Collection[str], where: str) ->
 
 def _suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
     """The end of a message: the nearest known word, else `otherwise`, else all of them."""
-    import difflib
-
-    near = difflib.get_close_matches(word.lower().replace("_", "-"), known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; {otherwise or 'known: ' + ', '.join(sorted(known))}"
+    near = nearest(word.lower().replace("_", "-"), known, 0.5)
+    return f"; did you mean {near!r}?" if near else f"; {otherwise or 'known: ' + ', '.join(sorted(known))}"
 
 
 def _severity(value: object, where: str, key: str, known: Collection[str]) -> Severity:

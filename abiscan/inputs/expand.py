@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.errors import UnreadableFile, UsageError
+from abiscan.errors import UnreadableFile, UsageError, nearest
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
@@ -217,8 +217,6 @@ def _shown(path: str, cwd: str, files: FileSystem) -> str:
 
 
 def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
-    import difflib
-
     if is_fetched(target):
         import shlex
 
@@ -234,13 +232,13 @@ def _not_found(target: str, path: str, environment_paths: Sequence[str], files: 
         beside = files.names(directory)
     except OSError:
         beside = []
-    near = difflib.get_close_matches(name, beside, n=1, cutoff=0.7)
-    if near:
-        return f"no such file or directory; did you mean {os.path.join(os.path.dirname(target), near[0])}?"
+    near = nearest(name, beside, 0.7)
+    if near is not None:
+        return f"no such file or directory; did you mean {os.path.join(os.path.dirname(target), near)}?"
     if "/" in target or ".so" in target or not environment_paths:
         return "no such file or directory"
-    near = difflib.get_close_matches(target, installed_names(environment_paths, files), n=1, cutoff=0.7)
-    hint = f"did you mean {near[0]}?" if near else "pass a path, or another environment with --python"
+    near = nearest(target, installed_names(environment_paths, files), 0.7)
+    hint = f"did you mean {near}?" if near else "pass a path, or another environment with --python"
     return f"no such file, and no package or module of that name is installed in {environment_paths[0]}; {hint}"
 
 
