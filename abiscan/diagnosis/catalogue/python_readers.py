@@ -189,8 +189,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         or _COMPILED.fullmatch(module)
         or _BOUND.search(hit.preceding(_LINES_OF_RETELLING) + hit.before[-_NAME_BEFORE:] + around)
     )
-    if bound is not None:
-        found["bound"] = bound[0]
+    if bound is not None or _COMPILED.fullmatch(module) is not None or is_file_of_package(module):
+        found["bound"] = module if bound is None else bound[0]
     return {**found, **_user_frame(hit)}
 
 
@@ -207,12 +207,13 @@ _NAME_IN_PROSE = re.compile(
 _OF_FRAMEWORKS = re.compile(
     r"_*(?:torch|vllm|sglang|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
     r"\w*_custom_op|register_fake|register_\w+|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|"
-    r"\w*compile|\w*Variable|call_function|PyCapsule|pybind11?\w*|impl_abstract)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
+    r"\w*compile|\w*Variable|call_function|PyCapsule|pybind11?\w*|impl_abstract|op_name|op_func|fake_impl|target_lib|"
+    r"_C(?:_\w{1,32})?|_ext)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
     re.ASCII,
 )
 # Before the name of a module or file.
 _PLACES: Final = (" in ", " from ", "import ", "install ", "package ", "module ", "model ")
-_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|\u6ce8\u518c|\u652f\u6301")
+_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|support|\u6ce8\u518c|\u652f\u6301")
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:

@@ -125,6 +125,8 @@ def _readable(missing: MissingName) -> Candidates:
         evidence.append("c++filt of binutils 2.40 cannot read such a name.")
     # With the constraint in its arguments, the name is of headers of these releases.
     undecided = 0.7 if constrained == arguments and missing.knowledge.target is None else 0.59
+    if constrained == arguments and _is_in_target(meant):
+        undecided = 0.8  # the mangling of GCC is there: another one is missing
     score = 0.9 if missing.knowledge.rejected_name else undecided
     evidence.append(
         f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
