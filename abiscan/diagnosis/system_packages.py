@@ -62,13 +62,19 @@ def install_file(name: str) -> tuple[str, ...]:
     return _ways(row, row.apt, row.dnf, row.pip, major)
 
 
-def install_headers(row: SystemLibrary) -> tuple[str, ...]:
-    """The commands that install the headers of a library, and the name for a link editor."""
-    return _ways(row, row.apt_headers or row.apt, row.dnf_headers or row.dnf, row.pip, None)
+def install_headers(row: SystemLibrary, platform: str = "linux_x86_64") -> tuple[str, ...]:
+    """The commands that install the headers of a library, and the name for a link editor.
+
+    Args:
+        platform: as in wheel tags; only Linux has apt and dnf.
+    """
+    linux = platform.startswith("linux")
+    apt, dnf = (row.apt_headers or row.apt, row.dnf_headers or row.dnf) if linux else ("", "")
+    return _ways(row, apt, dnf, row.pip, None)
 
 
 def _ways(row: SystemLibrary, apt: str, dnf: str, pip: str, major: str | None) -> tuple[str, ...]:
-    ways = []
+    ways = [row.first] if row.first else []
     if pip:
         ways.append(f"pip install {_with(pip, major)}")
     if apt and (major is not None or "{major}" not in apt):

@@ -79,7 +79,6 @@ def test_no_fix_installs_the_package_with_the_file(row: SystemLibrary, nothing: 
     ("header", "package"),
     [
         ("google/dense_hash_map", "libsparsehash-dev"),
-        ("glm/gtc/type_ptr.hpp", "libglm-dev"),
         ("libaio.h", "libaio-dev"),
         ("GL/glew.h", "libglew-dev"),
         ("mpi.h", "libopenmpi-dev"),
@@ -88,3 +87,18 @@ def test_no_fix_installs_the_package_with_the_file(row: SystemLibrary, nothing: 
 def test_a_header_that_a_compiler_does_not_find_is_of_a_package(header: str, package: str, nothing: Knowledge) -> None:
     (subject,) = explain(f"a.cu:3:10: fatal error: {header}: No such file or directory", nothing)
     assert subject.causes[0].fix.startswith(f"apt-get install -y {package} ")
+
+
+def test_a_header_of_a_submodule_is_fetched_with_it(nothing: Knowledge) -> None:
+    # .gitmodules of diff-gaussian-rasterization: third_party/glm. Ubuntu 22.04 has GLM 0.9.9.8, without gtx/pca.hpp.
+    (subject,) = explain("a.cu:3:10: fatal error: glm/gtx/pca.hpp: No such file or directory", nothing)
+    first, second, *_ = subject.causes[0].fix.splitlines()
+    assert first.startswith("git submodule update --init --recursive")
+    assert second.startswith("or: apt-get install -y libglm-dev ")
+
+
+@pytest.mark.parametrize("platform", ["win_amd64", "macosx"])
+def test_only_linux_has_packages_of_its_distributions(platform: str) -> None:
+    row = library_of_header("glm/glm.hpp")
+    assert row is not None
+    assert not [line for line in install_headers(row, platform) if "apt-get" in line or "dnf" in line]

@@ -29,10 +29,10 @@ def _header_product(values: Values, _missing: MissingName) -> str | None:
     return None if row is None else row.product
 
 
-def _header_package(values: Values, _missing: MissingName) -> str | None:
+def _header_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the headers with the value `header`."""
     row = library_of_header(values.get("header", ""))
-    return None if row is None else "\n".join(install_headers(row))
+    return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing)))
 
 
 def _platform(_values: Values, missing: MissingName) -> str:

@@ -176,6 +176,23 @@ def _reinstall_file(values: Values, _missing: MissingName) -> str | None:
     return file_package.reinstall_file(values.get("file", ""))
 
 
+def _older_name(values: Values, missing: MissingName) -> str | None:
+    """The distribution with older releases of the package (value `project`)."""
+    package = package_commands.find_package(missing, values.get("project"))
+    return None if package is None or package.former is None else package.former.name
+
+
+def _older_before(values: Values, missing: MissingName) -> str | None:
+    """The first release of the package that is not of this distribution."""
+    package = package_commands.find_package(missing, values.get("project"))
+    return None if package is None or package.former is None else package.former.before
+
+
+def _install_older(values: Values, missing: MissingName) -> str | None:
+    """The commands that install this distribution."""
+    return _reinstall_package({"project": _older_name(values, missing) or ""}, missing)
+
+
 def _distribution(values: Values, _missing: MissingName) -> str | None:
     """The package in the message (value `needed_by`), normalised."""
     return fixes.normalised(values.get("needed_by"))
@@ -217,6 +234,9 @@ PACKAGE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] 
     "scatter_for_hip": _scatter_for_hip,
     "project_release": _project_release,
     "source_tree": _source_tree,
+    "older_name": _older_name,
+    "older_before": _older_before,
+    "install_older": _install_older,
     "distribution": _distribution,
     "package_of_file": _package_of_file,
     "reinstall_file": _reinstall_file,

@@ -72,6 +72,18 @@ class GpuCompiler(_Row, frozen=True, kw_only=True):
     date: str
 
 
+class FormerName(_Row, frozen=True, kw_only=True):
+    """The distribution that has the older releases of a package.
+
+    Attributes:
+        name: of the distribution, in the catalogue.
+        before: the first release under the new name.
+    """
+
+    name: str
+    before: str
+
+
 class Package(_Row, frozen=True, kw_only=True):
     """A package of extensions.
 
@@ -113,6 +125,7 @@ class Package(_Row, frozen=True, kw_only=True):
             `{capability}` 8.6), or the file that lists them.
         architectures_source: file of the package with this information.
         guide: page with the steps of a build that pip cannot run.
+        former: the distribution with its compiled modules before some release.
     """
 
     name: str
@@ -149,6 +162,7 @@ class Package(_Row, frozen=True, kw_only=True):
     architectures: str = ""
     architectures_source: str = ""
     guide: str = ""
+    former: FormerName | None = None
 
 
 class SystemLibrary(_Row, frozen=True, kw_only=True):
@@ -161,6 +175,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
         apt, dnf, conda, brew, pip: packages for a loader, several with blanks between; `{major}` is the first number
             behind `.so.`. Empty if none has it.
         apt_headers, dnf_headers: packages with its headers, where those are others.
+        first: the way that comes before any package, such as a submodule.
         note: what else to do, or another way.
     """
 
@@ -175,6 +190,7 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     conda: str = ""
     brew: str = ""
     pip: str = ""
+    first: str = ""
     note: str = ""
 
 

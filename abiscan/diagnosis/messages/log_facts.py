@@ -47,6 +47,7 @@ _PLATFORMS: Final = (
             r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
             r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b|\bDLL load failed\b|\bPowerShell\b|(?:^|\n)(?:PS )?[A-Z]:\\\w"
             r"|FileNotFoundError: Could not find module\b|: error LNK\d{4}: |fatal error C\d{4}: "
+            r"|File \"[^\"\n/:]{0,256}\\[^\"\n/:]{1,256}\.py\""
             r"|(?<![Ll]inux and )(?<!/)\b[Ww]indows\b(?![^\n]{0,24}\b[Ll]inux\b|/)"
         ),
     ),
