@@ -141,8 +141,10 @@ def _source_of(package: Package, missing: MissingName) -> str:
 
 def _release_for(package: Package, torch: str) -> str:
     """The release of which wheels for a torch are known; empty if none is. A newer one may need a newer torch."""
+    # `2.6.0a0` of a checkout is on the way to 2.6.0.
+    release = ".".join(re.findall(r"\d+", torch.partition("a")[0].partition(".dev")[0]))
     rows = (wheels_by_id()[each] for each in package.wheels)
-    return next(filter(None, (newest_entry(row.releases, torch) for row in rows)), "")
+    return next(filter(None, (newest_entry(row.releases, release) for row in rows)), "")
 
 
 def _has_releases(package: Package) -> bool:

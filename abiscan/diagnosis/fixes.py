@@ -314,8 +314,8 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
         return f"Install torch{which}: {torch_commands.WHEELS_FOR_JETSON}"
     if missing.knowledge.loads_on is not None:
         ranges = missing.knowledge.loads_on
-    if not ranges:
-        return None
+    if not ranges or (missing.knowledge.target_from_source and missing.file.facts is None):
+        return None  # of a text: it would replace the torch that was built
     newest = missing.known_versions[-1] if missing.known_versions else None
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:

@@ -106,7 +106,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     if wheel is not None:
         return (wheel.command,)
     ways = []
-    page = package.pages.get(platform_of(missing))
+    page = None if from_source else package.pages.get(platform_of(missing))
     if not from_source and page is None and (package.wheels or package.upgrade):
         return _without_known_wheel(package, missing, source)
     if page is not None:

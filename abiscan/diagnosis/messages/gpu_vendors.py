@@ -51,7 +51,7 @@ _WITHOUT_GPU = (
 _WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b"
 _WITH_CUDA = r"(?a)(?i:\bcuda[ -]?(?:toolkit )?v?\d)|\bcu1\d{2}\b|\bnvcc\b"
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
-_ROCM = r"(?a)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
+_ROCM = r"(?a)(?<!torch-)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
 # Names that are of GPUs of NVIDIA wherever they occur.
 _NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO ?)?\d{4})\b"
 

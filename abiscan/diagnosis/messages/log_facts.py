@@ -54,7 +54,8 @@ _PLATFORMS: Final = (
     (
         "macosx",
         re.compile(
-            r"OS: {0,4}(?:macOS|Mac ?OS)|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"
+            r"OS: {0,4}(?:macOS|Mac ?OS)|\bbrew install\b"
+            r"|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"
             r"|\b[Mm]ac ?(?:OS|Book|mini|[MI]\d)|\bApple [Ss]ilicon\b|\b(?:on|under) (?:a )?[Mm]ac\b|\u82f9\u679c"
         ),
     ),
@@ -62,7 +63,7 @@ _PLATFORMS: Final = (
         "linux_aarch64",
         re.compile(
             r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"
-            r"|\bRaspberry\b|\bARM64\b|\bCortex-A\d"
+            r"|\bG[HB]200\b|(?:^|[\s(])aarch64(?=[\s,.;)]|$)|\bRaspberry\b|\bARM64\b|\bCortex-A\d"
             r"|OS: [^\n]{1,80}\(aarch64\)"
         ),
     ),

@@ -9,8 +9,11 @@ from typing import Final
 
 from abiscan.diagnosis.messages.source_builds import find_source_build
 
-_DISTRIBUTIONS: Final = r"\b(?:Arch(?: ?[Ll]inux)?|Gentoo|NixOS|nixpkgs|Guix|Fedora|Debian|Homebrew)\b"
-_REPOSITORY: Final = r"[^\n.,;]{0,16}(?:\brepos?\b|\brepositor|\bpackag|\u4ed3\u5e93|\u6e90\u7684|\u6e90\u91cc|\u5305)"
+_DISTRIBUTIONS: Final = r"\b(?:[Aa]rch ?[Ll]inux|Arch|[Gg]entoo|NixOS|nixpkgs|Guix|Fedora|Debian|Homebrew)\b"
+_REPOSITORY: Final = (
+    r"[^\n.,;]{0,24}(?:\bemerge\b|\bpacman\b|\bdnf\b|\bapt\b|\brepos?\b|\brepositor|\bpackag"
+    r"|\u4ed3\u5e93|\u6e90\u7684|\u6e90\u91cc|\u5305)"
+)
 # With the new std::string.
 _PACKAGERS: Final = ("conda-forge", "distribution")
 # Origin -> words of which a text must have one, and the pattern.
@@ -28,7 +31,7 @@ _ORIGINS: Final[Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]]] = {
     # Packages of Arch, Debian and Fedora, Gentoo, Nix, Homebrew and Spack; modules of EasyBuild.
     "distribution": (
         (
-            *("python-pytorch", "python3-", "sci-", "Packages.", "brew", "py-torch", "-foss-", "Arch", "Gentoo"),
+            *("python-pytorch", "python3-", "sci-", "Packages.", "brew", "py-torch", "-foss-", "Arch", "arch", "entoo"),
             *("NixOS", "nixpkgs", "Guix", "Fedora", "Debian"),
         ),
         re.compile(

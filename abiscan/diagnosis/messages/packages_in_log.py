@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.messages.source_builds import built_packages
 from abiscan.diagnosis.messages.torch_in_log import MOST_PLACES
 
 # pip's lines about a build, and the folder in which it builds (pip/_internal/wheel_builder.py, req/req_install.py).
@@ -63,6 +64,7 @@ def find_project(text: str, projects: tuple[str, ...]) -> str:
     names = _with_longest_name(projects or _normalised(_used_packages(text)) or _normalised(_released_packages(text)))
     if not names and _FLASHINFER.search(text) is not None:
         return "flashinfer-python"
+    names = names or built_packages(text)
     return names[0] if len(names) == 1 else ""
 
 
@@ -84,9 +86,9 @@ def find_release(project: str, text: str) -> str:
     package = package_of_name(project) if project else None
     if package is None:
         return ""
-    names = "|".join(re.escape(name).replace("\\-", "[-_]") for name in (package.name, *package.modules))
+    names = "|".join(re.escape(name).replace("\\-", "[-_ ]") for name in (package.name, *package.modules))
     found = re.search(
-        rf"(?<![\w.-])(?:{names})(?:[ =:@-]{{1,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
+        rf"(?<![\w.-])(?:py)?(?:{names})(?:[ =:@-]{{0,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
         r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
         text,
         re.ASCII | re.IGNORECASE,

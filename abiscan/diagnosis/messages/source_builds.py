@@ -24,7 +24,9 @@ _SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
     r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b)"
-    r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b)(?! of)"
+    r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
+    r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
+    r"|orch (?:is |was )?(?:built|compiled) with -D_GLIBCXX_USE_CXX11_ABI)"
     r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
     r"|(?:that|which) (?:I|we) (?:built|compiled)"
     r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
@@ -45,6 +47,7 @@ _WORDS: Final = re.compile(
     r"|\u7f16\u8bd1(?:\u5b89\u88c5|\u597d|\u51fa\u6765)\u7684(?!\u65f6)"
     r"|\u6211\u4eec?\u7f16\u8bd1[\u4e86\u7684]?(?= ?(?:[Pp]y)?[Tt]orch\b)"
     r"|(?<=: )[Ss]ource(?= ?(?:\n|\Z))"
+    rf"|\u7f16\u8bd1\u81ea ?{_SOURCE}"
     r"|\u81ea\u7f16(?!\u7801|\u7a0b|\u5199|\u8f91|\u53f7))",
     re.ASCII,
 )
@@ -52,7 +55,7 @@ _MADE: Final = re.compile(r"\b(?:built|builds?|building|compil(?:ed?|es|ing)|ins
 _CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=)", re.ASCII)
 # Distributions, modules, and words for them; with a part of the name as its own word.
 _NAME: Final = re.compile(
-    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-](?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-]?(?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
     r"|(?<![\w./-])(?:lib)?(?P<torch>(?:[Pp]y)?[Tt]orch|PYTORCH|\u4e3b\u6846\u67b6)"
     r"(?![\w/-]|\.\w| (?!Then|And|So|But|With|From)[A-Z][a-z])"
     r"|(?<![\w./-])[A-Za-z]\w{1,40}(?:-\w{1,40}){0,4}(?![\w/])"
@@ -133,7 +136,8 @@ def built_packages(text: str) -> tuple[str, ...]:
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
     for name in itertools.islice(_NAME.finditer(text), _MOST):
         word = re.sub(r"[ _]", "-", name[0].lower())
-        word = word.removeprefix("py") if word.startswith("pytorch-") and name["torch"] is None else word
+        if name["torch"] is None:
+            word = re.sub(r"^(?:py)?torch-?(?=scatter|sparse|cluster|spline|geom)", "torch-", word)
         package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
         listed = _IN_LIST.match(text, name.end()) is not None
         if package is not None and package.name != "torch" and _is_built(package) and not listed:
@@ -177,8 +181,8 @@ def _torch_of(text: str, words: re.Match[str]) -> tuple[int, int] | None:
     if after is not None and _ADJACENT.fullmatch(text, words.end(), after.start()):
         return after.span() if after["torch"] is not None else None
     start = max(0, words.start() - _REACH)
-    ends = [each.end() for each in _END.finditer(text, start, words.start())]
-    start = max((start, *ends))
+    if words["checkout"] is None:  # steps of a build follow each other
+        start = max((start, *(each.end() for each in _END.finditer(text, start, words.start()))))
     if words["oneself"] is not None and _MADE.search(text, start, words.start()) is None:
         return None
     if words["checkout"] is not None and _CLONED.search(text, start, words.start()) is None:
