@@ -37,6 +37,7 @@ from abiscan.diagnosis.wheel_rows import (
 )
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.pythons import with_wheels
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
@@ -70,7 +71,8 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     found = package_of_file(path) if path else None
     if found is None and name is not None:
         found = package_of_file(name)
-    if found is None and missing.is_torch_name and not path and missing.knowledge.project:
+    of_torch = missing.is_torch_name or is_torch_library(missing.name)
+    if found is None and of_torch and not path and missing.knowledge.project:
         found = packages_by_name().get(missing.knowledge.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = package_of_namespace(missing.namespace)

@@ -32,7 +32,7 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         ("ROCm 5.7 + torch 2.0.1", "amd"),
         ("rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1", "amd"),
         ("I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0)", "cpu"),
-        ("USE_CUDA=0 USE_ROCM=1 python setup.py develop", ""),
+        ("USE_CUDA=0 USE_ROCM=1 python setup.py develop", "amd"),
         ("the CPU-only wheels are smaller", ""),
         ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
         ("nvidia-smi: command not found", ""),
@@ -53,6 +53,8 @@ def test_vendor(text: str, vendor: str) -> None:
         ("torch 2.4.0+rocm6.1", "6.1"),
         ("HIP version: 5.6.31061-8c743ae5d", "5.6"),
         ("ROCm 5.6 and ROCm 6.0", ""),
+        ("hipcc 5.7", "5.7"),
+        ("python-pytorch-rocm 2.2.1 with ROCm 6.0", "6.0"),
         ("ROCm", ""),
     ],
 )

@@ -48,6 +48,12 @@ _BUILT_FROM_SOURCE = (
     "I only have _scatter_cuda.so, and it does not load; my torch is built from source",
     "How do I install the extensions of torch-geometric when PyTorch is compiled from source?",
     "PyTorch Scatter 与源码编译的兼容性问题",
+    "We maintain a fork of PyTorch (2.2). After pip install torch-scatter -f ...: undefined symbol",
+    "PyTorch 2.0 编译自源码,torch_sparse 报 undefined symbol",
+    "git clone pytorch; python setup.py develop; pip install torch_scatter: RuntimeError: PyTorch version mismatch",
+    "torch_scatter segfaults, PyTorch was built from the v2.3.0 tag",
+    "My lab built pytorch on the cluster. torch-cluster wheel from data.pyg.org cannot be imported",
+    "对于torch-scatter等扩展库,去掉预编译包的-f参数,从源码安装",
     "源码安装 torch 之后 import torch_sparse 报错:undefined symbol",
 )
 
@@ -73,6 +79,10 @@ _NO_OVERLOAD = (
     "torch-scatter 2.0.9 fails on ROCm 6.1 + torch 2.4 with __ldg for c10::Half",
     "scatter2.0.9 no matching function for call to \u2018__ldg\u2019",
     "torch-scatter 2.0.9 __ldg error on HIP",
+    "torch_scatter build fail MI210: no known conversion from 'const c10::Half *' to 'const char *' for 1st argument",
+    "note: no known conversion from 'const c10::Half *' to 'const float *'\n__ldg(const float* ptr) {}",
+    "有人在 ROCm 下编译过 pyg 吗?torch_scatter 卡在 __ldg",
+    "[Bug] hipified segment_csr kernel does not compile (c10::Half / __ldg)",
     "torch-scatter 2.0.9 在 DCU 上編譯失敗,__ldg 沒有 c10::Half 的多載",
     "torch_scatter 2.0.9 setup.py install hipcc gfx906 __ldg c10::Half, dtk-22.10, torch 1.10",
     "hipcc: no matching function for call to __ldg (c10::Half), torch-scatter 2.0.9, ROCm 5.2",
@@ -85,6 +95,9 @@ _NEITHER = (
     "我没有从源码编译PyTorch, 训练 loss 为 nan",
     "教程: 如何从源码编译PyTorch",
     "PyTorch不是自己编译的, torch-scatter 版本不匹配",
+    "our lab did not build torch from source; torch-scatter is slow",
+    "scatter plot of the losses, torch from source",
+    "no build of torch is patched here; torch-scatter trains well",
     "PyTorch不是自己 build 的, torch-scatter 版本不匹配",
     "How to make a local build of PyTorch 2.1.0",
     "torch 2.1.0 from PyPI, torch-scatter 自己编的, 训练 loss 为 nan",
@@ -242,6 +255,48 @@ def test_packages_that_are_built_in_different_ways() -> None:
     assert '"git+https://github.com/pytorch/vision.git@release/0.20"' in subject.causes[0].fix
     assert "FORCE_CUDA=1 pip install" in subject.causes[0].fix
     assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ABI:PyTorch从源码编译时使用了不同的ABI设置,二进制接口不兼容。",
+        "PyTorch扩展会检查主框架的版本,源码编译的版本无法通过预编译扩展的校验。",
+        "扩展要解析PyTorch的符号,编译环境不一致时符号查找失败。",
+    ],
+)
+def test_a_sentence_without_a_package(text: str) -> None:
+    """Oracle: each sentence names torch, its extensions, and a failure."""
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert subject.text == "torch"
+
+
+@pytest.mark.parametrize(
+    ("text", "present", "absent"),
+    [
+        ("ROCm 6.0 and python-pytorch-rocm 2.2.1, torch-scatter", ("pytorch_scatter.git",), ("==2.1.2", "HIP before")),
+        ("HIP SDK 5.4 hipcc, torch 2.0, torch-scatter", ("==2.1.2",), ("32caa1c", "pyg-rocm-build")),
+        ("torch-scatter 2.1.2 ROCm 6.1", (), ("2.0.9",)),
+        (
+            "torch-scatter2.0.9 PyTorch 1.13 CUDA 11.7",
+            ("cu117", "may be newer than 2.0.9"),
+            ("64-bit", "pyg-rocm-build"),
+        ),
+    ],
+)
+def test_the_hip_of_the_text(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
+    """Oracle: the rows `package.hip` of torch-scatter; the texts name the release of ROCm, or none."""
+    (subject,) = explain(f"{text}: no matching function for call to '__ldg'", _OPTIONS)
+    assert [word for word in present if word not in subject.causes[0].fix] == []
+    assert [word for word in absent if word in subject.causes[0].fix] == []
+
+
+def test_a_message_of_nvcc_is_not_of_clang() -> None:
+    """Oracle: nvcc 12 prints `no instance of overloaded function`, Clang 19 `no matching function for call to`."""
+    text = 'error: no instance of overloaded function "__ldg" matches the argument list: (const c10::BFloat16 *)'
+    (subject,) = explain(text, _OPTIONS)
+    assert not any("Clang" in each for each in subject.causes[0].evidence)
 
 
 def test_clang_compiles_for_cuda_too() -> None:

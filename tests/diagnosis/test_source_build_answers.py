@@ -60,6 +60,38 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             ("If it fails",),
         ),
         (
+            "xFormers was built for: PyTorch 2.6.0+cu124 with CUDA 1204 (you have 2.6.0a0+git1eba9b3)",
+            ("xformers==0.0.29.post3",),
+            (),
+        ),
+        (
+            "torch 2.5.0 built from source, torch_sparse wheel: OSError: /v/torch_sparse/_version_cuda.so: undefined "
+            "symbol: _ZN3c1017RegisterOperatorsD1Ev",
+            ("--no-binary torch-sparse",),
+            ("torch>=",),
+        ),
+        (
+            "torch 2.2.0 built from source, flash-attn wheel: undefined symbol: _ZN3c104impl3cow11cow_deleterEPv",
+            ("flash-attn==2.7.4.post1",),
+            ("prebuild-wheels",),
+        ),
+        (
+            "pip list: torch 2.1.0a0+32f93b1; pip install torch_scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html\n"
+            "ImportError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory",
+            ("--no-binary torch-scatter",),
+            ("the source directory",),
+        ),
+        (
+            "brew install pytorch, torch_scatter wheel: Symbol not found",
+            ("--no-binary torch-scatter",),
+            ("FORCE_CUDA", "nvcc"),
+        ),
+        (
+            "aarch64, torch built from source 2.4, no wheel for torch-scatter",
+            ("--no-binary torch-scatter",),
+            (),
+        ),
+        (
             "torch-scatter: RuntimeError: Expected PyTorch version 2.1.0 but got 2.1.0a0+git7bcf7da",
             ("--no-binary torch-scatter torch-scatter",),
             ("Install the build", "pip install torch=="),

@@ -25,7 +25,7 @@ _PATTERNS: Final = (
         (
             r"(?a)\bgfx\d{2,3}[0-9a-f]\b|(?i:\brocm[ /_:-]{0,2}v?\d{1,2}\.\d)|[+_-]rocm\d"
             r"|\bROCm (?:[Pp]y)?[Tt]orch\b(?!-)|\brocm/|\bHIP version: \d"
-            r"|/opt/rocm|\bMI ?\d{2,3}[AX]?\b|\bRadeon\b|\bRX ?[5-9]\d{3}\b|\bamdgpu\b"
+            r"|\bUSE_ROCM=(?:1|ON)\b|/opt/rocm|\bMI ?\d{2,3}[AX]?\b|\bRadeon\b|\bRX ?[5-9]\d{3}\b|\bamdgpu\b"
             r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?AMD (?:GPU|card|\u663e\u5361)(?!s?\u4e0a)"
         ),
     ),
@@ -52,6 +52,8 @@ _WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b"
 _WITH_CUDA = r"(?a)(?i:\bcuda[ -]?(?:toolkit )?v?\d)|\bcu1\d{2}\b|\bnvcc\b"
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
 _ROCM = r"(?a)(?<!torch-)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
+# `hipcc 5.7`, `HIP SDK 6.2`, also in Chinese.
+_HIP = r"(?a)\b(?:hipcc|HIP)(?: SDK)?(?: ?version|\u7248\u672c)?[ :\uff1a]{0,2}v?(\d\.\d)(?!\d)"
 # Names that are of GPUs of NVIDIA wherever they occur.
 _NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO ?)?\d{4})\b"
 
@@ -73,6 +75,7 @@ def find_gpu_vendor(text: str) -> str:
 def find_rocm(text: str) -> str:
     """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
     found = {match[1] or match[2] for match in itertools.islice(re.finditer(_ROCM, text), _MOST)}
+    found = found or {match[1] for match in itertools.islice(re.finditer(_HIP, text), _MOST)}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -29,12 +29,14 @@ _WORDS: Final = re.compile(
     r"|orch (?:is |was )?(?:built|compiled) with -D_GLIBCXX_USE_CXX11_ABI)"
     r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
     r"|(?:that|which) (?:I|we) (?:built|compiled)"
+    r"|(?:built|compiled) from (?:the )?(?:git |github )?(?:v?\d[\w.]{0,12} )?(?:tag|branch|main|master|checkout)"
     r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
     r"|(?P<checkout>python3? setup\.py (?:install|develop|bdist_wheel))|by (?:hand|myself|ourselves)"
     r"|(?P<oneself>myself|ourselves|on my own))\b"
     r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally)[- ]?(?:built|compiled|made)"
     r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
-    r"|\b(?:I|[Ww]e)(?: have|['\u2019]ve)? (?:built|compiled)"
+    r"|\b(?:I|[Ww]e|(?:[Mm]y|[Oo]ur|[Tt]he) (?:lab|team|company|admins?|cluster|sysadmins?|colleague))"
+    r"(?: have| has|['\u2019]ve)? (?:built|compiled)"
     r"(?= (?:(?:my|our|own|the|a) ){0,2}(?:[Pp]y)?[Tt]orch(?![\w-]| ext| [Cc]| [a-z]{3,8}[ -](?:ext|op)))"
     r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
     r"|\b(?:[Cc]ustom(?:ized|ised)?|[Pp]atched|[Mm]odified|[Ff]orked|[Ii]n-house|[Pp]rivate|[Ss]elf)"
@@ -72,7 +74,7 @@ _END: Final = re.compile(r"[\n;!?\u3002\uff1b\uff01\uff1f]|\.(?=\s|$)")
 _REACH: Final = 96  # characters between the words and the package
 # Between the words and the package directly after them.
 _ADJACENT: Final = re.compile(
-    r"(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
+    r"[\"'`)]?(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
     r"(?:(?:of|the|my|our|a|version|\u6700\u65b0\u7248?|\u5b98\u65b9|\u7248\u672c?|:|\uff1a) ?){0,3}"
     r"(?:v?[12]\.\d[\w.+]{0,24} ?)?(?:\u7684 ?)?",
     re.ASCII,
@@ -91,7 +93,7 @@ _NOT_SO: Final = re.compile(
 )
 # The same, of what was not done; `does not match my torch` is about something else.
 _NEGATED: Final = re.compile(
-    r"n't\b|\b(?:not|never)\b|(?:[\u4e0d\u6ca1\u672a]|\u6ca1\u6709|\u4e0d\u662f|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528)[^\x00-\x7f]?\Z",
+    r"n't\b|\b(?:not|never)\b|(?:(?<![\u662f\u8981\u80fd])\u4e0d\u662f?|[\u6ca1\u672a]|\u6ca1\u6709|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528)[^\x00-\x7f]?\Z",
     re.ASCII | re.IGNORECASE,
 )
 # `does not match my custom build`

@@ -76,10 +76,11 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
 # An image of AMD: `rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1`.
 _IMAGE = re.compile(r"\brocm/pytorch:[\w.-]{1,80}?_pytorch_(?:release[_-])?([12]\.\d{1,2}\.\d{1,2})\b", re.ASCII)
-# Packages of distributions: `python-pytorch-cuda 2.5.1-3`, `python3-torch 2.6.0+dfsg-7`, `PyTorch/2.1.2-foss-2023a`.
+# Packages of distributions and of conda-forge: `python-pytorch-cuda 2.5.1-3`, `python3-torch 2.6.0+dfsg-7`,
+# `pytorch-gpu 2.5.1`; a module of EasyBuild: `PyTorch/2.1.2-foss-2023a`.
 _PACKAGED = re.compile(
-    r"\b(?:python-pytorch(?:-(?:opt|cuda|rocm)){0,2}|python3-(?:py)?torch(?:-cuda)?|sci-\w{2,4}/pytorch)[- =]{1,4}"
-    r"([12]\.\d{1,2}\.\d{1,2})(?![\d.])|\bPyTorch/([12]\.\d{1,2}\.\d{1,2})-foss-",
+    r"\b(?:python-pytorch(?:-(?:opt|cuda|rocm)){0,2}|python3-(?:py)?torch(?:-cuda)?|sci-\w{2,4}/pytorch|pytorch-[cg]pu)"
+    r"[- =]{1,4}([12]\.\d{1,2}\.\d{1,2})(?![\d.])|\bPyTorch/([12]\.\d{1,2}\.\d{1,2})-foss-",
     re.ASCII,
 )
 # Tags of other images: `pytorch/pytorch:2.0.1-cuda11.7-cudnn8-devel`, `pytorch-training:2.0.1-gpu-py310-cu118`.
