@@ -29,6 +29,7 @@ class NoExports:
     """A torch that exports none of the names."""
 
     sonames = frozenset({"libc10.so", "libtorch_cpu.so", "libtorch_python.so"})
+    is_indexed = False
 
     def library_of(self, name: str) -> str | None:
         return None
