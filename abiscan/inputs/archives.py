@@ -159,6 +159,7 @@ def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Exp
         return
     results = list(collector.finish(kind, largest_first=True))
     yield from results
+    archive.kept.clear()
     if not results and not nested:
         facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
         yield nothing_found(place, facts)
@@ -339,6 +340,7 @@ def _expand_tar(
         # Members before the damage are valid; the rest is unknown.
         yield InputError(broken.path, broken.reason)
     yield from results
+    archive.kept.clear()
     if not results and not nested and broken is None:
         facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
         yield nothing_found(place, facts)

@@ -83,6 +83,14 @@ class KeptFiles:
         self._whole[key] = binary
         return binary
 
+    def clear(self) -> None:
+        """Release all files: their functions that unpack refer to the archive, and that to this cache, so they would
+        stay in memory until the garbage collector runs. What is opened later is unpacked again."""
+        self._current, self._tables_size = None, 0
+        for cached in (self._siblings, self._whole, self._tables):
+            cached.clear()
+        self._scratch.clear()
+
     def _make_room(self, size: int) -> None:
         large = size > MAX_IN_MEMORY
         alike = [(key, each.size) for key, each in self._whole.items() if (each.size > MAX_IN_MEMORY) is large]

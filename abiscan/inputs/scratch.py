@@ -136,6 +136,10 @@ class Scratch:
             os.pwrite(self._records, record.tobytes(), place[0] * _RECORD)
         return Sparse(buffer, payloads.left_out, again, None if digest is None else digest.digest().hex())
 
+    def clear(self) -> None:
+        """Release the maps of all members."""
+        self._there.clear()
+
     def rest_all_but(self, key: Hashable) -> None:
         """Release the pages of the other members, which are not used for now: the system may cache them, but they do
         not count as memory of this process."""

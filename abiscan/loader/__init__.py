@@ -48,6 +48,7 @@ class Loader:
         self._torch_libraries = () if torch is None else torch.libraries
         self._processes: dict[bool, Process] = {}
         self._last: _Opened | None = None
+        self._beside: set[ElfFile] = set()
         self._has_released = False
 
     def _process(self, *, modules: bool) -> Process:
@@ -67,6 +68,7 @@ class Loader:
         if last is not None and last.is_of(elf, path, siblings):
             return last.examination
         self.forget()
+        self._forget_other_packages(siblings)
         examination = self._open(elf, path, dict(siblings))
         self._last = _Opened(elf, path, frozenset(siblings), examination)
         return examination
@@ -89,6 +91,16 @@ class Loader:
         if self._last is not None:
             self._last.examination.close()
         self._last = None
+
+    def _forget_other_packages(self, siblings: Mapping[str, ElfFile]) -> None:
+        """Release what is kept of the libraries of another package: a process keeps it for the files of one."""
+        if siblings and self._beside.isdisjoint(siblings.values()):
+            for process in self._processes.values():
+                for elf in self._beside:
+                    process.lookups.pop(elf, None)
+                    process.passed.pop(elf, None)
+            self._beside.clear()
+        self._beside.update(siblings.values())
 
     def predict(
         self, binary: Binary | None, path: str, siblings: Mapping[str, Binary] | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import importlib.util
 import json
 import pickle
 import sys
+import weakref
 import zipfile
 from pathlib import Path
 
@@ -297,3 +299,22 @@ def test_artifacts_come_lazily(tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 broken")
     items = expand(["a.so", "b.zip"], cwd=str(tmp_path), options=Options())
     assert isinstance(next(items), Artifact)
+
+
+@pytest.mark.parametrize("form", ["wheel", "tar"])
+@pytest.mark.parametrize("size", [len(GOOD), 2 << 20], ids=["in memory", "on disk"])
+def test_files_of_an_archive_are_released_at_its_end(tmp_path: Path, form: str, size: int) -> None:
+    """Without the garbage collector, which runs too rarely for a folder of wheels."""
+    members = {"demo/a.so": GOOD.ljust(size, b"\0"), "demo/b.so": SMALL}
+    target = tmp_path / (WHEEL_NAME if form == "wheel" else "demo.tar")
+    target.write_bytes(zip_bytes({**members, **DIST_INFO}) if form == "wheel" else tar_bytes(members))
+    opened = []
+    gc.disable()
+    try:
+        for item in expand([str(target)], cwd=str(tmp_path)):
+            assert isinstance(item, Artifact)
+            opened += [weakref.ref(item.open()), weakref.ref(item.open_tables())]
+            del item
+        assert [each() for each in opened] == [None] * 4
+    finally:
+        gc.enable()

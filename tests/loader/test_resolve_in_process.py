@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,21 @@ def test_scopes_of_a_released_build_are_those_of_the_installed_one() -> None:
         elf = open_elf(path)
         own = [name for name in elf.needed if is_torch_library(name)]
         assert set(own) & exports.sonames <= in_scope([os.path.basename(path)], exports.sonames), path
+
+
+def test_libraries_of_another_package_are_released(fixtures_dir: Path) -> None:
+    """Without the garbage collector, which runs too rarely for a folder of wheels."""
+    case = fixtures_dir / "loader" / "broken-sibling"
+    loader = kit.loader(with_torch=False)
+    gc.disable()
+    try:
+        opened = []
+        for package in ("one", "two"):
+            place, sibling = f"/no-such-place/{package}", open_elf(str(case / "liba.so"))
+            said = loader.predict(open_elf(str(case / "target.so")), f"{place}/target.so", {f"{place}/liba.so": sibling})
+            assert said.error == f"{place}/liba.so: undefined symbol: missing_in_a"
+            opened.append(weakref.ref(sibling))
+        del sibling
+        assert [each() is None for each in opened] == [True, False]
+    finally:
+        gc.enable()
