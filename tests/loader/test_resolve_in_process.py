@@ -189,10 +189,11 @@ def test_libraries_of_another_package_are_released(fixtures_dir: Path) -> None:
         opened = []
         for package in ("one", "two"):
             place, sibling = f"/no-such-place/{package}", open_elf(str(case / "liba.so"))
-            said = loader.predict(open_elf(str(case / "target.so")), f"{place}/target.so", {f"{place}/liba.so": sibling})
+            elf, beside = open_elf(str(case / "target.so")), {f"{place}/liba.so": sibling}
+            said = loader.predict(elf, f"{place}/target.so", beside)
             assert said.error == f"{place}/liba.so: undefined symbol: missing_in_a"
             opened.append(weakref.ref(sibling))
-        del sibling
+        del sibling, beside
         assert [each() is None for each in opened] == [True, False]
     finally:
         gc.enable()
