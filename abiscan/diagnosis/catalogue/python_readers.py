@@ -213,7 +213,10 @@ _OF_FRAMEWORKS = re.compile(
 )
 # Before the name of a module or file.
 _PLACES: Final = (" in ", " from ", "import ", "install ", "package ", "module ", "model ")
-_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|support|\u6ce8\u518c|\u652f\u6301")
+_OF_MODULES: Final = ("_cuda", "_cpp", "_ext", "_C")
+_HOW_TO = re.compile(
+    r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|(?<!un)support|\u6ce8\u518c|\u652f\u6301"
+)
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:
@@ -250,7 +253,7 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
-        single = "_" in name and not line[: found.start("name")].endswith(_PLACES)
+        single = "_" in name and not line[: found.start("name")].endswith(_PLACES) and not name.endswith(_OF_MODULES)
         worth = 5 if record else _SAID if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
         if worth > best[0]:
             best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)

@@ -97,7 +97,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     found = [each for at, line in enumerate(lines) if (each := _whole(line, at, knowledge, sure)) is not None]
     if found:
         return tuple(found)
-    names = [name for _at, name in mangled_names(text, _NAMES)]
+    names = _without_counterparts([name for _at, name in mangled_names(text, _NAMES)])
     wanted = list(dict.fromkeys(match[0] for match in _SYMBOL_VERSION.finditer(text)))[:_NAMES]
     if _OF_COMPILER.search(text) is not None and not wanted:
         return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
@@ -117,6 +117,13 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
         message = _as_message("undefined symbol without its name: {}", name, 0) if name else None
         return () if message is None else (message,)
     return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
+
+
+def _without_counterparts(names: list[str]) -> list[str]:
+    """The names without those that another one is in the mangling of Clang (`...Tn...`), which may be cut off: a text
+    compares the symbol that is missing with the one that libtorch exports."""
+    alike = tuple(name.partition("TnN")[0] for name in names if "TnN" in name)
+    return [name for name in names if "TnN" in name or not name.startswith(alike)]
 
 
 def is_known(name: str, knowledge: Knowledge) -> bool:

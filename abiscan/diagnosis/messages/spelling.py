@@ -414,6 +414,7 @@ def comparable(text: str) -> str:
     text = _STRING.sub("std::string", text)
     text = _FIXED_WIDTH.sub(lambda found: _OF_WIDTH[found[1]], text)
     text = re.sub(r"\[abi:\w+\]|__cxx11::|\(anonymous namespace\)|\s+", "", text)
+    text = re.sub(r"(?<=,)\((?:int\)(\d{1,9})|(\d{1,9})\))(?=[,>])", r"\1\2", text)
     return text.replace("unsignedlong", "ulong")
 
 
