@@ -171,6 +171,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         program=facts.program,
         is_jetson=facts.is_jetson,
         is_compiled_at_first_use=facts.is_compiled_at_first_use,
+        first_use=facts.first_use,
         is_apple_silicon=facts.is_apple_silicon,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,
     )

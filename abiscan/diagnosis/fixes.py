@@ -127,6 +127,7 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
     folder = folder_of_first_use(missing.file.path)
     if folder is None and (missing.file.path or not missing.knowledge.is_compiled_at_first_use):
         return None
+    folder = folder or missing.knowledge.first_use or None
     if platform_of(missing) == "win_amd64":
         name = "%LOCALAPPDATA%\\torch_extensions" if folder is None else _for_cmd(folder)
         return f'rmdir /s /q "{name}" & rem {_FIRST_USE}'

@@ -74,6 +74,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         program: the kind of program without Python that a text is about; see `LogFacts`.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple, according to a text.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension; see `LogFacts`.
+        first_use: the folder in which it does; empty if unknown.
     """
 
     target: TorchBuild | None = None
@@ -101,6 +102,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     program: str = ""
     is_jetson: bool = False
     is_compiled_at_first_use: bool = False
+    first_use: str = ""
     is_apple_silicon: bool = False
 
     def for_platform(self, machine: str) -> Knowledge:

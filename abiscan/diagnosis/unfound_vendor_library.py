@@ -361,7 +361,10 @@ def _install_packages(missing: MissingName) -> list[str]:
         return list(package_commands.install(package, missing))
     named = (packages_by_name().get(each) for each in missing.knowledge.projects)
     commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
-    return ["\n".join(each[0] for each in ways)] if (ways := [each for each in commands if each]) else []
+    if ways := [each for each in commands if each]:
+        return ["\n".join(each[0] for each in ways)]
+    again = fixes.compile_again(missing)
+    return [] if again is None else [again]
 
 
 def _of_cuda(missing: MissingName) -> str:

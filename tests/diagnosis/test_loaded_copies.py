@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
+from abiscan.diagnosis.messages.log_facts import log_facts
 from abiscan.library.api import explain
 
 MISSING = "ImportError: {}: undefined symbol: _ZN3c1019UndefinedTensorImpl10_singletonE"
@@ -83,3 +84,19 @@ def test_a_mac_of_apple_takes_no_archive_for_intel() -> None:
     assert cause.cause == "unusable-file"
     assert "pip install torch==1.12.1; export LIBTORCH=" in cause.fix
     assert "libtorch-macos-1.12.1.zip" in cause.fix
+
+
+def test_the_folder_of_a_first_use_is_read_from_the_output_of_its_build() -> None:
+    # torch/utils/cpp_extension.py prints it; `ninja: no work to do.` says that an older build is loaded.
+    log = (
+        "Emitting ninja build file /w/CCNet/cc_attention/build/build.ninja...\nninja: no work to do.\n"
+        "Loading extension module rcca...\npytorch 1.4 cuda 10.1\n"
+        "ImportError: libcudart.so.9.2: cannot open shared object file: No such file or directory"
+    )
+    fix = explain(log)[0].causes[0].fix
+    assert "rm -rf /w/CCNet/cc_attention/build  # then run again" in fix
+
+
+def test_the_folder_of_a_setup_py_is_none_of_a_first_use() -> None:
+    log = "Emitting ninja build file /w/build/temp.linux-x86_64-3.8/build.ninja..."
+    assert not log_facts(log).first_use

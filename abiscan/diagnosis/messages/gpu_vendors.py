@@ -39,13 +39,13 @@ _PATTERNS: Final = (
         ),
     ),
 )
-# `USE_CUDA=0` of torch's setup.py, and words about the build of torch.
+# `USE_CUDA=0` of torch's setup.py, words about the build of torch, build strings of conda-forge (`cpu_generic_py310h..`).
 _WITHOUT_GPU = (
     r"(?a)\bUSE_CUDA=(?:0|OFF)\b(?![^\n]{0,80}USE_ROCM=(?:1|ON))"
     r"|(?i:\b(?:torch|build|built|compiled)\b[^\n.,;]{0,32} without (?:cuda|gpu)\b|\bcpu[- ]only\b(?! wheels?))"
     r"|[+]cpu\b(?!\.html)|\u7eaf ?CPU|CPU ?(?:\u7248|\u6784\u5efa|\u7f16\u8bd1)(?! ?wheel)"
     r"|(?:\u65e0|\u4e0d\u5e26|\u6ca1\u6709|\u4e0d\u542b|\u672a\u542f\u7528|\u5173\u95ed)"
-    r" ?(?:CUDA|GPU)(?![ \w]{0,8}\u7248\u672c)"
+    r" ?(?:CUDA|GPU)(?![ \w]{0,8}\u7248\u672c)|(?<![\w])cpu_(?:[a-z]{1,16}_)?py3\d{1,2}h\w"
 )
 # Who builds with ROCm has a GPU of AMD; who names a release of CUDA beside it may not.
 _WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b"

@@ -80,6 +80,8 @@ _FIRST_USE = re.compile(
     r"_import_module_from_library|_jit_compile|[/\\]torch_extensions[/\\]|Loading extension module |"
     r"(?<![\w./\\-])build\.ninja\b|\bcpp_extension\.load(?:_inline)?\("
 )
+# `load()` prints it before it compiles.
+_BUILD_FILE = re.compile(r"Emitting ninja build file ([^\n]{1,512})[/\\]build\.ninja")
 
 
 class LogFacts(Struct, frozen=True):
@@ -104,6 +106,7 @@ class LogFacts(Struct, frozen=True):
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
+        first_use: the only folder in which it does; empty if the text names none.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
@@ -132,6 +135,7 @@ class LogFacts(Struct, frozen=True):
     is_jetson: bool = False
     is_apple_silicon: bool = False
     is_compiled_at_first_use: bool = False
+    first_use: str = ""
 
 
 def log_facts(text: str) -> LogFacts:
@@ -169,7 +173,15 @@ def log_facts(text: str) -> LogFacts:
         is_jetson=_JETSON.search(text) is not None,
         is_apple_silicon=_APPLE_SILICON.search(text) is not None,
         is_compiled_at_first_use=_FIRST_USE.search(text) is not None,
+        first_use=_folder_of_first_use(text),
     )
+
+
+def _folder_of_first_use(text: str) -> str:
+    found = {match[1] for match in itertools.islice(_BUILD_FILE.finditer(text), MOST_PLACES)}
+    # The temporary folder of a setup.py has the same line.
+    found = {each for each in found if re.search(r"[/\\]build[/\\]temp\.", each) is None}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _platform(text: str) -> str:
