@@ -34,6 +34,8 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         ("I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0)", "cpu"),
         ("USE_CUDA=0 USE_ROCM=1 python setup.py develop", "amd"),
         ("the CPU-only wheels are smaller", ""),
+        # conda list: the build strings of pytorch on conda-forge.
+        ("pytorch    2.3.1    cpu_generic_py310ha4c588e_0    conda-forge", "cpu"),
         ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
         ("nvidia-smi: command not found", ""),
         ("gfx906 here, RTX 3090 there", ""),

@@ -39,7 +39,7 @@ _PATTERNS: Final = (
         ),
     ),
 )
-# `USE_CUDA=0` of torch's setup.py, words about the build of torch, build strings of conda-forge (`cpu_generic_py310h..`).
+# `USE_CUDA=0` of torch's setup.py, words about the build of torch, build strings of conda-forge.
 _WITHOUT_GPU = (
     r"(?a)\bUSE_CUDA=(?:0|OFF)\b(?![^\n]{0,80}USE_ROCM=(?:1|ON))"
     r"|(?i:\b(?:torch|build|built|compiled)\b[^\n.,;]{0,32} without (?:cuda|gpu)\b|\bcpu[- ]only\b(?! wheels?))"
