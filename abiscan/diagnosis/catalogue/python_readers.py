@@ -212,8 +212,27 @@ _OF_FRAMEWORKS = re.compile(
     re.ASCII,
 )
 # Before the name of a module or file.
-_PLACES: Final = (" in ", " from ", "import ", "install ", "package ", "module ", "model ")
-_OF_MODULES: Final = ("_cuda", "_cpp", "_ext", "_C")
+_MODULES: Final = ("import ", "install ", "package ", "module ", "model ", "layer ")
+_PLACES: Final = (" in ", " from ")
+# Ends of other names that no sentence calls a function.
+_OTHERS: Final = (
+    *(
+        "_cuda",
+        "_cpp",
+        "_ext",
+        "_C",
+        "_model",
+        "_module",
+        "_layer",
+        "_script",
+        "_config",
+        "_path",
+        "_dir",
+        "_id",
+        "_env",
+    ),
+    *("_version", "_size", "_len"),
+)
 _HOW_TO = re.compile(
     r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|(?<!un)support|\u6ce8\u518c|\u652f\u6301"
 )
@@ -248,12 +267,15 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
     for found in itertools.islice(_NAME_IN_PROSE.finditer(line), _MOST_NAMES):
         owner, name = found["owner"] or "", found["name"].rstrip(".")
         last = name.rpartition(".")[2]
+        before = line[: found.start("name")].rstrip("`'\"")
         if _OF_FRAMEWORKS.fullmatch(name) is not None or is_module_of_package(name) or not last.isidentifier():
+            continue
+        if before.endswith(_MODULES):
             continue
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
-        single = "_" in name and not line[: found.start("name")].endswith(_PLACES) and not name.endswith(_OF_MODULES)
+        single = "_" in name and not before.endswith(_PLACES) and not name.endswith(_OTHERS)
         worth = 5 if record else _SAID if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
         if worth > best[0]:
             best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)
