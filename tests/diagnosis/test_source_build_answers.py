@@ -209,6 +209,12 @@ def test_the_torch_of_a_distribution(text: str, release: str) -> None:
         "I compiled PyTorch 2.1 from source, torch-scatter wheel: undefined symbol: _ZN2at4_ops5zeros4call",
         "PyTorch 是自行編譯的,torch-scatter 預編譯套件無法載入",
         "從原始碼編譯 PyTorch 2.3 後,pip 安裝的 torch-scatter 版本不匹配",
+        "pip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html with torch 2.1.0+cu120 (source)",
+        "编译 torch 后 torch_scatter 报 'torch.ops.torch_scatter' has no attribute 'cuda_version'",
+        "torch from source; AttributeError: '_OpNamespace' 'torch_scatter' object has no attribute 'cuda_version'",
+        "git clone https://github.com/pytorch/pytorch && pip install -e . ; torch_scatter wheel: symbol lookup error",
+        "pytorch main branch (2.12.0a0), torch-scatter import fails: undefined symbol",
+        "Jetson Xavier, torch 2.1.0a0+41361538.nv23.06, pip install torch-scatter 后 import 报错",
     ],
 )
 def test_a_torch_that_is_no_release(text: str) -> None:
@@ -216,6 +222,39 @@ def test_a_torch_that_is_no_release(text: str) -> None:
     (subject,) = explain(text, _OPTIONS)
     assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
     assert "--no-binary torch-scatter torch-scatter" in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch 2.1.0 on Debian with pip packages, torch-scatter trains slowly",
+        "Fedora 39, torch 2.5.1+cu124 from pip, apt package gcc-12: torch-scatter wheel mismatch",
+        "Ubuntu: apt install python3-dev, torch 2.5.1+cu124, torch_scatter wheel mismatch",
+    ],
+)
+def test_a_distribution_with_a_torch_of_pip(text: str) -> None:
+    """Oracle: what the texts say."""
+    assert not any("distribution" in line for each in explain(text, _OPTIONS) for line in each.causes[0].evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Is there a torch-scatter wheel for ROCm 6.2?", "pytorch_scatter.git"),
+        ("pip install torch-cluster fails on ROCm", "--no-binary torch-cluster"),
+        ("ROCm 5.4 怎么安装 torch_sparse", "torch-sparse==0.6.18"),
+    ],
+)
+def test_an_extension_for_rocm(text: str, source: str) -> None:
+    """Oracle: pages of data.pyg.org are for cpu and CUDA (installation.rst of pytorch_geometric)."""
+    (subject,) = explain(text, _OPTIONS)
+    assert source in subject.causes[0].fix
+    assert "nvcc" not in subject.causes[0].fix
+
+
+@pytest.mark.parametrize("text", ["torch-scatter trains well on ROCm", "the ROCm build of torch-sparse is fast"])
+def test_an_extension_that_works(text: str) -> None:
+    assert explain(text, _OPTIONS) == ()
 
 
 def test_no_other_torch_for_a_library_of_cuda() -> None:

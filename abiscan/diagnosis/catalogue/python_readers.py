@@ -53,7 +53,9 @@ _OF_INDUCTOR = re.compile(
 )
 # Of an extension that was built for the wheels of torch on PyPI.
 _PREBUILT = re.compile(
-    r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org)"
+    r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org|importerror"
+    r"|import(?:ing)? (?:[\w.]{1,32} )?(?:error|fail)|fails? to import|(?:not|n['\u2019]t) (?:be )?import)"
+    r"|import ?(?:\u62a5\u9519|\u5931\u8d25)|\u5bfc\u5165\u5931\u8d25"
     r"|\u9884\u7f16\u8bd1|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
 )
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40

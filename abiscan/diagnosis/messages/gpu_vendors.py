@@ -11,7 +11,7 @@ NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
 DCU: Final = "dcu"
 NPU: Final = "npu"
-"""Huawei (Ascend): its torch contains no CUDA code."""
+"""Huawei (Ascend) or Intel (XPU): its torch contains no CUDA code."""
 NO_GPU: Final = "cpu"
 """A build of torch without GPU."""
 
@@ -19,7 +19,7 @@ NO_GPU: Final = "cpu"
 _PATTERNS: Final = (
     # DTK is Hygon's ROCm, in /opt/dtk (https://github.com/rusty1s/pytorch_scatter/issues/412 has a log).
     (DCU, r"(?a)/opt/dtk|\b(?:DCU|DTK|[Hh]ygon)\b|\bdtk-?\d|\u6d77\u5149"),
-    (NPU, r"(?a)\bNPU\b|\bAscend\b|\u6607\u817e"),
+    (NPU, r"(?a)\bNPU\b|\bAscend\b|\u6607\u817e|\bXPU\b|\boneAPI\b"),
     (
         AMD,
         (
@@ -48,8 +48,8 @@ _WITHOUT_GPU = (
     r" ?(?:CUDA|GPU)(?![ \w]{0,8}\u7248\u672c)|(?<![\w])cpu_(?:[a-z]{1,16}_)?py3\d{1,2}h\w"
 )
 # Who builds with ROCm has a GPU of AMD; who names a release of CUDA beside it may not.
-_WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b"
-_WITH_CUDA = r"(?a)(?i:\bcuda[ -]?(?:toolkit )?v?\d)|\bcu1\d{2}\b|\bnvcc\b"
+_WITH_ROCM = r"(?a)(?i:\brocm\b)|\bhipcc\b|\bAMD\b(?! ?(?:\u7684|\u63d0\u4f9b|'s|provides))"
+_WITH_CUDA = r"(?a)(?i:\bcuda[ -]?(?:toolkit )?v?\d|\bnvidia)|\bcu1\d{2}\b|\bnvcc\b"
 # ROCm 5.7, rocm5.7, /opt/rocm-6.2.0, +rocm6.1, `HIP version: 5.6.31061` of hipcc --version.
 _ROCM = r"(?a)(?<!torch-)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\bHIP version: (\d{1,2}\.\d{1,2})\b"
 # `hipcc 5.7`, `HIP SDK 6.2`, also in Chinese.

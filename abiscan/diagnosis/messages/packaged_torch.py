@@ -11,7 +11,7 @@ from abiscan.diagnosis.messages.source_builds import find_source_build
 
 _DISTRIBUTIONS: Final = r"\b(?:[Aa]rch ?[Ll]inux|Arch|[Gg]entoo|NixOS|nixpkgs|Guix|Fedora|Debian|Homebrew)\b"
 _REPOSITORY: Final = (
-    r"[^\n.,;]{0,24}(?:\bemerge\b|\bpacman\b|\bdnf\b|\bapt\b|\brepos?\b|\brepositor|\bpackag"
+    r"(?![^\n]{0,24}\b(?:pip|conda|uv|wheels?)\b)[^\n.,;]{0,24}(?:\bemerge\b|\brepos?\b|\brepositor|\bpackag"
     r"|\u4ed3\u5e93|\u6e90\u7684|\u6e90\u91cc|\u5305)"
 )
 # With the new std::string.
