@@ -90,10 +90,12 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
 def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:
     """Where another project has wheels of the packages for ROCm on Linux; None if they do not fit."""
     pages = dict.fromkeys(each.rocm_wheels for each in packages if each.rocm_wheels)
-    torch = (versions.order("" if missing.target is None else missing.target.version) or _FOR_FIRST_WITH_WHEELS)[:2]
+    version = "" if missing.target is None else missing.target.version
+    torch = (versions.order(version) or _FOR_FIRST_WITH_WHEELS)[:2]
     fits = (versions.order(rocm_of(missing)) or _FIRST_WITH_WHEELS) >= _FIRST_WITH_WHEELS
     fits = fits and torch >= _FOR_FIRST_WITH_WHEELS
     is_released = vendor_of(missing) == AMD and not missing.knowledge.target_from_source
+    is_released = is_released and (not version or versions.is_release(version))
     if not pages or not fits or not is_released or _is_on_windows(missing):
         return None
     where = " ".join(pages)

@@ -208,6 +208,14 @@ def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
         ("If you use a local build of torch", False),
         ("Not a local build of torch", False),
         ("torch 2.1.0, \u4e0d\u662f\u672c\u5730 build \u7684", False),
+        ("see https://github.com/pytorch/pytorch/issues/1, then pip install torch-scatter", False),
+        ("Requires-Dist: torch>=2.1.0a0", False),
+        ("Successfully built torch-scatter torch-sparse", False),
+        ("Is torch_scatter built torch 2.1 compatible?", False),
+        ("The wheel of torch_scatter was built for torch 2.1", False),
+        ("torch 2.12.0a0 of the main branch", True),
+        ("git clone https://github.com/pytorch/pytorch\ncd pytorch\npip install -e .", True),
+        ("Built PyTorch 2.3 with CUDA 12.1 last week", True),
     ],
 )
 def test_torch_from_source(text: str, *, built: bool) -> None:

@@ -23,12 +23,14 @@ _BUILD: Final = (
 _SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
-    r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0(?:\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b|(?![\w+.])))"
+    r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b"
+    r"|(?<![\w.<>=~!])[12]\.\d{1,2}\.\d{1,2}a0(?![\w+.]))"
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
     r"|orch (?:is |was )?(?:built|compiled) with -D_GLIBCXX_USE_CXX11_ABI"
     r"|(?:\A|\n|[.;,] |\b(?:then|and|just) )[Bb]uilt (?:my |our )?(?:[Pp]y)?[Tt]orch(?! ?[-_]| ext| [Cc]\+\+)(?=[ ,.])"
-    r"|github\.com/pytorch/pytorch\b[^\n]{0,200}(?:setup\.py (?:install|develop|bdist_wheel)|pip3? install)"
+    r"|git clone [^\n]{0,60}github\.com/pytorch/pytorch(?:\.git)?(?=[\s;&`])[\s\S]{0,200}?"
+    r"(?:setup\.py (?:install|develop|bdist_wheel)|pip3? install (?:-v )?(?:--no-build-isolation )?(?:-v )?(?:-e )?\.)"
     r"|\u7f16\u8bd1 ?(?:[Pp]y)?[Tt]orch ?(?:v?\d[\w.+]{0,24} ?)?(?:\u4e4b?\u540e|\u5b8c)"
     r"|orch (?:v?\d[\w.+]{0,24} ?)?[(\uff08](?:[Ss]ource|\u6e90\u7801)[)\uff09])"
     r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
