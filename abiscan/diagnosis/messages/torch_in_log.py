@@ -152,6 +152,13 @@ _NOT_THERE = (
     "Collecting ",
     "Expected ",
     "e.g., ",
+    "fixed in ",
+    "fixed by ",
+)
+# The release that solves the problem: "why does torch 2.6 fix this?", also in Chinese.
+_REMEDY = re.compile(
+    r" (?:fix|solve)(?:e?s|e?d)?\b"
+    r"|[^\n,.;!?\uff0c\u3002]{0,6}(?:\u53ef\u4ee5|\u80fd|\u4f1a)(?:\u5426)?(?:\u89e3\u51b3|\u4fee\u590d)"
 )
 # In a sentence with two versions, the other one failed.
 _BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
@@ -178,6 +185,8 @@ def find_torch(text: str) -> str | None:
         if _is_torch_itself(text, at):
             for rank, patterns in enumerate(_TORCH_PATTERNS):
                 found = next((match for pattern in patterns if (match := pattern.match(text, at)) is not None), None)
+                if found is not None and _REMEDY.match(text, found.end()) is not None:
+                    break
                 if found is not None and is_version(found[1]) and not _OF_CUDA.match(found[1]):
                     said[rank][found[1]] = None
                     break
