@@ -8,6 +8,7 @@ number of comparisons. Every text is checked against the limits of `abiscan.mode
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -30,12 +31,28 @@ __all__ = [
     "is_specifier",
     "read_requirement",
     "read_specifiers",
+    "torch_specifier",
 ]
 
 _T = TypeVar("_T")
 # Separators between the comparisons of a version specifier and of a marker.
 _BETWEEN_COMPARISONS = r",|\b(?:and|or)\b"
 _TORCH = r"\s*(?:py)?torch\b(?![-_.]\w)"
+# Releases, and their comparisons, as most wheels have them. `packaging`, which reads all others, imports logging,
+# subprocess and 20 modules of its own: 130 of 1,900 million instructions of a wheel.
+_LONGEST = 120
+_RELEASE = r"\d{1,6}(?:\.\d{1,6}){0,5}"
+_COMPARISON = rf"\s*(==|!=|>=|<=|>|<)\s*({_RELEASE})\s*"
+_WITH_LABEL = rf"({_RELEASE})(?:\+[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*)?"
+_Numbers = tuple[int, ...]
+_COMPARE: Mapping[str, Callable[[_Numbers, _Numbers], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 
 
 class InvalidDependency(ValueError):  # noqa: N818 - as `InvalidRequirement` of packaging
@@ -119,6 +136,32 @@ def _read(make: Callable[[str], _T], text: str) -> _T:
         raise InvalidDependency(str(error).partition("\n")[0]) from error
 
 
+@functools.lru_cache(maxsize=1024)
+def _comparisons_of(specifiers: str) -> tuple[tuple[str, str], ...] | None:
+    """(operator, release) of each comparison; None if `packaging` must read it."""
+    parts = [re.fullmatch(_COMPARISON, part) for part in specifiers.split(",")] if specifiers else []
+    found = [(part[1], part[2]) for part in parts if part is not None]
+    return tuple(found) if len({each for each, _release in found}) == len(parts) else None
+
+
+def torch_specifier(requirement: str) -> str | None:
+    """The specifier of a requirement on torch that has nothing else, as `packaging` writes it; None for others."""
+    short = requirement if len(requirement) <= _LONGEST else ""
+    found = re.fullmatch(rf"{_TORCH}\s*(\(?)([^()]*)(\)?)\s*", short, re.IGNORECASE)
+    comparisons = None if found is None or len(found[1]) != len(found[3]) else _comparisons_of(found[2].strip())
+    return None if comparisons is None else ",".join(sorted(map("".join, comparisons)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _numbers(version: str) -> _Numbers | None:
+    """The numbers of a release without final zeros, which comparisons ignore, as they do its label; None for others."""
+    found = re.fullmatch(_WITH_LABEL, version)
+    numbers = [] if found is None else list(map(int, found[1].split(".")))
+    while numbers and not numbers[-1]:
+        del numbers[-1]
+    return None if found is None else tuple(numbers)
+
+
 def admits(specifiers: str, versions: Iterable[str]) -> bool:
     """Whether a version specifier admits at least one of the versions, pre-releases included. Text that is not a
     version is admitted only by `===`.
@@ -126,12 +169,19 @@ def admits(specifiers: str, versions: Iterable[str]) -> bool:
     Raises:
         InvalidDependency: as `read_specifiers`.
     """
+    versions, comparisons = tuple(versions), _comparisons_of(specifiers)
+    releases = [numbers for version in versions if (numbers := _numbers(version)) is not None]
+    if comparisons is not None and len(releases) == len(versions):
+        bounds = [(_COMPARE[each], _numbers(release) or ()) for each, release in comparisons]
+        return any(all(compare(numbers, bound) for compare, bound in bounds) for numbers in releases)
     parsed = read_specifiers(specifiers)
     return any(not find_excess(version) and parsed.contains(version, prereleases=True) for version in versions)
 
 
 def is_specifier(text: str) -> bool:
     """Whether the text is a valid version specifier."""
+    if _comparisons_of(text) is not None:
+        return True
     try:
         read_specifiers(text)
     except InvalidDependency:

@@ -15,7 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.model.dependency_specifiers import InvalidDependency, admits, concerns_torch, holds, read_requirement
+from abiscan.model.dependency_specifiers import (
+    InvalidDependency,
+    admits,
+    concerns_torch,
+    holds,
+    read_requirement,
+    torch_specifier,
+)
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
 from abiscan.model.platforms import OperatingSystem, platform_of, system_of
@@ -382,6 +389,9 @@ def torch_requirements(requires_dist: Iterable[str]) -> tuple[TorchRequirement, 
 
 
 def _requirement(line: str) -> TorchRequirement | None:
+    specifier = torch_specifier(line)
+    if specifier is not None:
+        return TorchRequirement(specifier, "")
     try:
         parsed = read_requirement(line)
     except InvalidDependency:
