@@ -208,23 +208,9 @@ def _gap(removed: list[int], added: list[int]) -> Iterator[tuple[int | None, int
 # _GLIBCXX_BEGIN_NAMESPACE_CXX11 in its headers).
 _DUAL: Final = frozenset(
     {
-        "basic_string",
-        "list",
-        "basic_stringbuf",
-        "basic_istringstream",
-        "basic_ostringstream",
-        "basic_stringstream",
-        "collate",
-        "messages",
-        "moneypunct",
-        "money_get",
-        "money_put",
-        "numpunct",
-        "time_get",
-        "basic_regex",
-        "regex_traits",
-        "sub_match",
-        "match_results",
+        *("basic_string", "list", "basic_stringbuf", "basic_istringstream", "basic_ostringstream"),
+        *("basic_stringstream", "collate", "messages", "moneypunct", "money_get", "money_put", "numpunct", "time_get"),
+        *("basic_regex", "regex_traits", "sub_match", "match_results"),
     }
 )
 

@@ -25,18 +25,8 @@ _CV = frozenset(
 _RESTRICT = frozenset({"__restrict__", "__restrict", "restrict", "RESTRICT"})
 _NO_TYPE = frozenset(
     {
-        "return",
-        "else",
-        "case",
-        "goto",
-        "new",
-        "delete",
-        "throw",
-        "operator",
-        "sizeof",
-        "co_return",
-        "using",
-        "namespace",
+        *("return", "else", "case", "goto", "new", "delete", "throw", "operator", "sizeof", "co_return"),
+        *("using", "namespace"),
     }
 )
 _BUILTIN = frozenset(

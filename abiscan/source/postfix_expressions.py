@@ -11,19 +11,8 @@ MAX_EXPRESSION = 400
 _DOT, _ANGLE_CLOSE = ord("."), ord(">")
 _KEYWORDS = frozenset(
     {
-        "return",
-        "else",
-        "case",
-        "throw",
-        "new",
-        "delete",
-        "if",
-        "while",
-        "for",
-        "switch",
-        "sizeof",
-        "co_return",
-        "co_yield",
+        *("return", "else", "case", "throw", "new", "delete", "if", "while", "for", "switch", "sizeof"),
+        *("co_return", "co_yield"),
     }
 )
 

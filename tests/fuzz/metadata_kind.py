@@ -47,17 +47,8 @@ _WEIGHTS = (12, 3, 3, 2, 2, 2)
 _WORDS = (
     *("(", ")", "[", "]", "{", "}", '"', "'", ";", ",", ":", "@", "#", "\n", "\r", "\n ", "\0", "\x85", "\u2028", "=="),
     *(">=", "~=", "===", "!=", "<", ".*", "!", "+", "-", "a0", "1e9", "99999", " and ", " or ", " not in ", " in "),
-    *(
-        "extra",
-        "extras",
-        "python_version",
-        "platform_release",
-        "os_name",
-        "torch",
-        "Torch ",
-        "pytorch ",
-        "Requires-Dist: ",
-    ),
+    *("extra", "extras", "python_version", "platform_release", "os_name", "torch", "Torch "),
+    *("pytorch ", "Requires-Dist: "),
     *("Tag: ", "cp311-cp311-", ".", "manylinux_2_", "\\u0000", "null", "1" * 70, "٣", "<a href=", "<div>", "&#0;"),
 )
 

@@ -15,19 +15,8 @@ from tests.fuzz.mutate import WIDE_EDGES, mutate_bytes
 
 _TYPES = (b"0", b"\0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"S", b"L", b"K", b"x", b"g", b"X", b"Q", b"M", b"V")
 _NAMES = (
-    *(
-        "lib/x.so",
-        "lib/y.so.1",
-        "x.so",
-        "lib",
-        "lib/x.so/y.so",
-        "../x.so",
-        "/x.so",
-        "a/./b//c.so",
-        "",
-        ".",
-        "inner.whl",
-    ),
+    *("lib/x.so", "lib/y.so.1", "x.so", "lib", "lib/x.so/y.so", "../x.so", "/x.so", "a/./b//c.so", ""),
+    *(".", "inner.whl"),
     *("inner.tar.gz", "demo-1.0/PKG-INFO", "info/index.json", "demo-1.0.dist-info/METADATA", "a" * 300 + ".so"),
     *("a/" * 200 + "x.so", "\x9b.so", "\udc80.so", "x.json"),
 )

@@ -22,16 +22,7 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 # The dependencies of abiscan (pyproject.toml) and of its tests; pip evaluates markers for this system, and click needs
 # colorama on Windows.
 _PACKAGES = (
-    "click",
-    "colorama",
-    "cxxfilt",
-    "isal",
-    "jinja2",
-    "msgspec",
-    "packaging",
-    "pycxxfilt",
-    "pyelftools",
-    "tqdm",
+    *("click", "colorama", "cxxfilt", "isal", "jinja2", "msgspec", "packaging", "pycxxfilt", "pyelftools", "tqdm"),
 )
 _TEST_PACKAGES = ("pytest", "hypothesis")
 # Those that need Linux or another program say so below.
