@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.programs import output_of, run_program
 
 ROOT = Path(__file__).parents[1]
 # Files that services parse. Oracle: PyYAML.
@@ -32,14 +33,7 @@ def run(tmp_path: Path, **inputs: str) -> tuple[int, str, dict[str, str], str]:
         "GITHUB_STEP_SUMMARY": str(summary),
         **{f"ABISCAN_{key.upper()}": value for key, value in inputs.items()},
     }
-    done = subprocess.run(
-        ["bash", ROOT / "tools" / "action.sh"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_program(["bash", ROOT / "tools" / "action.sh"], cwd=tmp_path, env=environment)
     outputs = dict(line.split("=", 1) for line in output.read_text(encoding="utf-8").splitlines())
     return done.returncode, done.stdout, outputs, summary.read_text(encoding="utf-8")
 
@@ -123,9 +117,7 @@ def test_the_documentation_names_real_inputs_and_options() -> None:
     text = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
     for name in re.findall(r"steps\.abiscan\.outputs\.([a-z-]+)", text):
         assert f"\n  {name}:" in action
-    shown = subprocess.run(
-        [sys.executable, "-m", "abiscan", "scan", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
+    shown = output_of([sys.executable, "-m", "abiscan", "scan", "--help"], cwd=ROOT)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--no-deps", "--exclude"}:
         assert option in shown, option
 
@@ -153,7 +145,7 @@ def test_actions_are_pinned_to_one_commit_each_with_its_version() -> None:
 def test_zizmor_finds_nothing() -> None:
     """https://docs.zizmor.sh: offline, so without the audits that ask GitHub."""
     command = [shutil.which("zizmor", path=str(Path(sys.executable).parent)) or "zizmor", "--offline", "--quiet"]
-    done = subprocess.run([*command, ".github", "action.yml"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_program([*command, ".github", "action.yml"], cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -178,5 +170,5 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     (wrong := tmp_path / "wrong.yml").write_text(documented[0].replace("runs-on:", "runs-at:"))
     (shown := tmp_path / "shown.yml").write_text(documented[0])
     for files, status in (((*WORKFLOWS, str(shown)), 0), ((str(wrong),), 1)):
-        done = subprocess.run(["node", script, *files], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = run_program(["node", script, *files], cwd=ROOT)
         assert done.returncode == status, done.stdout + done.stderr

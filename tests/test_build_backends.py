@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.programs import run_program
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
@@ -69,9 +70,7 @@ def test_a_wheel_that_does_not_load_is_not_built(tmp_path: Path, name: str, expr
     (tmp_path / "ext.cpp").write_text(SOURCE.format(expression))
     frontend = shutil.which("pyproject-build")
     assert frontend is not None, "pip install build"
-    done = subprocess.run(
-        [frontend, "--wheel", "--outdir", "dist", "."], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run_program([frontend, "--wheel", "--outdir", "dist", "."], cwd=tmp_path)
     said = done.stdout + done.stderr
     assert (done.returncode == 0) == (expression == GOOD), said
     assert ("FAILS" in said) == (expression == BAD), said

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.child_processes import find_tool, run_module, run_tool, safe_workers
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -27,15 +28,7 @@ def trap(folder: Path, name: str) -> Path:
 
 def abiscan(*arguments: str, cwd: Path, module: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
     script = [sys.executable, "-m", "abiscan"] if module else [str(Path(sys.executable).with_name("abiscan"))]
-    return subprocess.run(
-        [*script, *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **variables},
-        timeout=120,
-        check=False,
-    )
+    return run_program([*script, *arguments], cwd=cwd, env={**os.environ, **variables}, timeout=120)
 
 
 @pytest.mark.slow

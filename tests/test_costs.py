@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.programs import run_program
+
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
 # Executed bytecode instructions of a scan, as a multiple of those of `FLOOR` in the same interpreter, since releases of
@@ -158,9 +160,7 @@ print(json.dumps({
 
 def costs(*arguments: str, what: str = "plain") -> dict[str, Any]:
     # Not this folder: a configuration above it would be read too.
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, what, *arguments], capture_output=True, text=True, check=False, cwd="/"
-    )
+    ran = run_program([sys.executable, "-c", PROGRAM, what, *arguments], cwd="/")
     assert ran.returncode == 0, ran.stderr
     told: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
     return told
@@ -174,11 +174,8 @@ def plain() -> dict[str, Any]:
 def counted(program: str, *arguments: str) -> dict[str, int]:
     # Twice: the first run compiles new code, which has no size until it is stored.
     for _run in range(2):
-        ran = subprocess.run(
+        ran = run_program(
             [sys.executable, "-c", program, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
             cwd="/",
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONHASHSEED": "0"},
         )

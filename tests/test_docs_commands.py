@@ -18,6 +18,7 @@ import yaml
 from junitparser import JUnitXml
 
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_program
 
 ROOT = Path(__file__).parents[1]
 CI, DASHBOARDS, PAGE = (
@@ -47,9 +48,7 @@ def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         "HOME": str(folder),
         "GITHUB_STEP_SUMMARY": str(folder / "summary"),
     }
-    return subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    return run_program(["bash", "-c", script], cwd=folder, env=environment)
 
 
 def blocks(text: str, language: str) -> list[str]:

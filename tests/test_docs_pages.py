@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.programs import output_of
 from tests.test_docs_commands import blocks, checkout, shell  # noqa: F401 - the fixture
 from tools import cause_docs, release_check, repository, rule_docs
 from tools.generate import GENERATED, ROOT, gone
@@ -63,7 +63,7 @@ def test_the_address_is_spelled_in_one_place() -> None:
     if git is None or not (ROOT / ".git").exists():
         files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix in (".md", ".cff", ".yml", ".py")]
     else:
-        listed = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        listed = output_of([git, "ls-files", "-z"], cwd=ROOT)
         files = [ROOT / name for name in listed.split("\0") if name]
     spelled = re.compile(r"github\.com/[\w-]+/abiscan\b|uses: [\w-]+/abiscan@")
     found = set()

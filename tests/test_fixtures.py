@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from elftools.elf.elffile import ELFFile
 
 from tests.fixtures.build import RECIPES
 from tests.fixtures.loader_cases import CASES
+from tests.programs import run_program
 
 # The name in FlashInfer's reports (flashinfer-ai/flashinfer issue 872), and GCC's for the same declaration.
 CLANG_NAME = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
@@ -125,6 +125,6 @@ REBUILT = (
 @pytest.mark.skipif(any(shutil.which(tool) is None for tool in TOOLS), reason=f"needs {', '.join(TOOLS)}")
 def test_the_sources_still_make_the_committed_files() -> None:
     script = Path(__file__).parent / "fixtures" / "build.py"
-    done = subprocess.run([sys.executable, script, "--check", *REBUILT], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, script, "--check", *REBUILT])
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""

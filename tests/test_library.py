@@ -8,7 +8,6 @@ import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -20,6 +19,7 @@ import pytest
 import abiscan
 from abiscan.report import html as page
 from tests.fixtures.wheels import make_wheel
+from tests.programs import output_of, run_program
 from tests.report import samples
 
 ROOT = Path(__file__).parents[1]
@@ -60,13 +60,10 @@ def test_a_program_that_uses_it_is_checked(tmp_path: Path) -> None:
         "reveal_type(explain('x')[0].causes)\n"
         "scan(1)\n"
     )
-    shown = subprocess.run(
+    shown = run_program(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "uses.py"],
         cwd=tmp_path,
         env={"MYPYPATH": "", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
     ).stdout
     assert 'Revealed type is "abiscan.model.report.Verdict"' in shown, shown
     assert 'Revealed type is "tuple[abiscan.model.cause.Cause, ...]"' in shown
@@ -78,7 +75,7 @@ def test_importing_it_costs_nothing() -> None:
     code = (
         "import abiscan, sys; print(sorted(m for m in sys.modules if m.startswith(('abiscan', 'msgspec', 'elftools'))))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = output_of([sys.executable, "-c", code], cwd=ROOT)
     assert shown == "['abiscan']\n"
 
 
@@ -100,7 +97,7 @@ def test_the_verdict_is_the_commands(
     words = ["--require-torch", wanted] if wanted else ["--torch", "2.15.0"]
     command = [sys.executable, "-m", "abiscan", "-f", "json", *words, str(path)]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run_program(command, env=environment)
     assert report.render("json") == done.stdout
 
 
@@ -144,13 +141,10 @@ def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "pkg" / "__init__.py").touch()
     for fixture, status in (("gcc-const-data-ptr.so", 0), ("clang-const-data-ptr.so", 1)):
         (tmp_path / "pkg" / "_C.so").write_bytes((FIXTURES / fixture).read_bytes())
-        done = subprocess.run(
+        done = run_program(
             [sys.executable, "-c", "import _backend; print('built', _backend.build_wheel('.'))"],
             cwd=tmp_path,
             env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert done.returncode == status, done.stderr
         assert ("built pkg-1-" in done.stdout) == (status == 0)
@@ -163,13 +157,10 @@ def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_pytest_run(tmp_path: Path, fixture: str, outcome: str) -> None:
     (tmp_path / "test_wheels.py").write_text(example("pytest"))
     wheel(tmp_path / "dist", fixture)
-    shown = subprocess.run(
+    shown = run_program(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
     ).stdout
     assert f"1 {outcome}" in shown, shown
     assert ("cause: " in shown) == (outcome == "failed")
@@ -241,16 +232,14 @@ def test_an_import_error_is_explained_in_its_process(fixture: str | None, printe
     if fixture:
         shutil.copy(FIXTURES / fixture, tmp_path / "some_module.so")
     code = IMPORT.format(folder=str(tmp_path), module="some_module")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-c", code])
     assert all(each in done.stdout for each in printed), done
     assert done.returncode == 0
 
 
 def test_a_package_explains_its_own_import_error(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "missing-library.so", tmp_path / "some_module.so")
-    done = subprocess.run(
-        [sys.executable, "-c", example("import")], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run_program([sys.executable, "-c", example("import")], cwd=tmp_path)
     assert "[library-missing, high confidence]" in done.stderr, done
     assert done.returncode == 1
 
@@ -302,7 +291,7 @@ def test_the_pytest_plugin_fails_the_run_of_a_project(
         *arguments,
     ]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # installed by its entry point, or not yet
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+    done = run_program(command, cwd=tmp_path, env=environment)
     assert printed in done.stdout, done
     assert done.returncode == status
 

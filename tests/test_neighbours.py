@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.programs import run_program
+
 pytestmark = pytest.mark.neighbours
 
 ROOT = Path(__file__).parents[1]
@@ -38,13 +40,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def abiscan(command: str, wheel: Path, *more: str) -> tuple[int, dict[str, Any]]:
     """A command of the page in a directory with `dist`, with a JSON report."""
     words = [str(wheel) if word == "dist/*.whl" else word for word in command.split()]
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "abiscan", *words, *more, "-f", "json"],
         cwd=wheel.parents[1],
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(wheel.parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -53,7 +52,7 @@ def abiscan(command: str, wheel: Path, *more: str) -> tuple[int, dict[str, Any]]
 def tool(name: str, *words: str) -> dict[str, Any]:
     program = shutil.which(name)
     assert program is not None, f"pip install {name}"
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    done = run_program([program, *words])
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

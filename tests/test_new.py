@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
+
+from tests.programs import run_program
 
 ROOT = Path(__file__).parents[1]
 GOOD = str(ROOT / "tests" / "fixtures" / "good-extension.so")
@@ -34,10 +35,7 @@ _CATALOGUE = "tests/diagnosis/test_cause_catalogue.py::test_"
 KINDS = {
     "rule": Kind(
         ("abiscan/data/rules.json", "docs/rules.md", "docs/rules/a-thing.md"),
-        {
-            ("rules", "a-thing"): "TODO: what is found",
-            (GOOD, "--torch", "2.13.0", "--select", "a-thing"): "loads",
-        },
+        {("rules", "a-thing"): "TODO: what is found", (GOOD, "--torch", "2.13.0", "--select", "a-thing"): "loads"},
         ("tests/rules/test_rules.py::test_every_file_is_loaded_and_described",),
     ),
     "cause": Kind(
@@ -60,11 +58,7 @@ KINDS = {
         {(GOOD, "--torch", "2.13.0", "-f", "a-thing"): "good-extension.so: loads"},
         ("tests/report/test_a_thing.py",),
     ),
-    "pass": Kind(
-        ("docs/architecture.md",),
-        {(GOOD, "--torch", "2.13.0"): "loads"},
-        ("tests/analysis/test_passes.py",),
-    ),
+    "pass": Kind(("docs/architecture.md",), {(GOOD, "--torch", "2.13.0"): "loads"}, ("tests/analysis/test_passes.py",)),
 }
 
 
@@ -81,7 +75,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def run(copy: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, *arguments], cwd=copy, capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, *arguments], cwd=copy)
     return done.returncode, done.stdout + done.stderr
 
 

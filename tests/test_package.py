@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import abiscan
+from tests.programs import output_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def test_the_sdist_has_every_tracked_file() -> None:
     """By its patterns, which are prefixes; targets of directory links are included by name."""
     git = shutil.which("git")
     assert git is not None
-    shown = subprocess.run([git, "ls-files", "-s", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = output_of([git, "ls-files", "-s", "-z"], cwd=ROOT)
     included = [pattern.lstrip("/") for pattern in HATCH["build"]["targets"]["sdist"]["include"]]
     forced = HATCH["build"]["targets"]["sdist"]["force-include"]
     always = {"pyproject.toml", "LICENSE", ".gitignore"}

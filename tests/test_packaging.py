@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import run_program
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -73,7 +75,7 @@ def test_the_image_is_built_and_run() -> None:
     subprocess.run([builder, "build", "-q", "-t", "abiscan-test", "."], cwd=ROOT, check=True)
     fixture = "tests/fixtures/stable-abi.so"
     words = [builder, "run", "--rm", "--network", "none", "-v", f"{ROOT}:/work:ro", "abiscan-test", fixture]
-    done = subprocess.run([*words, "--torch", "2.10.0"], capture_output=True, text=True, check=False)
+    done = run_program([*words, "--torch", "2.10.0"])
     assert (done.returncode, done.stdout.startswith(f"loads {fixture}")) == (0, True), done.stderr
 
 
@@ -92,7 +94,7 @@ def _run(*words: str, cwd: Path | None = None, **environment: str) -> str:
     program = shutil.which(words[0])
     assert program is not None, f"{words[0]}: CONTRIBUTING.md has the command that installs it"
     env = {**os.environ, **environment}
-    done = subprocess.run([program, *words[1:]], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    done = run_program([program, *words[1:]], cwd=cwd, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -111,10 +113,7 @@ def test_tools_for_packages_accept_both(built: Path) -> None:
 @pytest.mark.packaging
 @pytest.mark.parametrize(
     "words",
-    [
-        ("pipx", "run", "--spec", "{wheel}", "abiscan"),
-        ("uvx", "--from", "{wheel}", "abiscan"),
-    ],
+    [("pipx", "run", "--spec", "{wheel}", "abiscan"), ("uvx", "--from", "{wheel}", "abiscan")],
     ids=["pipx", "uvx"],
 )
 def test_it_runs_without_installation(built: Path, tmp_path: Path, words: tuple[str, ...]) -> None:

@@ -18,13 +18,14 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.tar_archive import TarArchive
 from abiscan.inputs.tree import FileBytes
 from tests import torch_here
+from tests.programs import run_program
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "aotinductor" / "model.so"
 
 
 def scanned(path: Path, *options: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", *options, str(path)]
-    (artifact,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    (artifact,) = json.loads(run_program(command).stdout)["artifacts"]
     return dict(artifact)
 
 
@@ -106,7 +107,7 @@ def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) 
     model = written(package, CALLS.replace("mylib::twice", "fixture::scale"))
     names = [str(model), str(fixtures_dir / "good-extension.so")]
     command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", "--torch", "2.13.0", *names]
-    notes = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["notes"]
+    notes = json.loads(run_program(command).stdout)["notes"]
     told = [note for note in notes if " by name, " in note]
     assert [note.partition(" calls ")[2].partition(" by name, which ")[0::2] for note in sorted(told)] == [
         ("aten::no_such", "torch 2.13.0 does not have: it cannot be loaded with that torch"),

@@ -12,13 +12,13 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.model.facts import BuildMarks
 from abiscan.provenance.instruction_sets import _OPTIONS, instruction_sets
+from tests.programs import output_of, run_program
 
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
 def macros(*options: str) -> set[str]:
-    command = ["gcc", *options, "-dM", "-E", "-x", "c", "/dev/null"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = output_of(["gcc", *options, "-dM", "-E", "-x", "c", "/dev/null"]).splitlines()
     # -mabm is AMD's name of LZCNT and POPCNT.
     return {line.split()[1] for line in lines} - {"__ABM__"}
 
@@ -43,7 +43,7 @@ def test_what_a_file_was_compiled_with(options: tuple[str, ...], level: str | No
     source.write_text("int f(int x) { return x; }\n")
     subprocess.run(["gcc", "-g", "-shared", "-fPIC", *options, source, "-o", out], check=True)
     command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
-    (artifact,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    (artifact,) = json.loads(run_program(command).stdout)["artifacts"]
     told = [fact["value"] for fact in artifact["provenance"]["facts"] if fact["topic"] == "instruction-set"]
     assert told == ([] if level is None else [level])
 

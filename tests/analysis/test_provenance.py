@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 from abiscan.provenance.read_provenance import highest
+from tests.programs import output_of, run_program
 
 FILES = tuple(
     sorted(
@@ -34,9 +35,7 @@ FILES = tuple(
 def made(fixtures_dir: Path) -> Mapping[str, Mapping[str, Any]]:
     """The provenance of every fixture, by file name, as the JSON report has it."""
     command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "--matrix", "-f", "json", "-q"]
-    done = subprocess.run(
-        [*command, *(str(fixtures_dir / name) for name in FILES)], capture_output=True, text=True, check=False
-    )
+    done = run_program([*command, *(str(fixtures_dir / name) for name in FILES)])
     artifacts = json.loads(done.stdout)["artifacts"]
     return {Path(artifact["path"]).name: artifact["provenance"] for artifact in artifacts}
 
@@ -135,7 +134,7 @@ def test_the_interpreter_of_a_tagged_file_name(tmp_path: Path, fixtures_dir: Pat
     for file in files:
         file.write_bytes((fixtures_dir / "good-extension.so").read_bytes())
     command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(command)
     found = [artifact["provenance"]["python_abi"] for artifact in json.loads(done.stdout)["artifacts"]]
     assert found == ["cp311", "cp313t"]
 
@@ -194,9 +193,7 @@ def test_a_floor_and_a_name_that_needs_it(
     ((value, source),) = found
     assert value == text
     # readelf prints `name@VERSION` for a versioned import.
-    listed = subprocess.run(
-        ["readelf", "-W", "--dyn-syms", str(fixtures_dir / name)], capture_output=True, text=True, check=True
-    ).stdout
+    listed = output_of(["readelf", "-W", "--dyn-syms", str(fixtures_dir / name)])
     assert f"{source.partition('@')[0]}@{family}_{text}" in listed or source == f"{family}_{text}"
 
 
@@ -229,8 +226,7 @@ def test_a_directory_of_the_machine_that_built_it(tmp_path: Path) -> None:
     out = tmp_path / "x.so"
     paths = "-Wl,-rpath,/home/runner/lib:/usr/lib/x86_64-linux-gnu:\\$ORIGIN/../lib"
     subprocess.run(f"gcc -shared -nostdlib -x c /dev/null {paths} -o {out}", shell=True, check=True)
-    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)])
     (artifact,) = json.loads(done.stdout)["artifacts"]
     assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/lib"]
 
@@ -251,7 +247,7 @@ def test_a_run_path_is_relative_where_the_real_loader_looks_below_the_working_di
     load = [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(user)!r})"]
     loads = subprocess.run(load, cwd=tmp_path / "cwd", capture_output=True, check=False).returncode == 0
     scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(user)]
-    (artifact,) = json.loads(subprocess.run(scan, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    (artifact,) = json.loads(run_program(scan).stdout)["artifacts"]
     assert loads == ("relative-run-path" in {finding["rule"] for finding in artifact["findings"]})
 
 
@@ -265,5 +261,5 @@ def test_cuda_is_detected_from_sonames_with_its_release(tmp_path: Path) -> None:
     link = ["-x", "none", f"-L{tmp_path}", "-Wl,--no-as-needed", *(f"-l:{soname}" for soname in sonames)]
     subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", *link, "-o", out], check=True)
     scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
-    (artifact,) = json.loads(subprocess.run(scan, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    (artifact,) = json.loads(run_program(scan).stdout)["artifacts"]
     assert artifact["provenance"]["cuda"] == "13"

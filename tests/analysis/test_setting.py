@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -38,6 +37,7 @@ from tests.fixtures.tiny_elf import (
     build,
 )
 from tests.fixtures.wheels import FIXTURES, TAG, make_wheel
+from tests.programs import run_program
 
 
 def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
@@ -385,9 +385,7 @@ def test_functions_of_a_library_that_is_opened_lazily_may_be_unresolved(
     plt = (Relocation(ARRAY, kind, "nowhere"),)
     library = Library(plt=plt, symbols=symbols, dynamic=((3, DATA), *dynamic))
     (package / "x.so").write_bytes(build(library))
-    done = subprocess.run(
-        [sys.executable, "-c", "import pkg"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run_program([sys.executable, "-c", "import pkg"], cwd=tmp_path)
     assert (done.returncode == 0) is loads, done.stderr
     # The same with a library of torch, which the loader in this test does not have.
     (package / "x.so").write_bytes(build(library._replace(needed=("libc10.so",))))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import run_program
+
 ROOT = Path(__file__).parents[2]
 RECIPES = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
 
@@ -20,7 +22,7 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     # With an environment of its own: the wheel is that for the page's Python.
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "abiscan", *command.split()],
         env={
             "PATH": "/usr/bin:/bin",
@@ -28,9 +30,6 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
             "PYTHONPATH": str(ROOT),
             "HOME": str(Path.home()),
         },
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 1, done.stderr
     printed = re.sub(r"cp3\d+", "cp311", " ".join(done.stdout.split()))

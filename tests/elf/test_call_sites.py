@@ -13,6 +13,7 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.elf.call_sites import displacements, find_call_sites
 from abiscan.model.limits import MAX_SITES
+from tests.programs import output_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILES = [
@@ -37,16 +38,14 @@ COMPILERS = {
 def disassembled(path: Path) -> set[tuple[str, int]]:
     """(import, address) of calls, jumps and loads through the PLT or the GOT, by binutils."""
     slots = {}
-    listing = subprocess.run(["readelf", "-rW", path], capture_output=True, text=True, check=True).stdout
+    listing = output_of(["readelf", "-rW", path])
     for line in listing.splitlines():
         parts = line.split()
         if len(parts) >= 5 and ("JUMP_SLO" in parts[2] or "GLOB_DAT" in parts[2]):
             slots[int(parts[0], 16)] = parts[4].split("@")[0]
     found = set()
     section = ""
-    code = subprocess.run(
-        ["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True
-    ).stdout
+    code = output_of(["objdump", "-d", "--no-show-raw-insn", path])
     for line in code.splitlines():
         if line.startswith("Disassembly"):
             section = line.split()[-1]
@@ -154,9 +153,7 @@ def test_aarch64() -> None:
     sites = find_call_sites(elf, names)
     if shutil.which("aarch64-linux-gnu-objdump") is None:
         pytest.skip("aarch64-linux-gnu-objdump is not installed")
-    code = subprocess.run(
-        ["aarch64-linux-gnu-objdump", "-d", FIXTURES / "aarch64.so"], capture_output=True, text=True, check=True
-    ).stdout
+    code = output_of(["aarch64-linux-gnu-objdump", "-d", FIXTURES / "aarch64.so"])
     branches = re.findall(r"^\s+([0-9a-f]+):\s+[0-9a-f]+\s+bl?\s+[0-9a-f]+ <([^>]+)@plt>", code, re.MULTILINE)
     assert branches
     assert {(name, site.address) for name, all_ in sites.items() for site in all_ if site.called} == {

@@ -14,6 +14,7 @@ from abiscan.elf import open_elf
 from abiscan.elf.line_program import DamagedLines, LineSections, find_lines
 from abiscan.elf.source_lines import source_lines
 from tests.elf.test_call_sites import needs
+from tests.programs import output_of
 
 SOURCE = Path(__file__).parents[1] / "fixtures" / "src" / "const_data_ptr.cpp"
 COMPILERS = [c for c in ("g++", "clang++") if shutil.which(c)]
@@ -26,12 +27,10 @@ def test_every_address_has_the_line_that_addr2line_gives_it(compiler: str, versi
     path = tmp_path / "x.so"
     flags = ["-g", f"-gdwarf-{version}", "-O2", "-std=c++17", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, SOURCE, "-o", path], check=True)
-    code = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True).stdout
+    code = output_of(["objdump", "-d", path])
     addresses = sorted({int(found, 16) for found in re.findall(r"^\s+([0-9a-f]+):\t", code, re.MULTILINE)})
     assert len(addresses) > 20
-    said = subprocess.run(
-        ["addr2line", "-e", path, *map(hex, addresses)], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    said = output_of(["addr2line", "-e", path, *map(hex, addresses)]).splitlines()
     expected = {}
     for address, where in zip(addresses, said, strict=True):
         file, line = where.split(" (")[0].rsplit(":", 1)

@@ -17,6 +17,7 @@ import pytest
 from abiscan.elf import open_elf, read_elf
 from abiscan.elf.debug_entries import MAX_STEPS
 from tests.fuzz.kinds import _with_sections
+from tests.programs import output_of
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 SOURCE = """
@@ -38,9 +39,7 @@ WANTED = ("c10::Kernel", "c10::Kernel::In", "c10::impl::Entry", "c10::Declared")
 @pytest.mark.parametrize("release", ["2.8", "2.13"])
 def test_sizes_are_those_that_readelf_prints(release: str) -> None:
     file = DRIFT / f"sized-torch-{release}.so"
-    printed = subprocess.run(
-        ["readelf", "--debug-dump=info", str(file)], capture_output=True, text=True, check=True
-    ).stdout
+    printed = output_of(["readelf", "--debug-dump=info", str(file)])
     size = re.search(r"DW_AT_name +: (?:\(.*\): )?MessageLogger\n.*DW_AT_byte_size +: (\d+)", printed)
     assert size is not None
     assert open_elf(file).record_sizes({"c10::MessageLogger", "c10::X"}) == {"c10::MessageLogger": int(size[1])}

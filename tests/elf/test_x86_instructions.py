@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf.x86_instructions import LATER_MAP, instructions
+from tests.programs import output_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # One of each encoding: legacy prefixes, the maps 0F, 0F38 and 0F3A, VEX, EVEX, and every addressing mode.
@@ -54,8 +55,7 @@ foo: ud2
 
 def listed(path: Path) -> list[tuple[int, bytes, str]]:
     """(address, bytes, text) of each instruction in .text, by binutils; without data in it."""
-    command = ["objdump", "-d", "-w", "-z", "-j", ".text", path]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = output_of(["objdump", "-d", "-w", "-z", "-j", ".text", path])
     rows = re.finditer(r"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$", text, re.MULTILINE)
     return [(int(row[1], 16), bytes.fromhex(row[2]), row[3]) for row in rows]
 

@@ -7,7 +7,6 @@ import functools
 import os
 import platform
 import re
-import subprocess
 import sysconfig
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from abiscan.loader.process import Process
 from abiscan.model.loading import StopKind
 from tests.loader.debugging import examined, message, plain_process, search_list
+from tests.programs import run_program
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
@@ -67,7 +67,7 @@ def test_the_search_list_of_real_modules_is_the_loaders() -> None:
 @pytest.mark.parametrize("name", MISSING)
 def test_what_is_missing_is_what_ldd_does_not_find(name: str) -> None:
     path = CASES / name / "target.so"
-    listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    listed = run_program(["ldd", path]).stdout
     closure = examined(path, process()).closure
     missing = [soname for _item, soname in closure.missing]
     assert missing

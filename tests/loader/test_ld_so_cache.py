@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abiscan.loader.ld_so_cache import LibraryCache, compare_names
+from tests.programs import output_of
 
 _LDCONFIG = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
 _LINE = re.compile(r"\t(\S+) \(libc6,x86-64([^)]*)\) => (\S+)")
@@ -23,7 +24,7 @@ _X86_64 = 0x0303
 @pytest.mark.skipif(_LDCONFIG is None or platform.machine() != "x86_64", reason="asks ldconfig, on x86_64")
 def test_every_name_that_ldconfig_lists_is_found_at_the_path_it_lists_first() -> None:
     assert _LDCONFIG is not None
-    printed = subprocess.run([_LDCONFIG, "-p"], capture_output=True, text=True, check=True).stdout
+    printed = output_of([_LDCONFIG, "-p"])
     listed: dict[str, str] = {}
     for name, extra, path in _LINE.findall(printed):
         if not extra:  # others are for hardware that this machine may not have

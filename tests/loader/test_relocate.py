@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import platform
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from abiscan.loader.relocation_checks import unknown_relocation
 from abiscan.model.loading import LoaderStop, StopKind
 from tests.loader import kit
 from tests.loader.debugging import bindings, examined, message, plain_process
+from tests.programs import output_of
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
@@ -56,7 +56,7 @@ def process() -> Process:
 
 
 def _output(*command: str | Path) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return output_of(command)
 
 
 def _as_map(path: Path) -> LinkMap:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from abiscan.mangling import parse, string_abi
 from abiscan.mangling.string_spelling import respelled
 from abiscan.releases import open_index
+from tests.programs import output_of
 
 _NEW = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>"
 
@@ -64,9 +64,7 @@ def test_of_libcxx() -> None:
     clang = shutil.which("clang++") or shutil.which("clang++-14")
     if clang is None:
         pytest.skip("no clang++ here")
-    compiled = subprocess.run(
-        [clang, "-x", "c++", "-S", "-o", "-", "-"], input=_SOURCE, capture_output=True, text=True, check=True
-    ).stdout
+    compiled = output_of([clang, "-x", "c++", "-S", "-o", "-", "-"], input=_SOURCE)
     names = set(re.findall(r"\b_ZN2ns\w+", compiled))
     for old in ("_ZN2ns1fERKSsNS_1TESsPKS2_", "_ZN2ns1EC1ENS_1TESs", "_ZN2ns1EC2ENS_1TESs"):
         text = _read(old).replace(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from abiscan.releases.build import loaded_globally
 from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
 from abiscan.target.run_torch import released_target
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # at::TensorBase was added in 1.10 (ATen/core/TensorBase.h).
@@ -45,7 +45,7 @@ def history() -> ReleaseIndex:
 
 def run(*words: object) -> dict[str, Any]:
     command = [sys.executable, "-m", "abiscan", *map(str, words), "-f", "json"]
-    document: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    document: dict[str, Any] = json.loads(run_program(command).stdout)
     return document
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from abiscan.model.platforms import OperatingSystem, system_of
 from tests import torch_here
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 EXTENSION = FIXTURES / "good-extension.so"
@@ -23,12 +24,8 @@ KEY = "2.13.0+cpu-x86_64"
 
 
 def run(data: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "abiscan", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"XDG_DATA_HOME": str(data)},
+    return run_program(
+        [sys.executable, "-m", "abiscan", *map(str, arguments)], env=os.environ | {"XDG_DATA_HOME": str(data)}
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.programs import output_of, run_program
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs/tutorials/files/segment_csr_cuda.cu"
@@ -40,12 +41,11 @@ pytestmark = [
 
 def compiled_by_hip(source: Path) -> str:
     """Clang's messages about the file that hipify makes of a source."""
-    hipify = [sys.executable, "-W", "ignore", "-c", HIPIFY, str(source.parent), str(source)]
-    made = subprocess.run(hipify, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    made = output_of([sys.executable, "-W", "ignore", "-c", HIPIFY, str(source.parent), str(source)]).splitlines()[-1]
     command = [str(CLANG), "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-nogpulib", "-fsyntax-only"]
     command += ["-std=c++20", "-w", f"-I{STUBS}", f"-I{torch_here.directory()}/include", "-DUSE_ROCM"]
     command += ["-D__HIP_PLATFORM_AMD__", "-DTORCH_HIP_VERSION=502", "-include", "hip/hip_runtime.h", made]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    return run_program(command).stderr
 
 
 _SHUFFLES = """#include <c10/util/Half.h>

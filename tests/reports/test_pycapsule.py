@@ -20,6 +20,7 @@ from abiscan.binary import open_binary
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.programs import run_program
 
 SOURCE = Path(__file__).parents[2] / "docs/tutorials/files/lltm.cpp"
 COMPILER = shutil.which("g++")
@@ -43,14 +44,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.skipif(COMPILER i
 
 def python(text: str, directory: Path) -> subprocess.CompletedProcess[str]:
     libraries = {"LD_LIBRARY_PATH": str(torch_here.directory() / "lib")}
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", text],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **libraries},
-    )
+    return run_program([sys.executable, "-W", "ignore", "-c", text], cwd=directory, env={**os.environ, **libraries})
 
 
 def _follow_template(fix: str, directory: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.releases import open_index
+from tests.programs import run_program
 
 SOURCES = Path(__file__).parent / "compiled"
 NVCC, CLANG = shutil.which("nvcc"), shutil.which("clang++-19")
@@ -44,7 +44,7 @@ def failure(source: Path, read: str, *types: str, hip: bool, more: tuple[str, ..
         options += ["-include", "hip/hip_runtime.h"]
     else:
         command = [str(NVCC), "-arch=sm_90", "-c", "-o", str(source.with_suffix(".o"))]
-    done = subprocess.run([*command, *options, str(source)], capture_output=True, text=True, check=False)
+    done = run_program([*command, *options, str(source)])
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

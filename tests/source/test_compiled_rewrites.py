@@ -19,6 +19,7 @@ from abiscan.rules import load_rules
 from abiscan.source import SingleSource, SourceRules
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
+from tests.programs import output_of, run_program
 
 SOURCES = Path(__file__).parent / "compiled"
 COMPILER = shutil.which("g++")
@@ -44,32 +45,19 @@ def rewritten(name: str) -> str:
 
 
 def compiled(source: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    torch = torch_folder()
-    return subprocess.run(
-        [
-            str(COMPILER),
-            "-std=c++20",
-            "-w",
-            f"-I{torch}/include",
-            str(source),
-            "-o",
-            str(source.with_suffix("")),
-            *options,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    include = f"-I{torch_folder()}/include"
+    command = [str(COMPILER), "-std=c++20", "-w", include, source, "-o", source.with_suffix(""), *options]
+    return run_program(command)
 
 
-def output_of(program: Path) -> str:
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+def printed_by(program: Path) -> str:
+    done = run_program([str(program)])
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def imports_of(program: Path) -> str:
-    return subprocess.run(["nm", "-D", "-u", str(program)], capture_output=True, text=True, check=True).stdout
+    return output_of(["nm", "-D", "-u", str(program)])
 
 
 @pytest.mark.torch
@@ -82,7 +70,7 @@ def test_accessors_and_error_macros(tmp_path: Path) -> None:
         source.write_text(text)
         done = compiled(source, *options)
         assert done.returncode == 0, done.stderr
-        outputs.append(output_of(tmp_path / name))
+        outputs.append(printed_by(tmp_path / name))
         imports.append(imports_of(tmp_path / name))
     assert outputs[0] == outputs[1]
     assert "ComplexDouble" in outputs[0]
@@ -117,7 +105,7 @@ def test_load_of_half_under_hip(tmp_path: Path) -> None:
     (tmp_path / "load.cu").write_text(rewritten("load.cu"))
     after = compiled(tmp_path / "load_main.cpp", *options)
     assert after.returncode == 0, after.stderr
-    assert output_of(tmp_path / "load_main").split() == [
+    assert printed_by(tmp_path / "load_main").split() == [
         *("float", "double", "int", "int64", "int16", "int8", "uint8", "bfloat16", "half")
     ]
 
@@ -132,21 +120,8 @@ def test_load_of_half_under_cuda(tmp_path: Path) -> None:
     )
     source = tmp_path / "load.cu"
     source.write_text(rewritten("load.cu") + "template <typename T> void launch();\n" + launches)
-    done = subprocess.run(
-        [
-            str(NVCC),
-            "-std=c++20",
-            "-w",
-            "-c",
-            f"-I{torch_folder()}/include",
-            str(source),
-            "-o",
-            str(tmp_path / "load.o"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    include = f"-I{torch_folder()}/include"
+    done = run_program([str(NVCC), "-std=c++20", "-w", "-c", include, source, "-o", tmp_path / "load.o"])
     assert done.returncode == 0, done.stderr
 
 

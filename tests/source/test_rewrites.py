@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
+from tests.programs import run_program
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
@@ -264,7 +264,7 @@ def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
         "assert [y.tolist() for y in ops.pair([x, x + 1], 2)] == [[2, 2, 2], [4, 4, 4]]\n"
         "print('fine')\n"
     )
-    done = subprocess.run([sys.executable, "use.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
     assert done.stdout == "fine\n", done.stderr
 
 
@@ -293,7 +293,7 @@ PYBIND11_MODULE(my_kernels, m) {
         "assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]\n"
         "print('fine')\n"
     )
-    done = subprocess.run([sys.executable, "use.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
     assert done.stdout == "fine\n", done.stderr
 
 
@@ -443,7 +443,7 @@ def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -
         "assert x.tolist() == [4.0, 4.0]\n"
         "print(torch.ops.named_kernels.scale.default._schema)\n"
     )
-    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = run_program([sys.executable, "-c", program], cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert 'factor=2.5, SymInt dim=-1, str mode="sum", ' in run.stdout
     assert " weight=None) -> Tensor" in run.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
 from abiscan.errors import UnreadableFile
 from abiscan.loader import Loader, LoaderSettings
+from tests.programs import run_program
 from tests.truth.oracle import LOADER_VARIABLES, Answer
 
 
@@ -45,7 +45,7 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
         listed.writelines(f"{file}\n" for file in files)
         listed.flush()
         command = [sys.executable, "-m", "abiscan", "scan", "--python", str(python), "-f", "json", "-r", listed.name]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", check=False)
+        done = run_program(command, env=environment, cwd="/")
     if not done.stdout.strip():
         raise RuntimeError(f"abiscan gave no report (exit status {done.returncode}): {done.stderr[-2000:]}")
     report: dict[str, Any] = json.loads(done.stdout)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+
+from tests.programs import run_program
 
 # (library, name or `#ordinal`, delayed); (name, ordinal, forwarder).
 PeImport = tuple[str, str, bool]
@@ -46,7 +47,7 @@ class MachoTables(Struct, frozen=True):
 
 def _lines(*command: str | Path) -> list[str]:
     # llvm-objdump fails on a file whose export trie is empty.
-    done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", check=False)
+    done = run_program(command, errors="surrogateescape")
     return done.stdout.splitlines()
 
 

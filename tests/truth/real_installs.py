@@ -42,6 +42,7 @@ from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import owner_of_library
 from abiscan.releases import open_index
 from tests.corpus.fetch import installed_name, shared_objects
+from tests.programs import run_program
 from tests.truth.oracle import LOADER_VARIABLES, Answer, ask
 
 _ABSENT_MODULE = re.compile(r"No module named '([^'.]+)")
@@ -129,16 +130,15 @@ def _newest(requirements: Sequence[Requirement]) -> str:
 def _pip(python: Path, target: Path, what: str) -> str:
     """Install into `target` without requirements. Return pip's last line if it fails."""
     command = [python, "-m", "pip", "install", "-q", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
-    done = subprocess.run([*command, "--target", target, what], capture_output=True, text=True, check=False)
+    done = run_program([*command, "--target", target, what])
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["pip failed"])[-1]
 
 
 def _import(python: Path, modules: Sequence[str], env: dict[str, str]) -> str:
     """Import the modules in one process. Return the last line of its traceback, or ""."""
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
-    command = [python, "-c", code, *modules]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
+        done = run_program([python, "-c", code, *modules], env=env, timeout=300)
     except subprocess.TimeoutExpired:
         return "no answer in 300 s"
     if done.returncode == 0:
@@ -236,7 +236,7 @@ def judge(wheel: Path, plain: Path, torches: Path, torch: str | None = None, lib
     """One wheel: abiscan's result (against `torch`, if given), and the real one."""
     command = [sys.executable, "-m", "abiscan", "-q", "--python", plain, wheel, "-f", "json"]
     command += ["--torch", torch] if torch else []
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(command)
     ours = [each for each in json.loads(done.stdout)["artifacts"] if each["kind"] == "shared-object"]
     places = [str(installed_name(each["member"])) for each in ours]
     chosen = {place: each["target"]["torch"]["value"] for place, each in zip(places, ours, strict=True)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import read_environment
 from abiscan.loader import LoaderSettings
 from tests import torch_here
+from tests.programs import run_program
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
@@ -121,9 +121,7 @@ def test_what_is_said_is_what_the_interpreter_says(layout: Layout, requirements:
     for name in FILES:
         (report,) = scan([str(site / "pkg" / name)], options).artifacts
         said[name] = (report.loader.error or "").removeprefix("`import torch` itself fails: ")
-        real = subprocess.run(
-            [python, "-c", OPEN, site / "pkg" / name], capture_output=True, text=True, check=False, env=variables
-        )
+        real = run_program([python, "-c", OPEN, site / "pkg" / name], env=variables)
         assert said[name] == real.stdout, real.stderr
         assert report.torch_build is not None
         assert report.torch_build.version == torch_here.version()[0]

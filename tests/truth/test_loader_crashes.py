@@ -46,6 +46,7 @@ from tests.fixtures.tiny_elf import (
     build_large,
 )
 from tests.loader import kit
+from tests.programs import run_program
 from tests.truth.oracle import ask
 
 pytestmark = pytest.mark.skipif(
@@ -171,8 +172,7 @@ def test_another_process_may_refuse_what_this_one_refuses(files: dict[str, Path]
 
 
 def _scan_on_release(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "abiscan", "--torch", "2.9.0", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, env=kit.clean_environ(), check=False)
+    return run_program([sys.executable, "-m", "abiscan", "--torch", "2.9.0", str(path)], env=kit.clean_environ())
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,7 @@ def test_static_tls_of_a_library_of_the_package(tmp_path: Path, plain_python: Pa
         header = Header(PT_TLS, THREAD_LOCAL, 0, size, 8)
         (tmp_path / "b.so").write_bytes(build(Library(symbols=(variable,), headers=(header,))))
         found[size] = unknown_elsewhere(open_elf(tmp_path / "a.so"), [open_elf(tmp_path / "b.so")])
-        command = [str(plain_python), "-c", "import ctypes; ctypes.CDLL('./a.so')"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = run_program([str(plain_python), "-c", "import ctypes; ctypes.CDLL('./a.so')"], cwd=tmp_path)
         assert ("cannot allocate memory in static TLS block" in done.stderr) is (found[size] is not None), done.stderr
     assert found == {512: None, 8192: "it needs 8192 bytes of static TLS, and all libraries share 1664"}
 
@@ -235,7 +234,7 @@ def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None
         "json",
         *map(str, files.values()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, env=kit.clean_environ(), check=False)
+    done = run_program(command, env=kit.clean_environ())
     failing = {
         Path(artifact["path"]).stem
         for artifact in json.loads(done.stdout)["artifacts"]

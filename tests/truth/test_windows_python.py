@@ -14,6 +14,7 @@ import pytest
 from tests.corpus.fetch import corpus_dir, download
 from tests.corpus.wheels import WINDOWS_EXTENSIONS
 from tests.environment.windows_tree import install_torch
+from tests.programs import run_program
 from tests.truth.wine import install, run, windows_path, windows_python
 
 pytestmark = pytest.mark.wine
@@ -67,8 +68,7 @@ def _verdicts(output: str) -> list[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def _here(*words: str | Path) -> str:
-    command = [sys.executable, "-m", "abiscan", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/").stdout
+    return run_program([sys.executable, "-m", "abiscan", *map(str, words)], cwd="/").stdout
 
 
 @pytest.mark.parametrize("torch", ["2.7.1", "2.8.0"])

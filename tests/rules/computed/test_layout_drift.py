@@ -27,6 +27,7 @@ from abiscan.rules.computed.layout_drift import (
     shared_records,
     with_held,
 )
+from tests.programs import run_program
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
 # A private function of TensorImpl, called by the inline function data().
@@ -231,8 +232,7 @@ else:
 
 
 def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", CALL, str(DRIFT / file), function]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return run_program([sys.executable, "-c", CALL, str(DRIFT / file), function], timeout=300)
 
 
 @pytest.mark.torch
