@@ -183,7 +183,6 @@ def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], orde
         looked_at: tags of entries that are looked at.
         order: byte order, as a `struct` prefix.
 
-
     Raises:
         DamagedEntries: a form is unknown.
     """

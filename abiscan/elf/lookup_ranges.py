@@ -43,7 +43,6 @@ def lookup_ranges(elf: DynamicFile, *, guessed: bool = True) -> list[tuple[int, 
     Args:
         guessed: whether to include a margin after the header, and for the version lists, which have no length.
 
-
     Raises:
         UnreadableFile: a table lies outside of the file.
     """

@@ -156,7 +156,6 @@ class SymbolTable:
             defines: whether to leave out those, too, that this table defines for lookups and that its hash table leads
                 to.
 
-
         Raises:
             UnreadableFile: an entry lies outside of the file.
         """

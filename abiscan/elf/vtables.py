@@ -32,7 +32,6 @@ def read_vtables(elf: DynamicFile, tables: Iterable[Export]) -> dict[str, tuple[
         Name -> for each word the mangled name that it points to, its number if it is not an address (offset to top,
         virtual base offset, or 0 for a function that was never emitted), or None if no symbol has the address.
 
-
     Raises:
         UnreadableFile: a relocation table lies outside of the file.
     """

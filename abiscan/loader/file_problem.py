@@ -36,7 +36,6 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
     Returns:
         The loader's stop, or why it cannot be known, as a sentence; None if there is no problem.
 
-
     Raises:
         UnreadableFile: a table lies outside of the file.
     """

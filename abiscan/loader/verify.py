@@ -86,7 +86,6 @@ def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_ex
         path: the loader's name of it.
         stack_is_executable: whether the stack of the process is executable already.
 
-
     Raises:
         LoadFailure, Undecidable: the load fails here, or may fail.
     """

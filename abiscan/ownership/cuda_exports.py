@@ -36,7 +36,6 @@ def _lines() -> tuple[str, ...]:
 def exporting(library: str, name: str) -> Exporting | None:
     """The releases that export a name of a library (`cudart`); None if no release of that library was read.
 
-
     >>> exporting("cudart", "cudaGetDriverEntryPointByVersion").having[0]
     '12.5'
     """
@@ -57,7 +56,6 @@ def exporting(library: str, name: str) -> Exporting | None:
 
 def driver_since(name: str) -> str | None:
     """The CUDA release that added a driver function (`12.0`); None if the driver API does not have it.
-
 
     >>> driver_since("cuTensorMapEncodeTiled")
     '12.0'

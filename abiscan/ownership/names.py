@@ -54,7 +54,6 @@ def outer_scope(mangled: str) -> str | None:
     """The outermost namespace or class of a C++ name; `std` for its abbreviations; empty for a name in the global
     namespace; None for a name that is not C++.
 
-
     >>> outer_scope("_ZNK2at10TensorBase8data_ptrIfEEPT_v")
     'at'
     """
