@@ -98,7 +98,14 @@ def _python_of(environment: PythonEnvironment | None) -> str | None:
     return None if environment is None else environment.launcher
 
 
-def _describe(torch: InstalledTorch, kind: TorchKind, environment: PythonEnvironment | None) -> TorchBuild:
+def _describe(
+    torch: InstalledTorch | Build,
+    kind: TorchKind,
+    environment: PythonEnvironment | None,
+    *,
+    path: str | None = None,
+    note: str | None = None,
+) -> TorchBuild:
     return TorchBuild(
         kind=kind,
         version=torch.torch,
@@ -106,8 +113,8 @@ def _describe(torch: InstalledTorch, kind: TorchKind, environment: PythonEnviron
         cuda=torch.cuda,
         hip=torch.hip,
         cxx11_abi=torch.cxx11_abi,
-        path=torch.root,
-        note=None,
+        path=path,
+        note=note,
         machine=torch.machine,
         git_revision=torch.git_revision,
         python=_python_of(environment),
@@ -123,7 +130,7 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
             f"{len(found)} torches are on the path: `import torch` uses {torch.version} in {torch.root}, "
             f"and hides {others}"
         )
-    return RunTorch(_describe(torch, TorchKind.INSTALLED, environment), torch, None, tuple(notes))
+    return RunTorch(_describe(torch, TorchKind.INSTALLED, environment, path=torch.root), torch, None, tuple(notes))
 
 
 def _name(root: str, files: FileSystem) -> str:
@@ -147,7 +154,8 @@ def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem
         torch = read_torch(path, environment if inside else None, files)
     except UnreadableFile as error:
         raise UnknownBuild(str(error)) from error
-    return RunTorch(_describe(torch, TorchKind.INSTALLED if inside else TorchKind.PATH, environment), torch, None)
+    kind = TorchKind.INSTALLED if inside else TorchKind.PATH
+    return RunTorch(_describe(torch, kind, environment, path=torch.root), torch, None)
 
 
 def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> RunTorch:
@@ -168,19 +176,7 @@ def _released(build: Build, environment: PythonEnvironment | None, note: str | N
 
 def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> TorchBuild:
     """A released build, for the report."""
-    return TorchBuild(
-        kind=TorchKind.RELEASE,
-        version=build.torch,
-        variant=build.variant,
-        cuda=build.cuda,
-        hip=build.hip,
-        cxx11_abi=build.cxx11_abi,
-        path=None,
-        note=note,
-        machine=build.machine,
-        git_revision=build.git_revision,
-        python=_python_of(environment),
-    )
+    return _describe(build, TorchKind.RELEASE, environment, note=note)
 
 
 def named_release(spec: str) -> TorchBuild | None:
