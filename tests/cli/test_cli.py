@@ -18,6 +18,7 @@ import pytest
 import abiscan
 from abiscan.cli.commands import cli
 from tests import torch_here
+from tests.fixtures.wheels import make_wheel
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -312,16 +313,7 @@ def test_several_processes_give_the_same_report() -> None:
 
 
 def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
-    info = "pkg-1.0.dist-info"
-    with zipfile.ZipFile(path / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "w") as archive:
-        for name in fixtures:
-            archive.write(FIXTURES / name, f"pkg/{name}")
-        archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: {requires}\n"
-        )
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return Path(str(archive.filename))
+    return make_wheel(path, {f"pkg/{name}": name for name in fixtures}, requires=requires)
 
 
 @pytest.mark.torch

@@ -19,6 +19,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.linker import interpreter_of
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction
+from tests.fixtures.wheels import record_package
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PACKAGE = Path(abiscan.__file__).parent
@@ -184,10 +185,7 @@ def test_nothing_outside_of_an_environment_is_opened(image: Path, arguments: tup
     (site / "user/_user.so").write_bytes((image / "opt/_user.so").read_bytes())
     (site / "user/_out.so").symlink_to(outside / "libanswer.so")
     for name, files in {"user": ["user/_user.so", "user/_out.so"], "out": [f"{outside}/libanswer.so"]}.items():
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+        record_package(site, name, *files)
     (site / "out-1.0.dist-info/direct_url.json").write_text(
         json.dumps({"url": f"file://{outside}", "dir_info": {"editable": True}})
     )

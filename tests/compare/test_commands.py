@@ -19,7 +19,7 @@ from abiscan.data import data_file
 from abiscan.model.release import ReleaseState
 from tests import torch_here
 from tests.cli.test_cli import run
-from tests.fixtures.wheels import make_wheel
+from tests.fixtures.wheels import make_wheel, record_package
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOOD, OLD_STRING = FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"
@@ -228,8 +228,8 @@ def environment(tmp_path: Path) -> Path:
     """A virtual environment with two packages, and without torch."""
     root = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
-    _install(root, "good", GOOD, "Requires-Dist: torch\nRequires-Dist: old\n")
-    _install(root, "old", EARLIER, "Requires-Dist: torch>=2.0\n")
+    _install(root, "good", GOOD, "torch", "old")
+    _install(root, "old", EARLIER, "torch>=2.0")
     return root
 
 
@@ -237,16 +237,11 @@ def _site(root: Path) -> Path:
     return root / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
-def _install(root: Path, name: str, file: Path, requires: str, **more: str) -> None:
+def _install(root: Path, name: str, file: Path, *requires: str) -> None:
     site = _site(root)
     (site / name).mkdir()
     shutil.copy(file, site / name / "_C.so")
-    info = site / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
-    (info / "RECORD").write_text(f"{name}/_C.so,,\n{info.name}/METADATA,,\n")
-    for file_name, text in more.items():
-        (info / file_name.replace("__", ".")).write_text(text)
+    record_package(site, name, f"{name}/_C.so", requires=requires)
 
 
 def test_an_upgrade_agrees_with_the_scan_of_each_file(environment: Path) -> None:
@@ -274,7 +269,7 @@ def test_the_environment_of_a_fix_loads(environment: Path) -> None:
 
 def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None:
     """Its interpreter agrees: the needed libraries of both files are missing."""
-    _install(environment, "plain", GOOD.with_name("empty-library.so"), "")
+    _install(environment, "plain", GOOD.with_name("empty-library.so"))
     found = {p["name"]: p["now"] for p in answer("environment", "env", "--python", environment, status=1)["packages"]}
     assert {name: now["state"] for name, now in found.items()} == {
         "good": "fails",
@@ -312,10 +307,7 @@ def test_an_editable_package_is_checked_in_its_source_tree(environment: Path, tm
     tree = tmp_path / "src with space"
     (tree / "pkg").mkdir(parents=True)
     (tree / "pyproject.toml").touch()
-    info = _site(environment) / "pkg-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")
-    (info / "RECORD").write_text("pkg-1.0.dist-info/METADATA,,\n")
+    info = record_package(_site(environment), "pkg")
     url = {"url": tree.as_uri(), "dir_info": {"editable": True}}
     (info / "direct_url.json").write_text(json.dumps(url))
 
@@ -410,11 +402,8 @@ def test_what_torch_requires_and_is_not_installed_is_named(environment: Path) ->
     """A requirement with a marker (CUDA libraries) is left to the loader prediction."""
     site = _site(environment)
     (site / "torch").mkdir()
-    info = site / "torch-2.13.0.dist-info"
-    info.mkdir()
-    lines = "Requires-Dist: typing-extensions>=4.10\nRequires-Dist: old\nRequires-Dist: nccl; sys_platform == 'linux'\n"
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n{lines}")
-    (info / "RECORD").write_text("")
+    requires = ("typing-extensions>=4.10", "old", "nccl; sys_platform == 'linux'")
+    record_package(site, "torch", version="2.13.0", requires=requires)
     (site / "torch" / "lib").mkdir()
     for name in ("libc10.so", "libtorch_cpu.so"):
         shutil.copy(GOOD.with_name("empty-library.so"), site / "torch" / "lib" / name)
@@ -432,8 +421,8 @@ def test_a_library_of_its_own_package_is_not_missing(environment: Path) -> None:
     alone."""
     folder, site = FIXTURES / "loader" / "library-path-origin", _site(environment)
     _link_torch(environment, without="")
-    _install(environment, "whole", folder / "target.so", "")
-    _install(environment, "torso", folder / "target.so", "")
+    _install(environment, "whole", folder / "target.so")
+    _install(environment, "torso", folder / "target.so")
     shutil.copy(folder / "libdep.so", site / "whole" / "libdep.so")
     record = site / "whole-1.0.dist-info" / "RECORD"
     record.write_text(record.read_text() + "whole/libdep.so,,\n")
@@ -482,10 +471,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
         )
     link = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN", f"-L{folder}", "-l:libdep.so.1"]
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / "user.so", user, *link], check=True)
-    info = site / "pkg-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")
-    (info / "RECORD").write_text("pkg/user.so,,\npkg/libdep.so.1,,\n")
+    record_package(site, "pkg", "pkg/user.so", "pkg/libdep.so.1")
     code = (
         "import ctypes, sys; ctypes.CDLL(sys.argv[1]); "
         "print(next(l.split()[-1] for l in open('/proc/self/maps') if 'libdep' in l))"

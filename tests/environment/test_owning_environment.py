@@ -19,6 +19,7 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from tests import torch_here
+from tests.fixtures.wheels import record_package
 
 HERE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -140,10 +141,7 @@ def test_a_file_is_checked_against_the_torch_of_its_environment(tmp_path: Path) 
     (site / "torch").symlink_to(Path(spec.origin).parent)
     (site / "pkg").mkdir()
     (site / "pkg" / "_C.so").write_bytes((FIXTURES / "good-extension.so").read_bytes())
-    info = site / "pkg-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch==2.6.0\n")
-    (info / "RECORD").write_text("pkg/_C.so,,\npkg-1.0.dist-info/METADATA,,\n")
+    record_package(site, "pkg", "pkg/_C.so", requires=("torch==2.6.0",))
     loose = tmp_path / "loose.so"
     loose.write_bytes((FIXTURES / "good-extension.so").read_bytes())
 
