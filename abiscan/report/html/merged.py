@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from abiscan.model.cause import CauseGroup
+from abiscan.model.cause import CauseGroup, Confidence
 from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
@@ -29,14 +29,7 @@ def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage
         for group in artifact.causes:
             view = merged.setdefault(
                 (group.cause.value, group.summary),
-                CauseView(
-                    group.cause.value,
-                    anchor_of(f"cause-{group.cause.value}", group.summary),
-                    group.confidence.value,
-                    group.summary,
-                    group.evidence,
-                    page=page_of.get(group.cause),
-                ),
+                CauseView(group, anchor_of(f"cause-{group.cause.value}", group.summary), page=page_of.get(group.cause)),
             )
             _add(view, group, number, names)
     return sorted(merged.values(), key=lambda v: -len(v.files))
@@ -75,29 +68,21 @@ def _rules(
     views = [
         # Open before accepted, then by number of files.
         _rule(
-            rule_id,
             anchor,
-            infos.get(rule_id),
+            infos.get(rule_id) or RuleInfo(rule_id, "", "", "", "", (), "", worst[rule_id], Confidence.HIGH),
             worst[rule_id],
             tuple(sorted(found.values(), key=lambda hit: (hit.suppression is not None, -len(hit.files)))),
         )
         for rule_id, found in hits.items()
     ]
-    return sorted(views, key=lambda v: (v.standing == 0, Severity(v.severity).rank, -v.standing, v.id))
+    return sorted(views, key=lambda v: (v.standing == 0, v.severity.rank, -v.standing, v.info.id))
 
 
-def _rule(
-    rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, hits: tuple[FindingView, ...]
-) -> RuleView:
+def _rule(anchor: str, info: RuleInfo, severity: Severity, hits: tuple[FindingView, ...]) -> RuleView:
     return RuleView(
-        rule_id,
-        f"{anchor}-{re.sub(r'[^a-z0-9-]', '-', rule_id.lower())}",
-        severity.value,
-        info.summary.strip() if info else "",
-        info.why.strip() if info else "",
-        info.example.strip() if info else "",
-        info.use_instead.strip() if info else "",
-        tuple(r for r in info.references if r.startswith(("https://", "http://"))) if info else (),
+        info,
+        f"{anchor}-{re.sub(r'[^a-z0-9-]', '-', info.id.lower())}",
+        severity,
         hits,
         sum(len(hit.files) for hit in hits),
         sum(len(hit.files) for hit in hits if hit.suppression is None),

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from abiscan.model.cause import CauseGroup
 from abiscan.model.cause_page import CausePage
+from abiscan.model.finding import RuleInfo, Severity
+from abiscan.model.report import Report
 from abiscan.report.html.commands import CommandStep
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.trends import Trend
@@ -29,35 +32,36 @@ class FindingView(Struct):
 
 
 class RuleView(Struct, frozen=True):
-    """A rule with its hits. `findings` counts each per file."""
+    """A rule with its hits. `info` has no texts for a rule that the report does not list.
 
-    id: str
+    Attributes:
+        severity: the worst of the findings. `findings`, `standing`: numbers of all and of open findings, per file.
+    """
+
+    info: RuleInfo
     anchor: str
-    severity: str
-    summary: str
-    why: str
-    example: str
-    use_instead: str
-    references: tuple[str, ...]
+    severity: Severity
     hits: tuple[FindingView, ...]
     findings: int
     standing: int
+
+    @property
+    def links(self) -> list[str]:
+        """The references that are addresses."""
+        return [each for each in self.info.references if each.startswith(("https://", "http://"))]
 
 
 class CauseView(Struct):
     """A cause, merged over the files that have it.
 
     Attributes:
-        evidence: of the first file, since mixed evidence would prove nothing.
+        group: of the first file, whose evidence is shown: mixed evidence would prove nothing.
         fixes: each distinct fix with its files; the first is always shown.
         page: text about the cause in general.
     """
 
-    cause: str
+    group: CauseGroup
     anchor: str
-    confidence: str
-    summary: str
-    evidence: tuple[str, ...]
     fixes: dict[tuple[CommandStep, ...], list[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
@@ -152,9 +156,8 @@ class PageView(Struct, frozen=True):
         wheel_of: wheel of each file, by file number, on a page about several wheels.
     """
 
+    report: Report
     title: str
-    version: str
-    verdict: str
     word: str
     headline: str
     together: str | None
@@ -171,8 +174,6 @@ class PageView(Struct, frozen=True):
     imports: int
     trends: tuple[Trend, ...]
     notes: tuple[str, ...]
-    errors: tuple[tuple[str, str], ...]
-    stale: tuple[tuple[str, str, bool], ...]
     wheel_of: Mapping[int, WheelView]
 
     def places(self, numbers: Sequence[int]) -> list[PlaceView]:

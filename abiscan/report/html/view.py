@@ -50,9 +50,8 @@ def page_view(
     named = [wheel for wheel in wheels if wheel.title]
     target = common_target(artifacts, report.torch_build)
     return PageView(
+        report=report,
         title=_title(report, files),
-        version=report.version,
-        verdict=report.verdict.value,
         word=verdict_words(report.verdict).capitalize(),
         headline=_headline(report, counts, wheels, target),
         together=_together(units, together, machines_of(artifacts)),
@@ -74,8 +73,6 @@ def page_view(
             for n in (report.torch_build.note if report.torch_build else None, *report.notes)
             if n
         ),
-        errors=tuple((e.path, e.message) for e in report.errors),
-        stale=tuple((e.source, e.entry, e.fails) for e in report.stale),
         wheel_of={file.number: wheel for wheel in named for file in wheel.files} if len(named) > 1 else {},
     )
 
