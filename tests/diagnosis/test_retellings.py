@@ -52,6 +52,10 @@ _BUILT_FROM_SOURCE = (
     "PyTorch 2.0 编译自源码,torch_sparse 报 undefined symbol",
     "git clone pytorch; python setup.py develop; pip install torch_scatter: RuntimeError: PyTorch version mismatch",
     "torch_scatter segfaults, PyTorch was built from the v2.3.0 tag",
+    "We have an internal PyTorch build (2.3 + patches). PyG's prebuilt wheels crash on import.",
+    "My company ships its own PyTorch; torch-sparse wheel from data.pyg.org: undefined symbol",
+    "源码编译pytorch, 安装pyg, 版本号对不上",
+    "torch 2.2 built with debug (DEBUG=1 python setup.py develop) torch_scatter crash",
     "My lab built pytorch on the cluster. torch-cluster wheel from data.pyg.org cannot be imported",
     "对于torch-scatter等扩展库,去掉预编译包的-f参数,从源码安装",
     "源码安装 torch 之后 import torch_sparse 报错:undefined symbol",
@@ -290,6 +294,12 @@ def test_the_hip_of_the_text(text: str, present: tuple[str, ...], absent: tuple[
     (subject,) = explain(f"{text}: no matching function for call to '__ldg'", _OPTIONS)
     assert [word for word in present if word not in subject.causes[0].fix] == []
     assert [word for word in absent if word in subject.causes[0].fix] == []
+
+
+def test_one_problem_beside_a_patched_load() -> None:
+    """Oracle: the error of the text is HIP's hipErrorNoBinaryForGpu."""
+    (subject,) = explain("torch-scatter on ROCm: hipErrorNoBinaryForGpu after patching __ldg, how to fix", _OPTIONS)
+    assert subject.causes[0].cause is CauseId.GPU_ARCHITECTURE_MISMATCH
 
 
 def test_a_message_of_nvcc_is_not_of_clang() -> None:

@@ -25,7 +25,8 @@ _PATTERNS: Final = (
         (
             r"(?a)\bgfx\d{2,3}[0-9a-f]\b|(?i:\brocm[ /_:-]{0,2}v?\d{1,2}\.\d)|[+_-]rocm\d"
             r"|\bROCm (?:[Pp]y)?[Tt]orch\b(?!-)|\brocm/|\bHIP version: \d"
-            r"|\bUSE_ROCM=(?:1|ON)\b|/opt/rocm|\bMI ?\d{2,3}[AX]?\b|\bRadeon\b|\bRX ?[5-9]\d{3}\b|\bamdgpu\b"
+            r"|\bHIP SDK\b|\bUSE_ROCM=(?:1|ON)\b"
+            r"|/opt/rocm|\bMI ?\d{2,3}[AX]?\b|\bRadeon\b|\bRX ?[5-9]\d{3}\b|\bamdgpu\b"
             r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?AMD (?:GPU|card|\u663e\u5361)(?!s?\u4e0a)"
         ),
     ),

@@ -40,13 +40,13 @@ _WORDS: Final = re.compile(
     r"|(?P<checkout>python3? setup\.py (?:install|develop|bdist_wheel)|pip3? install (?:-v )?-e \.)"
     r"|by (?:hand|myself|ourselves)"
     r"|(?P<oneself>myself|ourselves|on my own))\b"
-    r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally)[- ]?(?:built|compiled|made)"
+    r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally|[Bb]azel|[Nn]ix)[- ]?(?:built|compiled|made)"
     r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
     r"|\b(?:I|[Ww]e|(?:[Mm]y|[Oo]ur|[Tt]he) (?:lab|team|company|admins?|cluster|sysadmins?|colleague))"
     r"(?: have| has|['\u2019]ve)? (?:built|compiled)"
     r"(?= (?:(?:my|our|own|the|a) ){0,2}(?:[Pp]y)?[Tt]orch(?![\w-]| ext| [Cc]| [a-z]{3,8}[ -](?:ext|op)))"
-    r"|\b(?:[Mm]y|[Oo]ur) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
-    r"|\b(?:[Cc]ustom(?:ized|ised)?|[Pp]atched|[Mm]odified|[Ff]orked|[Ii]n-house|[Pp]rivate|[Ss]elf)"
+    r"|\b(?:[Mm]y|[Oo]ur|[Ii]ts|[Tt]heir) own(?= (?:[Pp]y)?[Tt]orch(?: v?\d|[,.;:)]|\Z))"
+    r"|\b(?:[Cc]ustom(?:ized|ised)?|[Pp]atched|[Mm]odified|[Ff]orked|[Ii]n-house|[Ii]nternal|[Pp]rivate|[Ss]elf)"
     r"(?= (?:[Pp]y)?[Tt]orch (?:build|binar|wheel|compil|install|fork))"
     rf"|(?:(?:\u4ece|\u7528|\u7531|\u901a\u8fc7|\u4ee5)? ?{_SOURCE}"
     r" ?(?:\u8fdb\u884c|\u624b\u52a8|\u81ea\u5df1|\u672c\u5730|\u65b9\u5f0f|\u76f4\u63a5)?"
@@ -61,7 +61,7 @@ _WORDS: Final = re.compile(
     re.ASCII,
 )
 _MADE: Final = re.compile(r"\b(?:built|builds?|building|compil(?:ed?|es|ing)|install(?:ed|ing)?)\b", re.ASCII)
-_CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=)", re.ASCII)
+_CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=|DEBUG=)", re.ASCII)
 # Distributions, modules, and words for them; with a part of the name as its own word.
 _NAME: Final = re.compile(
     r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-]?(?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
@@ -81,7 +81,7 @@ _END: Final = re.compile(r"[\n;!?\u3002\uff1b\uff01\uff1f]|\.(?=\s|$)")
 _REACH: Final = 96  # characters between the words and the package
 # Between the words and the package directly after them.
 _ADJACENT: Final = re.compile(
-    r"[\"'`)]?(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
+    r"[\"'`]?(?:\u5b89\u88c5|\u51fa\u6765|\u5b8c\u6210|\u5b8c|\u597d|\u6210)? ?[\u4e86\u7684\u8fc7]? ?"
     r"(?:(?:of|the|my|our|a|version|\u6700\u65b0\u7248?|\u5b98\u65b9|\u7248\u672c?|:|\uff1a) ?){0,3}"
     r"(?:v?[12]\.\d[\w.+]{0,24} ?)?(?:\u7684 ?)?",
     re.ASCII,
@@ -118,7 +118,7 @@ _RELEASE: Final = re.compile(
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 # torch_geometric itself has no binary; these have, and it uses them where they are installed.
-_GEOMETRIC: Final = re.compile(r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG)(?![\w/])", re.ASCII)
+_GEOMETRIC: Final = re.compile(r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG|pyg)(?![\w/-])", re.ASCII)
 _OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
 # Behind a name in the output of pip, conda and collect_env.
 _IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
