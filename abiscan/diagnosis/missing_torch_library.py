@@ -284,11 +284,12 @@ def _not_loaded(search: _Search, score: float) -> Candidates:
         # The file that needs it is cut off: glibc alone names no file of an extension module.
         score = min(score, 0.78)
     stem = fixes.safe(missing.file.module, "the extension")
-    fix = (
-        f"import torch  # before {stem}; if this fails, run pip install torch in this environment\n"
-        f"In a program without Python: {_for_program(name)}"
-    )
+    replaces = missing.knowledge.target_from_source  # pip would put a release in place of the torch that was built
+    otherwise = "" if replaces else "; if this fails, run pip install torch in this environment"
+    fix = f"import torch  # before {stem}{otherwise}\nIn a program without Python: {_for_program(name)}"
     yield search.candidate(CauseId.IMPORT_TORCH_FIRST, score, fix, *told)
+    if replaces:
+        return
     absent = (*search.evidence[:1], "torch may not be installed in this environment.")
     install = "pip install torch  # in the environment that runs this"
     yield Candidate(CauseId.LIBRARY_MISSING, score - 0.35, absent, install)

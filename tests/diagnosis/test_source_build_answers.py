@@ -257,6 +257,14 @@ def test_an_extension_that_works(text: str) -> None:
     assert explain(text, _OPTIONS) == ()
 
 
+def test_no_release_of_torch_in_place_of_a_source_build() -> None:
+    """Oracle: `pip install torch` replaces the torch that is there."""
+    text = "torch from source on macOS 14, torch-scatter wheel: Library not loaded: @rpath/libtorch_cpu.dylib"
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
+    assert not any("pip install torch" in each.fix for each in subject.causes)
+
+
 def test_no_other_torch_for_a_library_of_cuda() -> None:
     """Oracle: `pip install torch` replaces the torch that is there."""
     text = (
