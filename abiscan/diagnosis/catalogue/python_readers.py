@@ -200,7 +200,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
 # of torch, vLLM and their options, packages, files and values (`enforce_eager=True`) are no such functions.
 _KIND = r"(?:function|operator|kernel|method|\bop|\bbuiltin|\u51fd\u6570|\u51fd\u5f0f|\u7b97\u5b50|\u65b9\u6cd5)"
 _NAME_IN_PROSE = re.compile(
-    r"(?:(?P<owner>[A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?)?"
+    r"(?:(?<!\w)(?P<owner>[A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?)?"
     rf"(?:(?P<kind>{_KIND})(?P<said>(?: is| called| named|\u662f|\u53eb)? ?[`'\"(]?|[:=\uff1a] ?))?"
     r"(?<![\w./:+-])(?P<name>[A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})"
     rf"(?![\w/-]|\.\w| ?=|[ =]{{1,2}}v?\d)(?=(?P<behind>[`'\")]{{0,2}} ?{_KIND}|\(\))?)",
@@ -256,9 +256,9 @@ def _retold_name(hit: Hit) -> tuple[str, str | None]:
     """The module, if it stands apart, and the function that a sentence names: the one with PyCapsule in its name, else
     the one that it calls a function, else one of a module, else one with an underscore. In the lines around it, only
     what they call a function."""
-    worth, owner, name = _name_of_line(hit.line)
+    worth, owner, name = _name_of_line(hit.before[-_SENTENCE:] + hit.word + hit.rest[:_SENTENCE])
     for line in f"{hit.following(_LINES_OF_RETELLING)}\n{hit.preceding(_LINES_OF_RETELLING)}".split("\n"):
-        if not worth and _PROGRAM_LINE.search(line) is None and (other := _name_of_line(line))[0] >= _SAID:
+        if not worth and _PROGRAM_LINE.search(line) is None and (other := _name_of_line(line[:_SENTENCE]))[0] >= _SAID:
             worth, owner, name = other
     return owner, name
 
@@ -304,6 +304,7 @@ _PROGRAM_LINE = re.compile(
 _MOST_NAMES: Final = 200
 _SAID: Final = 4  # worth of a name that a sentence calls a function
 _LINES_OF_RETELLING: Final = 3
+_SENTENCE: Final = 512  # characters
 
 
 def last_frame(hit: Hit, _values: Values) -> Values:
