@@ -153,7 +153,9 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         known = _with_std_string(known, facts.cxx11_abi)
         if (facts.from_source or facts.packager) and not here:
             known = _as_source_build(known, facts)
-        if facts.gpu in _NOT_NVIDIA and "+" not in (facts.torch or ""):
+        of_any_variant = facts.gpu in _NOT_NVIDIA or (facts.platform == "win_amd64" and not here)
+        if of_any_variant and facts.torch is not None and "+" not in facts.torch:
+            # A release for Windows is published for the CPU and for several releases of CUDA.
             known = _without_cuda(known)
     environment = _environment(known, facts, here)
     return replace(
@@ -173,6 +175,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         is_compiled_at_first_use=facts.is_compiled_at_first_use,
         first_use=facts.first_use,
         is_apple_silicon=facts.is_apple_silicon,
+        is_wsl=facts.is_wsl,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,
     )
 
@@ -226,7 +229,9 @@ def _with_std_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
 def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment | None:
     """Facts of the text, which take precedence, and of this machine if the error is from here."""
     python = None if facts.python is None else PythonVersion(*facts.python)
-    said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
+    said = {**facts.companions, **facts.cuda_packages}
+    if facts.torch is not None:
+        said["torch"] = facts.torch
     if not here or known.environment is None:
         if python is None and not said and not facts.platform:
             return None

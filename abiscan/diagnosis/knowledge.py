@@ -71,6 +71,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         project_release: its release, according to a text; empty if unknown.
         variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
         is_jetson: whether the machine is a Jetson of NVIDIA, according to a text.
+        is_wsl: whether the system is Linux on Windows (WSL), according to a text.
         program: the kind of program without Python that a text is about; see `LogFacts`.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple, according to a text.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension; see `LogFacts`.
@@ -104,6 +105,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     is_compiled_at_first_use: bool = False
     first_use: str = ""
     is_apple_silicon: bool = False
+    is_wsl: bool = False
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

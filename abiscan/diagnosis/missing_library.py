@@ -19,7 +19,7 @@ from abiscan.diagnosis.missing_torch_library import (
 )
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
-from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages with one library per torch open the one for the installed
@@ -78,6 +78,11 @@ _LIBPATH = (
     "Add torch\\lib to the link line: /LIBPATH: and the folder that this prints, or use torch.utils.cpp_extension:\n"
     "python -c \"import torch, os; print(os.path.join(os.path.dirname(torch.__file__), 'lib'))\""
 )
+_CUDA_BUILD_AT_LINK_TIME = (
+    'python -c "import torch; print(torch.__version__, torch.version.cuda)"\n'
+    "(None is a CPU build, which has no such library: pip install --force-reinstall torch --index-url "
+    "https://download.pytorch.org/whl/cu126, or the index of another CUDA)"
+)
 _PYTHON_IMPORT = r"python(\d)(\d{1,2})(?:_d)?\.lib"
 
 
@@ -102,6 +107,8 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
         for candidate in causes_for_torch(as_library, missing, True, False):
             said = tuple(each.replace(as_library, name) for each in candidate.evidence)
             fix = _LIBPATH if candidate.cause is CauseId.LIBRARY_MISSING else candidate.fix
+            if fix == _LIBPATH and accelerator_of(as_library) is not None:
+                fix = f"{_CUDA_BUILD_AT_LINK_TIME}\n{fix}"
             yield msgspec.structs.replace(candidate, evidence=said, fix=fix)
     else:
         vendor = vendor_of_library(as_library)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis.messages.message_paths import A_PROGRAM
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
@@ -232,6 +233,9 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
     """All releases ship it, in builds for a GPU; the target is unknown."""
     name, score, remaining = search.name, 0.78 if search.of_program else 0.7, 0.9
     why = "The installed torch is probably a CPU build, which does not contain it."
+    if search.at_link_time:
+        score, remaining = 0.75, 0.79
+        why = "If c10 and torch_cpu are found, torch is a CPU build, which does not contain it."
     if not search.at_link_time and not search.of_program and _stands_behind_base(name, search.missing):
         score, remaining = 0.92, 0.6
         if not name.lower().endswith((".dll", ".pyd")):  # Windows does not show the order
@@ -251,7 +255,9 @@ def _not_beside_program(search: _Search, score: float) -> Candidate:
     """The library is not beside a program without Python."""
     file = search.missing.file
     why = (
-        f"{file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
+        "A program without Python needs it: nothing loads torch before it."
+        if file.path == A_PROGRAM
+        else f"{file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
         if _is_program(file.base_name)
         else f"{file.file_name} is not an extension module of Python. In a program without Python nothing loads torch "
         "before it."

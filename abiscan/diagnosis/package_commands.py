@@ -95,7 +95,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (command,)
     target = missing.target
     source = build(package, missing)
-    from_source = missing.knowledge.target_from_source
+    # The wheels of the pages are for none of NVIDIA's builds for a Jetson.
+    from_source = missing.knowledge.target_from_source or missing.knowledge.is_jetson
     if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
         return _for_cpu(package, missing)
     if not from_source and (target is None or versions.order(target.version) is None):

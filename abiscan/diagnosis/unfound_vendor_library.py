@@ -49,7 +49,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     vendor = vendor_of_library(name)
     if missing.reference.link_time and name.endswith((".so", ".dylib")):
         # A name with a version is needed by a linked library, and belongs in its directory.
-        yield _not_found_by_linker(name, vendor)
+        yield _not_found_by_linker(name, vendor, of_wsl=missing.knowledge.is_wsl)
         return
     environment = missing.environment
     here = None if environment is None else environment.libraries.get(name)
@@ -154,7 +154,7 @@ _TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # path of the toolkit; torch.utils
 _FOR_DEVELOPMENT = "pip wheels contain only the name with a version; create a link without it"
 
 
-def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
+def _not_found_by_linker(name: str, vendor: Vendor | None, *, of_wsl: bool) -> Candidate:
     """`cannot find -lcudart`: no folder of -L has the file; nothing is loaded yet."""
     flag = f"-l{fixes.safe(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
     evidence = [f"The linker did not find {name} in the folders of -L and the system."]
@@ -174,7 +174,8 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
     if vendor.library == "cuda":
         evidence.append("The driver provides libcuda.so.1; a toolkit provides a stub of libcuda.so to link with.")
-        fix = (
+        wsl = "export LIBRARY_PATH=/usr/lib/wsl/lib:$LIBRARY_PATH  # WSL: the driver of Windows is in this folder\n"
+        fix = (wsl if of_wsl else "") + (
             f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for linking only, never in LD_LIBRARY_PATH\n"
             "export LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LIBRARY_PATH  # where Triton or Inductor links\n"
             f"or: {_LINK_TO_DRIVER}\n"
@@ -193,6 +194,40 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
     else:
         fix = f"Install {vendor.product.split(' (')[0]} for development, or add its folder: -L/path {flag}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
+
+
+# https://docs.nvidia.com/cuda/wsl-user-guide: the driver of Windows is mounted there, and no driver for Linux may be
+# installed.
+_OF_WSL = "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"
+
+
+def _cudnn_of_windows(name: str, missing: MissingName) -> str:
+    """How another library than torch finds cuDNN on Windows."""
+    in_name = re.search(r"64_(\d)", name)
+    major = int(in_name[1]) if in_name is not None else 9
+    # Builds of torch 2.4 and later contain cuDNN 9.
+    torch, index = ("torch", "cu126") if major > 8 else ('"torch<2.4"', "cu121")
+    way = f"pip install --force-reinstall {torch} --index-url https://download.pytorch.org/whl/{index}"
+    if missing.target is not None:
+        way = fixes.gpu_build(missing).partition("\n")[0]
+    return (
+        f"{way}  # a CUDA build; import torch first, in the file that starts the program\n"
+        f'or: pip install "nvidia-cudnn-cu12>={major},<{major + 1}"\n'
+        "then put its folder on PATH, the one with the DLL: where /r %VIRTUAL_ENV% cudnn*.dll"
+    )
+
+
+def _driver(name: str, missing: MissingName) -> str:
+    """Where the driver's library is."""
+    driver = "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit)."
+    if missing.knowledge.is_wsl:
+        return (
+            f"{_OF_WSL}  # WSL: the driver of Windows is in this folder; install none in Linux\n"
+            "ls /usr/lib/wsl/lib/libcuda.so*; nvidia-smi  # none: update the driver of Windows, then wsl --update"
+        )
+    if name.endswith(".so"):  # a program opens it by the name of the link for development
+        driver += f"\nldconfig -p | grep libcuda  # only libcuda.so.1 is there: {_LINK_TO_DRIVER}"
+    return f"{driver}\non WSL: {_OF_WSL}"
 
 
 def _not_found(name: str, missing: MissingName) -> str:
@@ -243,12 +278,7 @@ def _cuda_library(
             fix = fixes.gpu_build(missing, cuda=max(releases, default=""))
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
     if vendor.library == "cuda":
-        yield Candidate(
-            CauseId.LIBRARY_MISSING,
-            0.9,
-            tuple(evidence),
-            "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit).",
-        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), _driver(name, missing))
         return
     if here is not None:
         fix = (
@@ -260,6 +290,10 @@ def _cuda_library(
     if not vendor.with_torch and here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
+        return
+    if name.lower().endswith(".dll") and vendor.library == "cudnn" and not others:
+        text = "torch's CUDA builds for Windows contain cuDNN in torch\\lib, CPU builds do not."
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.82, (*evidence, text), _cudnn_of_windows(name, missing))
         return
     if name.lower().endswith(".dll") and not others:
         # The name has the release, `cublas64_11.dll`: Windows searches no other.

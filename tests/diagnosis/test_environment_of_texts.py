@@ -14,6 +14,10 @@ JIT = (
     "ImportError: DLL load failed: The specified module could not be found."
 )
 BLOCK = "PyTorch version: {torch}\n[pip3] torchaudio=={audio}\nunable to load torchaudio"
+NCCL = "ImportError: /e/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister"
+DRIVER = "OSError: libcuda.so.1: cannot open shared object file: No such file or directory"
+CUDNN_SYMBOL = "Invalid handle. Cannot load symbol cudnnCreateTensorDescriptor"
+CASTER = "undefined symbol: _ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb"
 NO_TOOLKIT = "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root."
 
 
@@ -113,3 +117,56 @@ def test_a_plug_in_is_no_module_of_python(text: str, cause: CauseId) -> None:
 )
 def test_what_a_text_does_not_decide_has_no_high_confidence(text: str) -> None:
     assert _first(text).causes[0].confidence is not Confidence.HIGH
+
+
+@pytest.mark.parametrize(
+    ("dll", "torch"), [("cudnn_cnn_infer64_8.dll", '"torch<2.4"'), ("cudnn_ops64_9.dll", "torch --index-url")]
+)
+def test_cudnn_beside_another_library_of_windows(dll: str, torch: str) -> None:
+    """byjlw/video-analyzer issue 54: the symbol is cuDNN's own report of the missing DLL, no second failure. The builds
+    of torch contain cuDNN 9 since 2.4."""
+    subjects = explain(f"Could not locate {dll}. Please make sure it is in your library path!\n{CUDNN_SYMBOL}")
+    assert [subject.message for subject in subjects] == ["library-not-located"]
+    assert torch in (subjects[0].causes[0].fix or "")
+
+
+def test_two_releases_of_nccl_write_one_folder() -> None:
+    """rwth-i6/returnn issue 1802: uninstalled nvidia-nccl-cu11."""
+    text = f"{NCCL}\n[pip3] nvidia-nccl-cu11==2.14.3\n[pip3] nvidia-nccl-cu12==2.20.5"
+    assert (_first(text).causes[0].fix or "").startswith("pip uninstall -y nvidia-nccl-cu11 ")
+    assert "uninstall" not in (_first(f"{NCCL}\n[pip3] nvidia-nccl-cu12==2.20.5").causes[0].fix or "")
+
+
+def test_the_driver_of_wsl_is_that_of_windows() -> None:
+    """microsoft/WSL issue 8587, NVIDIA/cuda-python issue 17: its folder is not searched."""
+    assert "/usr/lib/wsl/lib" in (_first(DRIVER).causes[0].fix or "").splitlines()[-1]
+    fix = _first(f"{DRIVER}\nLinux-5.15.90.1-microsoft-standard-WSL2-x86_64").causes[0].fix or ""
+    assert fix.startswith("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:")
+    assert "Install the NVIDIA driver" not in fix
+
+
+def test_torchvision_is_built_on_jetson() -> None:
+    """NVlabs/nvdiffrast issue 224: PyPI has no torchvision for NVIDIA's builds of torch."""
+    text = "RuntimeError: operator torchvision::nms does not exist\nLinux-5.15.148-tegra-aarch64\ntorch 2.4.0a0+3bcc3cddb5.nv24.7"
+    assert "git+https://github.com/pytorch/vision.git@release/0.19" in (_first(text).causes[0].fix or "")
+
+
+def test_gcc_of_macos_names_another_standard_library() -> None:
+    """parlance/ctcdecode issue 208: torch for macOS is built with libc++, whose names contain std::__1."""
+    name = "__ZN5torch3jit17parseSchemaOrNameERKSs"
+    cause = _first(f"ImportError: dlopen(/e/x_ext.so, 2): Symbol not found: {name}").causes[0]
+    assert (cause.cause, "CC=clang" in (cause.fix or "")) == (CauseId.CXX11_ABI_MISMATCH, True)
+
+
+@pytest.mark.parametrize(
+    ("folder", "cause"),
+    [("/root/foo/build", CauseId.LIBTORCH_PYTHON_NOT_LINKED), ("/usr/lib", CauseId.BUILT_FOR_NEWER_TORCH)],
+)
+def test_a_module_in_a_build_folder_is_of_cmake(folder: str, cause: CauseId) -> None:
+    """pybind/pybind11 issue 4696: CMake's TORCH_LIBRARIES has no libtorch_python."""
+    assert _first(f"ImportError: {folder}/foo.cpython-310-x86_64-linux-gnu.so: {CASTER}").causes[0].cause == cause
+
+
+def test_a_program_without_a_name_has_none_in_the_answer() -> None:
+    program = "error while loading shared libraries: libtorch.so: cannot open shared object file: No such file"
+    assert any(each.startswith("A program without Python") for each in _first(program).causes[0].evidence)

@@ -26,6 +26,8 @@ _OF_HALF = re.compile(
 )
 # Classes that releases of torch added to its headers, and newer macros.
 _CLASSES: Final = ("PackedTensorAccessor32", "PackedTensorAccessor64", "GenericPackedTensorAccessor", "CUDAGuard")
+# Inline templates of torch 1.2 and later, which no library exports.
+_LATER_MEMBERS: Final = ("packed_accessor32", "packed_accessor64")
 _LATER: Final = ("TORCH_", "C10_", "Packed", "GenericPacked")
 _SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
@@ -84,4 +86,5 @@ def torch_member(hit: Hit, _values: Values) -> Values | None:
     if name is None or not name.isidentifier() or _SCOPE.fullmatch(scope) is None:
         return None
     found = {"name": f"{scope}::{name}"}
-    return {**found, "of_release": "later"} if scope == "torch" and name.startswith(_LATER) else found
+    is_later = name.startswith(_LATER) if scope == "torch" else name in _LATER_MEMBERS
+    return {**found, "of_release": "later"} if is_later else found

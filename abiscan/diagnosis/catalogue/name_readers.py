@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from abiscan.diagnosis.messages import name_tokens
-from abiscan.diagnosis.messages.message_paths import ANDROID_APP, file_in_parentheses, is_file, path_before
+from abiscan.diagnosis.messages.message_paths import A_PROGRAM, ANDROID_APP, file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 
@@ -160,7 +160,7 @@ def unopened_library(hit: Hit, _values: Values) -> Values | None:
     # `PROGRAM: error while loading shared libraries: libX`: the program comes first.
     program, loading, _ = hit.before.partition(_LOADING)
     program = program.rstrip(" ").rpartition(" ")[2]
-    needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else ""
+    needed_by = (program.strip("`'\":") if program.endswith(":") else A_PROGRAM) if loading else ""
     return {"text": name.rsplit("/", 1)[-1], "needed_by": needed_by, **_importer(hit)}
 
 

@@ -43,7 +43,8 @@ VALUES: Final = (
 # Usual names of compiled modules: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
 _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpu|gpu|cpp|ext|C|kernels)|_C_\w{1,32})|"
-    r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}|"
+    r"(?:\w{1,64}\.){0,8}(?:ops|extensions?|csrc)\.\w{1,64}_(?:ops?|lib|kernels?)"
 )
 _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
 # Inductor, Triton, their cache folders and files there (torch/_inductor/codecache.py: `c` and a base32 hash, in a

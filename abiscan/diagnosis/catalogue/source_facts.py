@@ -78,6 +78,11 @@ def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
 
 
+def _other_place(values: Values, _missing: MissingName) -> str | None:
+    """Set if the places `earlier` and `later` differ."""
+    return "yes" if values.get("earlier") != values.get("later") else None
+
+
 SOURCE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "cuda_releases": _cuda_releases,
     "has_header": _has_header,
@@ -86,4 +91,5 @@ SOURCE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] =
     "exported_by": _exported_by,
     "exported_side": _exported_side,
     "in_c10_cuda": _in_c10_cuda,
+    "other_place": _other_place,
 }

@@ -219,6 +219,8 @@ def _is_named_by_cmake(path: str) -> bool:
     """Whether a build other than setuptools, which links libtorch_python, most likely made the file: it is in no
     package, and its name has neither the suffix of an extension module nor the underscore of a private one."""
     base = path.rsplit("/", 1)[-1]
+    if "/build/" in path and "-packages/" not in path and "torch_extensions" not in path:
+        return True
     return base.endswith(".so") and base.count(".") == 1 and not base.startswith("_") and "-packages/" not in path
 
 

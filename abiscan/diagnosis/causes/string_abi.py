@@ -5,6 +5,8 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` selects one for 
 
 from __future__ import annotations
 
+import re
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
@@ -28,6 +30,8 @@ _ANOTHER_BUILD = 0.725
 
 def causes(missing: MissingName) -> Candidates:
     """A counterpart of the symbol in the other ABI, in the target or in some release."""
+    if missing.macho and missing.is_torch_name and re.search(_OF_LIBSTDCXX, missing.name) is not None:
+        yield _of_gcc_on_macos(missing)
     if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
         return
@@ -95,6 +99,22 @@ def causes(missing: MissingName) -> Candidates:
         score = min(score, 0.7)
         evidence.append(f"Release builds of torch {missing.target.version} export this symbol; this build may not.")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+# Classes that libc++ has in std::__1 (`NSt3__1...`).
+_OF_LIBSTDCXX = (
+    r"St(?:10unique_ptr|10shared_ptr|8functionI|6vectorI|4pairI|5tupleI|8optionalI|13unordered_map|3mapI|4listI)"
+    r"|NSt7__cxx11|_Z\w{1,512}(?:Ss|RKSs)"
+)
+
+
+def _of_gcc_on_macos(missing: MissingName) -> Candidate:
+    evidence = (
+        f"{missing.shown} has a class of libstdc++, GCC's library: the file was compiled with GCC.",
+        "torch for macOS is compiled with Clang and libc++, whose classes are in std::__1: no release exports it.",
+    )
+    fix = f"export CC=clang CXX=clang++  # Apple's, of xcode-select --install\n{fixes.rebuild(missing)}"
+    return Candidate(CauseId.CXX11_ABI_MISMATCH, 0.88, evidence, fix)
 
 
 def _demangled_name(missing: MissingName, text: str) -> Candidates:

@@ -313,6 +313,9 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             f'\nor: pip install --upgrade "{distribution}"  # the symbol is of CUDA {of_release[1]}.{of_release[2]}: '
             f"an older lib{vendor.library} lacks it"
         )
+    both = _of_two_releases(missing, vendor)
+    if both:
+        return _keep_one(missing, both)
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
@@ -331,6 +334,28 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     return (
         f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
         "  # lists every copy: keep the one that torch requires"
+    )
+
+
+def _of_two_releases(missing: MissingName, vendor: Vendor) -> list[str]:
+    """The packages of the library for two releases of CUDA, which write one file; empty for fewer than two."""
+    packages = {} if missing.environment is None else missing.environment.packages
+    of_library = re.compile(rf"{re.escape(vendor.distribution or '')}-cu\d{{2}}")
+    found = sorted(name for name in packages if of_library.fullmatch(name))
+    return found if len(found) > 1 else []
+
+
+def _keep_one(missing: MissingName, packages: list[str]) -> str:
+    """The commands that leave one of several packages, that of the target's CUDA or of the newest."""
+    target, versions_of = missing.target, {} if missing.environment is None else missing.environment.packages
+    cuda = "" if target is None or target.cuda is None else target.cuda.partition(".")[0]
+    keep = next((each for each in packages if each.endswith(f"-cu{cuda}")), packages[-1])
+    others = " ".join(each for each in packages if each != keep)
+    folder = keep.removeprefix(_STEM).rpartition("-cu")[0]
+    return (
+        f"pip uninstall -y {others}  # both packages write nvidia/{folder}/lib: the last one installed is there\n"
+        f"pip install --force-reinstall --no-deps {keep}=={versions_of[keep]}  # the one that torch requires: "
+        "pip show torch"
     )
 
 

@@ -39,6 +39,7 @@ from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
+from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 # Maximum number of history lines.
 _HISTORY = 4
@@ -91,7 +92,10 @@ def _answers(
     echoes: set[tuple[str, ...]] = set()
     alone: set[tuple[str, ...]] = set()
     named = {answer_messages.subject_of(each) for each in found if isinstance(each, FoundMessage)}
+    unfound_vendors = {vendor_of_library(each.text) for each in found if isinstance(each, LibrarySubject)} - {None}
     for each in found:
+        if isinstance(each, SymbolSubject) and not each.needed_by and vendor_of(each.text) in unfound_vendors:
+            continue  # `Could not locate cudnn_ops64_9.dll ... Cannot load symbol cudnnCreate`: of one library
         if isinstance(each, SymbolSubject) and {(name, SubjectKind.SYMBOL) for name in _names_of(each)} & named:
             continue  # a row of the catalogue explains this very name
         subject = _ANSWERS[type(each)](each, question)

@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
 from abiscan.diagnosis.messages.packaged_torch import packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
+    find_cuda_packages,
     find_made_for,
     find_only_sdist,
     find_project,
@@ -70,6 +71,7 @@ _PLATFORMS: Final = (
 )
 # Names of NVIDIA's boards and of its distribution; the kernel: `5.10.104-tegra`.
 _JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra)\b")
+_WSL = re.compile(r"\bWSL2?\b|/usr/lib/wsl/|-microsoft-standard|Windows Subsystem for Linux")
 
 _APPLE_SILICON = re.compile(
     r"\bApple (?:[Ss]ilicon|M[1-9])\b|\b[Mm]ac(?:OS|Book)?[\w ]{0,16}\(?M[1-9]\b"
@@ -103,6 +105,8 @@ class LogFacts(Struct, frozen=True):
         projects: all of these packages.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
         is_jetson: whether the machine is a Jetson of NVIDIA.
+        cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
+        is_wsl: whether the system is Linux on Windows (WSL).
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
@@ -136,6 +140,8 @@ class LogFacts(Struct, frozen=True):
     is_apple_silicon: bool = False
     is_compiled_at_first_use: bool = False
     first_use: str = ""
+    cuda_packages: Mapping[str, str] = field(default_factory=dict)
+    is_wsl: bool = False
 
 
 def log_facts(text: str) -> LogFacts:
@@ -174,6 +180,8 @@ def log_facts(text: str) -> LogFacts:
         is_apple_silicon=_APPLE_SILICON.search(text) is not None,
         is_compiled_at_first_use=_FIRST_USE.search(text) is not None,
         first_use=_folder_of_first_use(text),
+        cuda_packages=find_cuda_packages(text),
+        is_wsl=_WSL.search(text) is not None,
     )
 
 

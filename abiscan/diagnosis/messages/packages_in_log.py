@@ -123,6 +123,15 @@ def find_made_for(text: str) -> tuple[str, str] | None:
     return next(iter(found.items())) if len(set(found.values())) == 1 else None
 
 
+# NVIDIA's packages of CUDA libraries, in `pip list`, `pip freeze` and the report of collect_env.
+_OF_NVIDIA = re.compile(r"(?<![\w.-])(nvidia-[a-z]{3,24}-cu1\d)(?:==| {1,60}|: )(\d{1,3}(?:\.\d{1,6}){1,4})(?![\w.])")
+
+
+def find_cuda_packages(text: str) -> dict[str, str]:
+    """NVIDIA's packages and their versions: `nvidia-nccl-cu12` -> `2.27.3`."""
+    return {match[1]: match[2] for match in itertools.islice(_OF_NVIDIA.finditer(text), MOST_PLACES)}
+
+
 def find_only_sdist(text: str) -> str:
     found = _ONLY_SDIST.search(text)
     return "" if found is None else found[1]
