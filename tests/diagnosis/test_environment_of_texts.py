@@ -147,7 +147,7 @@ def test_the_driver_of_wsl_is_that_of_windows() -> None:
 
 def test_torchvision_is_built_on_jetson() -> None:
     """NVlabs/nvdiffrast issue 224: PyPI has no torchvision for NVIDIA's builds of torch."""
-    text = "RuntimeError: operator torchvision::nms does not exist\nLinux-5.15-tegra-aarch64\ntorch 2.4.0a0+3bcc3cddb5.nv24.7"
+    text = "RuntimeError: operator torchvision::nms does not exist\n5.15-tegra aarch64\ntorch 2.4.0a0+3bcc3cddb5.nv24.7"
     assert "git+https://github.com/pytorch/vision.git@release/0.19" in (_first(text).causes[0].fix or "")
 
 
