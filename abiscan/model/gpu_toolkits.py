@@ -11,6 +11,9 @@ from typing import Final
 
 # Compute capability -> first release of the toolkit.
 _FIRST: Final = {
+    "6.0": "8.0",
+    "6.1": "8.0",
+    "6.2": "8.0",
     "7.0": "9.0",
     "7.2": "9.2",
     "7.5": "10.0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
+from abiscan.library import api
 from abiscan.model.cause import Cause, CauseId
 
 
@@ -54,3 +55,13 @@ def test_what_torch_has_no_kernel_for_is_torchs_own(nothing: Knowledge) -> None:
     """An operator of torch without a kernel does not depend on builds."""
     assert explain("Could not run 'aten::_nested_view' with arguments from the 'CUDA' backend.", nothing) == ()
     assert explain("Could not run 'torchvision::nms' with arguments from the 'CPU' backend.", nothing) == ()
+
+
+@pytest.mark.parametrize(("gpu", "index"), [("sm_120", "cu128"), ("sm_100", "cu128"), ("sm_110", "cu130")])
+def test_a_gpu_newer_than_torch_gets_the_index_with_code_for_it(gpu: str, index: str) -> None:
+    # Release notes of torch 2.7 (Blackwell, CUDA 12.8) and of CUDA 13.0 (the first toolkit for sm_110).
+    said = f"GPU with CUDA capability {gpu} is not compatible with the current PyTorch installation."
+    text = f"{said}\nThe current PyTorch install supports CUDA capabilities sm_50 sm_80 sm_86 sm_90."
+    assert f"https://download.pytorch.org/whl/{index} " in api.explain(text)[0].causes[0].fix.splitlines()[0]
+    jetson = api.explain(f"{text}\nJetson Thor, JetPack 7")[0].causes[0].fix
+    assert "download.pytorch.org" not in jetson

@@ -65,8 +65,10 @@ _OLDEST_SINCE_12_8 = (7, 5)
 def _torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
     at = versions.order(capability_of(values, missing) or "")
-    if not at:
+    if not at or missing.knowledge.is_jetson:
         return None
+    if at[0] == 11:
+        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu130  # torch 2.9 or later"
     if at >= (10, 0):
         return "pip install -U torch --index-url https://download.pytorch.org/whl/cu128  # torch 2.7 or later"
     if at[:2] < _OLDEST_SINCE_12_8:
