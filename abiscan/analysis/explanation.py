@@ -174,6 +174,8 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         is_jetson=facts.is_jetson,
         is_compiled_at_first_use=facts.is_compiled_at_first_use,
         first_use=facts.first_use,
+        is_conda=facts.is_conda,
+        is_nvidia_image=facts.is_nvidia_image,
         is_apple_silicon=facts.is_apple_silicon,
         is_wsl=facts.is_wsl,
         variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,

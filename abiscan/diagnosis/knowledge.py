@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from abiscan.model import versions
+from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
@@ -73,6 +74,8 @@ class Knowledge(Struct, frozen=True, dict=True):
         is_jetson: whether the machine is a Jetson of NVIDIA, according to a text.
         is_wsl: whether the system is Linux on Windows (WSL), according to a text.
         program: the kind of program without Python that a text is about; see `LogFacts`.
+        is_conda: whether torch is in an environment of conda, according to a text.
+        is_nvidia_image: whether a text names an image of NVIDIA with PyTorch.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple, according to a text.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension; see `LogFacts`.
         first_use: the folder in which it does; empty if unknown.
@@ -104,6 +107,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     is_jetson: bool = False
     is_compiled_at_first_use: bool = False
     first_use: str = ""
+    is_conda: bool = False
+    is_nvidia_image: bool = False
     is_apple_silicon: bool = False
     is_wsl: bool = False
 
@@ -123,7 +128,9 @@ class Knowledge(Struct, frozen=True, dict=True):
             try:
                 build = self.releases.resolve(target.version, machine)
             except UnknownBuild:
-                pass
+                # Builds for macOS have no CUDA.
+                if system_of(machine) is OperatingSystem.MACOS:
+                    target = replace(target, machine=machine, variant="", cuda=None, hip=None)
             else:
                 exports = ReleasedExports(self.releases, build)
                 target = replace(target, machine=machine, variant=build.variant, cuda=build.cuda, hip=build.hip)

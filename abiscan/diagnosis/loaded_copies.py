@@ -13,7 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 # Compiled at their first use: a scan reads the path of few files.
-_FIRST_USE: Final = r".*[/\\](?:torch_extensions|\.cache[/\\]flashinfer)[/\\].*[/\\]"
+_FIRST_USE: Final = (
+    r"(?a).*[/\\](?:torch_extensions|torchinductor_\w{1,64}|\.triton|\.cache[/\\](?!Python-Eggs|pip|uv|huggingface)[\w.-]{1,64})"
+    r"[/\\](?:.*[/\\])?"
+)
 _BUILT: Final = r"(?a)(?P<tree>.{1,512}?)[/\\]build[/\\](?P<folder>lib(?:\.[\w.-]{1,64})?)[/\\]"
 # Absolute, or from a folder of the user: other paths may be cut off.
 _WHOLE: Final = r"[/~]|\.{1,2}[/\\]|[A-Za-z]:[/\\]"

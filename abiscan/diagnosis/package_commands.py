@@ -241,7 +241,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
     """The build for the CUDA of the target, else the one of each CUDA."""
-    variant = variant or ("" if missing.target is None else missing.target.variant)
+    variant = variant or missing.knowledge.variant or ("" if missing.target is None else missing.target.variant)
     if major := cuda_major(variant):
         of_major = [each for each in package.cuda if each.startswith(f"cu{major}")]
         older = [each for each in of_major if each <= variant]

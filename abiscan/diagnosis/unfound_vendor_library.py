@@ -35,6 +35,7 @@ _CUDA_OF = {
     ("cusolver", "12"): ("13",),
 }
 # Their sonames have never changed: the number of the file is the same for every release of CUDA.
+_LAST_WITH_MINOR = 10
 _OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
 _SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
 _SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
@@ -266,7 +267,7 @@ def _cuda_library(
         releases = _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
     if target is not None:
         if target.cuda is not None and releases:
-            if target.cuda.split(".")[0] not in releases:
+            if target.cuda.split(".")[0] not in releases or _is_of_other_minor(name, target.cuda):
                 score = 0.95
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
             else:
@@ -287,6 +288,13 @@ def _cuda_library(
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
+    elif package := _installed_beside(vendor, major, missing):
+        text = (
+            f"The text lists {package}, which has {name}: it is installed, but in no folder that the loader searches."
+        )
+        way = _load_installed(package, vendor)
+        yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.88, (*evidence, text), way)
+        score, absent = min(score, 0.75), 0.6
     if not vendor.with_torch and here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
         yield Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), _itself(vendor, major, missing))
@@ -306,7 +314,7 @@ def _cuda_library(
         yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, min(score, 0.8), tuple(evidence), _of_cuda(missing))
         return
-    fix = _cuda_library_fix(vendor, major, releases, missing)
+    fix = _cuda_library_fix(name, vendor, major, releases, missing)
     if vendor.library in _OF_EVERY_CUDA and not others and missing.file.facts is None:
         itself = _itself(vendor, major, missing)
         if "\nor: pip install" in itself:
@@ -333,11 +341,50 @@ def _cuda_library(
         yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
 
 
+def _minor_release(name: str) -> str:
+    """The CUDA release in the name of a library (`10.1` for libcudart.so.10.1); empty if it has only the major one."""
+    found = re.search(r"\.so\.(\d{1,2}\.\d)$", name)
+    return (
+        ""
+        if found is None or (found[1].endswith(".0") and int(found[1].split(".")[0]) > _LAST_WITH_MINOR)
+        else found[1]
+    )
+
+
+def _is_of_other_minor(name: str, cuda: str) -> bool:
+    """Whether a library is of another minor release than the CUDA of torch: up to CUDA 10 names have both numbers."""
+    release = _minor_release(name)
+    return bool(release) and int(release.split(".")[0]) <= _LAST_WITH_MINOR and not f"{cuda}.".startswith(f"{release}.")
+
+
+def _installed_beside(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+    """NVIDIA's package with a library, if the text lists it; empty otherwise."""
+    environment = missing.environment
+    if environment is None or major is None:
+        return ""
+    known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
+    wanted = {re.split(r"[<>=]", each)[0] for each in known if each}
+    return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
+
+
+def _load_installed(package: str, vendor: Vendor) -> str:
+    """Commands for a library that is installed outside of the search path of the loader."""
+    module = f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}"
+    return (
+        "import torch  # first: it loads the libraries of NVIDIA's packages\n"
+        f"or: export LD_LIBRARY_PATH=\"$(python -c 'import {module}; print(list({module}.__path__)[0])')/lib:"
+        f'$LD_LIBRARY_PATH"  # the folder of {vendor.product} of pip'
+    )
+
+
 def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
     """A library that torch's own wheels contain or require."""
     found = re.search(_SONAME, name)
     text = f"torch needs {name}: its wheels or their dependencies provide it."
     fix = "pip install --force-reinstall torch  # with its dependencies (no --no-deps)"
+    if missing.knowledge.is_conda and (release := _minor_release(name)):
+        again = f"conda install --force-reinstall pytorch cudatoolkit={release} -c pytorch  # of that channel"
+        fix = f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}"
     fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), fix)
 
@@ -348,7 +395,9 @@ def _is_other(soname: str, major: str | None) -> bool:
     return found is not None and found[2] not in (None, major)
 
 
-def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName) -> str:
+def _cuda_library_fix(
+    name: str, vendor: Vendor, major: str | None, releases: tuple[str, ...], missing: MissingName
+) -> str:
     """The extension built for the CUDA of torch: a second runtime in a process is no solution."""
     target = missing.target
     ways = _install_packages(missing)
@@ -357,6 +406,8 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
         return fixes.rebuild(missing, project=missing.knowledge.project or None)
     if target is None or target.cuda is None:
         shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
+        if missing.knowledge.is_conda and (release := _minor_release(name)):
+            shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
         variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
@@ -368,17 +419,17 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, releases: tuple[str, ..
         )
         return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"
     major_here = target.cuda.partition(".")[0]
+    is_other = _is_of_other_minor(name, target.cuda)
     if not ways:
-        ways.append(
-            f"Install a build of the extension for CUDA {major_here}, the CUDA release of {missing.target_label}."
-        )
+        here = ".".join(target.cuda.split(".")[:2]) if is_other else major_here
+        ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
     elif releases and major_here not in releases:
         if ways[0].startswith("pip "):
             ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
         elif len(ways) > 1:
             # A page of wheels, and the build.
             ways[:2] = ["\n".join(ways[:2])]
-    if not releases or major_here in releases:
+    if not releases or (major_here in releases and not is_other):
         ways.append(_itself(vendor, major, missing))
     elif (other_torch := torch_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:
         ways.append(other_torch)

@@ -7,16 +7,49 @@ from typing import Final
 
 # cmd.exe has no single quotes and no `#` comments.
 _CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
-_COMMAND: Final = r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan)\b"
+_COMMAND: Final = (
+    r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi)\b"
+)
+# Programs of other systems, and those of Windows for the same.
+_GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
+_FIND: Final = r"find \. \$\(python -c [^\n]{1,120}\) -name '(?P<name>[\w*]{1,200})\.so'"
+_EXPORT: Final = (
+    r"\bexport (?P<name>[A-Z_]{2,64})="
+    r"(?:\"(?P<quoted>[\w.+;-]{1,200})\"|(?P<plain>[\w.+-]{1,200})(?![\w$/:]))(?P<more>; )?"
+)
+_TOOLKIT: Final = (
+    r"export CUDA_HOME=/usr/local/cuda-(?P<release>\d{1,2}\.\d|X\.Y)(?:; export PATH=\$CUDA_HOME/bin:\$PATH)?"
+)
 
 
 def for_windows(fix: str) -> str:
-    """A fix with code in double quotes, and comments on lines of their own."""
+    """A fix with the programs of Windows, code in double quotes, and comments on lines of their own."""
     return "\n".join(_for_cmd(line) for line in fix.splitlines())
 
 
 def _for_cmd(line: str) -> str:
+    if "grep -rn" in line:
+        line = re.sub(_GREP, _findstr, line)
+    if "find . " in line:
+        line = re.sub(_FIND, r"dir /s /b \g<name>.pyd", line)
+    if "export " in line:
+        line = re.sub(_EXPORT, _set, re.sub(_TOOLKIT, _set_toolkit, line))
     command, _, comment = line.partition("  # ")
     if comment and not comment.endswith(":") and re.match(_COMMAND, command):
         line = f"{command}\n({comment})"
     return re.sub(_CODE, r'python -c "\1"', line)
+
+
+def _findstr(found: re.Match[str]) -> str:
+    # Words with blanks between are alternatives.
+    words = found["words"].replace("|", " ")
+    return f'findstr /s /n "{words}" setup.py CMakeLists.txt *.cmake'
+
+
+def _set(found: re.Match[str]) -> str:
+    return f'set "{found["name"]}={found["quoted"] or found["plain"]}"{" && " if found["more"] else ""}'
+
+
+def _set_toolkit(found: re.Match[str]) -> str:
+    folder = f"%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA\\v{found['release']}"
+    return f'set "CUDA_HOME={folder}" && set "CUDA_PATH={folder}"'

@@ -43,6 +43,23 @@ def test_the_same_torch_for_another_cuda() -> None:
         ("python -c 'import torch; print(1)'", 'python -c "import torch; print(1)"'),
         ("python -c 'print(\"x\")'", "python -c 'print(\"x\")'"),  # no shell of Windows reads both quotes
         ("Install it  # not a command", "Install it  # not a command"),
+        ("dumpbin /dependents FILE.pyd  # what it needs", "dumpbin /dependents FILE.pyd\n(what it needs)"),
+        (
+            'export TORCH_CUDA_ARCH_LIST="8.0;8.6+PTX"; pip install .',
+            'set "TORCH_CUDA_ARCH_LIST=8.0;8.6+PTX" && pip install .',
+        ),
+        ("export FORCE_CUDA=1  # in a build", 'set "FORCE_CUDA=1"\n(in a build)'),
+        ("export PATH=$CUDA_HOME/bin:$PATH", "export PATH=$CUDA_HOME/bin:$PATH"),
+        (
+            "export CUDA_HOME=/usr/local/cuda-12.8; export PATH=$CUDA_HOME/bin:$PATH",
+            'set "CUDA_HOME=%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.8" && '
+            'set "CUDA_PATH=%ProgramFiles%\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.8"',
+        ),
+        (
+            "grep -rnE 'gencode|arch=' --include=setup.py --include='*.cmake' .  # the list",
+            'findstr /s /n "gencode arch=" setup.py CMakeLists.txt *.cmake\n(the list)',
+        ),
+        ("find . $(python -c 'import site; print(*site.getsitepackages())') -name '_ext*.so'", "dir /s /b _ext*.pyd"),
     ],
 )
 def test_cmd_has_no_comments_and_no_single_quotes(fix: str, shown: str) -> None:

@@ -37,6 +37,22 @@ def _gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
     return last_toolkit(capability_of(values, missing) or "")
 
 
+def _toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
+    """The CUDA release of the target's torch, where the text names it and it compiles for the value `gpu`."""
+    cuda = None if missing.target is None else missing.target.cuda
+    first, last, at = (
+        versions.order(each or "") for each in (_gpu_first_cuda(values, missing), _gpu_last_cuda(values, missing), cuda)
+    )
+    stated = missing.target is not None and missing.knowledge.variant in ("", missing.target.variant)
+    fits = (
+        at is not None
+        and (first is not None or last is not None)
+        and (first is None or at >= first)
+        and (last is None or at <= last)
+    )
+    return ".".join((cuda or "").split(".")[:2]) if stated and fits else None
+
+
 def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
     """Given where the target's CUDA is older than the first release for the value `gpu`."""
     first, there = (
@@ -135,6 +151,7 @@ GPU_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "gpu_first_cuda": _gpu_first_cuda,
     "gpu_last_cuda": _gpu_last_cuda,
     "torch_lacks_gpu": _torch_lacks_gpu,
+    "toolkit_of_torch": _toolkit_of_torch,
     "torch_for_gpu": _torch_for_gpu,
     "radeon_override": _radeon_override,
     "gpu_vendor": _gpu_vendor,

@@ -242,6 +242,8 @@ def _object_or_source(before: str) -> Values:
 
 # Input at a prompt of Python or IPython, or on a command line.
 _TYPED = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
+_FRAMES = re.compile(r"File ['\"]([^'\"\n]{1,1024})['\"], line (\d{1,6})")
+_FIRST_LINES: Final = 2
 _IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
 _OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', :]")
 # A path of a package; `Failed to load library libonnxruntime_providers_cuda.so with error: ` names the library.
@@ -252,8 +254,14 @@ _NO_IMPORTERS: Final = ("torch", "pip", "setuptools", "_pytest")
 
 
 def _is_before_torch(hit: Hit, needed_by: str) -> bool:
-    """Whether a prompt above imported the module itself, and no torch before it."""
-    typed = _TYPED.findall(hit.preceding(24)) if needed_by else []
+    """Whether a prompt above imported the module itself, or a package that does so in its first lines, and no torch
+    before it."""
+    above = hit.preceding(24) if needed_by else ""
+    typed = _TYPED.findall(above)
+    frames = _FRAMES.findall(above)
+    if len(frames) > 1 and frames[0][0] in ("<stdin>", "<string>") and "import torch" not in above:
+        # A module whose first statement imports the extension has not imported torch.
+        return all(int(line) <= _FIRST_LINES and not _OF_TORCH.search(f"{file},") for file, line in frames)
     imported = _IMPORTS.match(typed[-1]) if typed else None
     module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]
     return imported is not None and imported[1] == module and not any("torch" in line for line in typed)

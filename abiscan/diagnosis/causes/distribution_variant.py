@@ -19,19 +19,23 @@ from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchKind
 from abiscan.ownership.torch_names import accelerator_of
 
+# Of torch before 0.4 (its folders torch/lib/THPP, THD).
+_OLDER_NAMESPACES = frozenset(("thpp", "thd"))
 _CLEAN = "python setup.py clean; rm -rf build torch/lib; then build it again"
 
 
 def causes(missing: MissingName) -> Candidates:
     """The builds of torch that may differ from the one that the file was built for."""
-    if not missing.is_torch_name:
-        return
-    if missing.file.is_torch_itself:
+    if missing.file.is_torch_itself and (missing.is_torch_name or missing.namespace in _OLDER_NAMESPACES):
         yield from _mixed(missing)
+        return
+    if not missing.is_torch_name:
         return
     package = find_package(missing)
     if package is not None and package.own_torch:
         yield _own_torch(missing, package)
+    if package is not None and missing.knowledge.is_nvidia_image and package.name in _IN_NVIDIA_IMAGE:
+        yield _of_image(missing, package)
     yield from _other_build(missing)
 
 
@@ -43,6 +47,25 @@ def _own_torch(missing: MissingName, package: Package) -> Candidate:
         missing.exported_text,
     )
     return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.88, evidence, f"Use the torch of {package.own_torch}")
+
+
+# Release notes of NVIDIA's PyTorch containers, read 2026-11-26.
+_IN_NVIDIA_IMAGE = frozenset(("transformer-engine-torch", "apex", "flash-attn", "torch-tensorrt", "torchvision"))
+
+
+def _of_image(missing: MissingName, package: Package) -> Candidate:
+    """An extension of an image of NVIDIA, beside another torch than the image's."""
+    evidence = (
+        f"Images of NVIDIA have {package.name}, built for the torch of the image, which is no release.",
+        "A package that requires torch may have replaced it (pip list shows a version without `nv` or a commit).",
+        missing.exported_text,
+    )
+    fix = (
+        f"pip uninstall -y {package.name.removesuffix('-torch')} {package.name}  # if the program does not need it\n"
+        f"or build it for the installed torch: {fixes.rebuild(missing)}\n"
+        "or start from the image again, and keep its torch: PIP_CONSTRAINT=/etc/pip/constraint.txt pip install ..."
+    )
+    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, evidence, fix)
 
 
 def _mixed(missing: MissingName) -> Candidates:

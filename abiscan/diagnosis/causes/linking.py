@@ -113,7 +113,8 @@ def _android_app(missing: MissingName) -> bool:
 
 def _not_yet_imported(missing: MissingName) -> Candidate:
     evidence = (
-        f"{_module(missing)} was imported before torch, so the torch libraries were not loaded.",
+        f"The text shows the import of {_module(missing)} and none of torch before it: then the torch libraries are "
+        f"not loaded.",
         "The file does not list a torch library as needed: otherwise the loader would report that library, not "
         f"{missing.shown}.",
     )

@@ -73,8 +73,12 @@ _PLATFORMS: Final = (
 _JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra)\b")
 _WSL = re.compile(r"\bWSL2?\b|/usr/lib/wsl/|-microsoft-standard|Windows Subsystem for Linux")
 
+_NVIDIA_IMAGE = re.compile(r"\bnvcr\.io/nvidia/pytorch|\bnvidia/pytorch:\d|\bNGC\b")
+_CONDA = re.compile(
+    r"\b(?:conda|mamba) (?:install|create|list|env|activate)\b|[/\\](?:ana|mini)conda\d?[/\\]|[/\\]miniforge"
+)
 _APPLE_SILICON = re.compile(
-    r"\bApple (?:[Ss]ilicon|M[1-9])\b|\b[Mm]ac(?:OS|Book)?[\w ]{0,16}\(?M[1-9]\b"
+    r"\bApple (?:[Ss]ilicon|M[1-9])\b|\b[Mm]ac(?:OS|Book)?[\w ]{0,16}\(?M[1-9]\b|\b[Mm][1-9] [Mm]ac"
     r"|\bM[1-9] ?(?:Pro|Max|Ultra|chip|[Mm]ac)\b|macosx_\d\d_\d_arm64|\bmacOS-[\w.-]{1,40}arm64\b"
 )
 # Output and frames of torch.utils.cpp_extension.load. A build.ninja in build/temp.* is of a setup.py.
@@ -108,6 +112,8 @@ class LogFacts(Struct, frozen=True):
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
         is_wsl: whether the system is Linux on Windows (WSL).
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
+        is_conda: whether torch is in an environment of conda.
+        is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
         first_use: the only folder in which it does; empty if the text names none.
@@ -137,6 +143,8 @@ class LogFacts(Struct, frozen=True):
     program: str = ""
     project_release: str = ""
     is_jetson: bool = False
+    is_conda: bool = False
+    is_nvidia_image: bool = False
     is_apple_silicon: bool = False
     is_compiled_at_first_use: bool = False
     first_use: str = ""
@@ -177,6 +185,8 @@ def log_facts(text: str) -> LogFacts:
         program=_program(text),
         project_release=find_release(project, text),
         is_jetson=_JETSON.search(text) is not None,
+        is_conda=_CONDA.search(text) is not None,
+        is_nvidia_image=_NVIDIA_IMAGE.search(text) is not None,
         is_apple_silicon=_APPLE_SILICON.search(text) is not None,
         is_compiled_at_first_use=_FIRST_USE.search(text) is not None,
         first_use=_folder_of_first_use(text),

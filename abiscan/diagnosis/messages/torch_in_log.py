@@ -89,7 +89,7 @@ _TAG = re.compile(r"\bpytorch(?:-[a-z]{2,16}){0,3}:([12]\.\d{1,2}\.\d{1,2})(?=-(
 # `the version that was used to compile PyTorch (11.8)`, also as people write it: a CUDA release, as is any above 2.
 _CUDA_BEHIND = re.compile(r"used to comp\w{2,4} $")
 _OF_CUDA = re.compile(r"1\d\.\d")
-_CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
+_CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\d{1,2}\.\d(?=\.\d)|\S{1,40})")
 # torch.version.cuda at a prompt; build string of the conda package; a label in words: `1.9.0 (cu111)`.
 _CUDA_PATTERNS: Final = (
     re.compile(
@@ -108,6 +108,8 @@ _CUDA_SAID = re.compile(
     r"(?<![\w.])(?:CUDA|[Cc]uda)(?: [Tt]oolkit)?(?: [Vv]ersion)?(?:[ :=]{1,4}|-)v?([7-9]\.\d|1\d\.\d)(?!\d)",
     re.ASCII,
 )
+# `spconv-cu113`
+_CUDA_OF_PACKAGE = re.compile(r"(?<![\w-])(?!nvidia-)[a-z]\w{1,32}-cu(1\d\d)(?!\d)", re.ASCII)
 _OF_DRIVER: Final = "Driver Version"
 _CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|[89]\d|\d{3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
@@ -258,6 +260,7 @@ def find_variant(text: str) -> str:
         for match in itertools.islice(_CUDA_SAID.finditer(text), MOST_PLACES)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
     }
+    said = said or {match[1] for match in itertools.islice(_CUDA_OF_PACKAGE.finditer(text), MOST_PLACES)}
     return f"cu{said.pop()}" if len(said) == 1 else ""
 
 
