@@ -129,7 +129,7 @@ class Knowledge(Struct, frozen=True, dict=True):
                 build = self.releases.resolve(target.version, machine)
             except UnknownBuild:
                 # Builds for macOS have no CUDA.
-                if system_of(machine) is OperatingSystem.MACOS:
+                if system_of(machine) is OperatingSystem.MACOS and target.cuda is not None:
                     target = replace(target, machine=machine, variant="", cuda=None, hip=None)
             else:
                 exports = ReleasedExports(self.releases, build)

@@ -403,7 +403,9 @@ def _cuda_library_fix(
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
-        return fixes.rebuild(missing, project=missing.knowledge.project or None)
+        again = fixes.rebuild(missing, project=missing.knowledge.project or None)
+        release = _minor_release(name) if missing.knowledge.is_conda else ""
+        return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
     if target is None or target.cuda is None:
         shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
         if missing.knowledge.is_conda and (release := _minor_release(name)):

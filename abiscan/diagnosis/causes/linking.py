@@ -210,7 +210,7 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
         "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
     )
-    if "-packages/" in missing.file.path and missing.file.facts is None:
+    if missing.file.facts is None and ("-packages/" in missing.file.path or missing.file.python is not None):
         # torch.utils.cpp_extension of torch 1.5 and later links it.
         fix = f"{fixes.rebuild(missing)}\nor, if CMake builds it: {fix}"
     yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)

@@ -317,7 +317,7 @@ def _of_its_platform(
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
             cut = (note, *whole.notes)
             return for_platform, spelling.Spelled(found.text, (f"_{whole.names[0]}",), notes=cut, macos=True)
-    if machines == machines_naming(".dylib") and knowledge.target is not None:
+    if machines == machines_naming(".dylib") and knowledge.target is not None and knowledge.target.cuda is not None:
         # Only builds for Linux are known; those for macOS have no CUDA.
         knowledge = replace(knowledge, target=replace(knowledge.target, variant="", cuda=None))
     return knowledge, None
