@@ -37,7 +37,8 @@ from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
 _PYTHON = re.compile(
-    r"[Pp]ython(?: [Vv]ersion| ?\u7248\u672c)?(?: {1,20}|[:=\uff1a] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?![\w+-]|\.\d)",
+    r"[Pp]ython(?: [Vv]ersion| ?\u7248\u672c)?(?: {1,20}|[:=\uff1a] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?"
+    r"(?![\w+-]|\.\d)",
     re.ASCII,
 )
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
