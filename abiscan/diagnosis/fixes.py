@@ -155,7 +155,9 @@ def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
         notes.append(f"Python loads the module from {tree.build}, which pip install does not replace")
     else:
         step = "build_ext --inplace"
-        file = _for_cmd(missing.file.path) if on_windows else safe(missing.file.path, "FILE")
+        path, any_tag = _loaded_path(missing), ".*.so"
+        stem = path.removesuffix(any_tag)
+        file = _for_cmd(path) if on_windows else safe(stem, "FILE") + path[len(stem) :]
         notes.append("Python loads the module from there, where pip install does not replace it")
     if on_windows:
         remove = f"{f'del {chr(34)}{file}{chr(34)} & ' if file else ''}if exist build rmdir /s /q build"
@@ -224,7 +226,17 @@ def _is_not_replaced(missing: MissingName) -> bool:
 def _source_tree(missing: MissingName) -> SourceTree | None:
     """The source tree that a loader loaded the file from; a scanned file may lie anywhere."""
     is_loaded = missing.reference.status is None and not missing.reference.link_time
-    return source_tree_of(missing.file.path) if is_loaded else None
+    return source_tree_of(_loaded_path(missing)) if is_loaded else None
+
+
+def is_in_source_tree(missing: MissingName) -> bool:
+    """Whether a loader loaded the file from a source tree."""
+    return _source_tree(missing) is not None
+
+
+def _loaded_path(missing: MissingName) -> str:
+    """The path of the module; a pattern for it, if a text has only that of the file that imports it."""
+    return missing.file.path or missing.file.importer
 
 
 # Apps ship torch from Maven.

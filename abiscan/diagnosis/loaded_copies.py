@@ -20,7 +20,7 @@ _FIRST_USE: Final = (
 _BUILT: Final = r"(?a)(?P<tree>.{1,512}?)[/\\]build[/\\](?P<folder>lib(?:\.[\w.-]{1,64})?)[/\\]"
 # Absolute, or from a folder of the user: other paths may be cut off.
 _WHOLE: Final = r"[/~]|\.{1,2}[/\\]|[A-Za-z]:[/\\]"
-_MODULE: Final = r"(?a)\.(?:cpython-\d{2,3}[\w-]{0,64}|abi3)\.so$|\.pyd$"
+_MODULE: Final = r"(?a)\.(?:cpython-\d{2,3}[\w-]{0,64}|abi3|\*)\.so$|\.pyd$"
 _INSTALLED: Final = (
     r"(?a)(?:site|dist)-packages|\.egg|Python-Eggs|[/\\][Ll]ib(?:64)?[/\\]python\d|^/(?:usr|opt|data/app)/"
 )

@@ -35,6 +35,7 @@ from abiscan.diagnosis.wheel_rows import (
     pythons_of_wheel,
     rows_of,
 )
+from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
@@ -270,9 +271,15 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
         if package.fetches_wheel:
             return _fetched(package, wheels, missing)
         places = fill_places(wheels, package, torch, of_example)
-        example = wheels.install.format_map(
-            {**places, "python": "cp312", "py": "py312", "platform": platform_of(missing)}
-        )
+        python = missing.loading_python
+        tag = "cp312" if python is None else python_tag(str(python))
+        places |= {
+            "python": tag,
+            "py": tag.replace("cp", "py"),
+            "platform": platform_of(missing),
+            **_other_string(missing),
+        }
+        example = wheels.install.format_map(places)
         how = PIP_WITH_TORCH if wheels.with_torch else PIP
         of_variant_too = any(place in wheels.install for place in ("{variant}", "{major}"))
         what = "torch and CUDA" if of_variant_too and variant != of_example else "torch"
@@ -287,6 +294,12 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
             notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
         return (f"{how} {example}  # {'; '.join(notes)}",)
     return (_upgrade(package),) if package.upgrade and not missing.exported_in else ()
+
+
+def _other_string(missing: MissingName) -> dict[str, str]:
+    """The std::string of an unknown torch that lacks the symbol because of it; empty if that is not so."""
+    abi = string_abi(missing.name) if missing.target is None and missing.is_torch_name else None
+    return {} if abi is None else {"abi": "FALSE" if abi == "new" else "TRUE"}
 
 
 def _possible_entries(package: Package, missing: MissingName) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:

@@ -443,6 +443,10 @@ def _cuda_library_fix(
 def _install_packages(missing: MissingName) -> list[str]:
     """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
     text names."""
+    if fixes.is_in_source_tree(missing):
+        cuda = None if missing.target is None else missing.target.cuda
+        toolkit = f"export CUDA_HOME=/usr/local/cuda-{'.'.join(cuda.split('.')[:2])}; " if cuda else ""
+        return [f"{toolkit}{fixes.rebuild(missing)}"]
     package = package_commands.find_package(missing)
     if package is not None:
         return list(package_commands.install(package, missing))

@@ -250,6 +250,9 @@ _OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', :]")
 _OF_PACKAGE = re.compile(
     r"((?:site|dist)-packages[/\\]{1,2}[A-Za-z_][\w-]{0,127})[/\\]|load library (lib[\w.-]{1,128}\.so) with error: "
 )
+_BESIDE = re.compile(
+    r"File \"(/[^\"\n]{1,1000}/)[^\"/\n]{1,255}\", line \d{1,6}[^\n]{0,256}\n[ \t]{0,16}from \. import (\w{1,128})\b"
+)
 _NO_IMPORTERS: Final = ("torch", "pip", "setuptools", "_pytest")
 
 
@@ -274,7 +277,11 @@ def _importer(hit: Hit) -> Values:
         return own
     paths = [first or second for first, second in _OF_PACKAGE.findall(f"{hit.preceding(8)}\n{hit.before}")]
     last = paths[-1].replace("\\", "/") if paths else ""
-    if not last or last.rpartition("/")[2] in _NO_IMPORTERS:
+    if not last:
+        # `from . import iou3d_nms_cuda` in the last frame: a module beside that file.
+        beside = _BESIDE.findall(f"{hit.preceding(4)}\n{hit.before}")
+        return {"importer": f"{beside[-1][0]}{beside[-1][1]}.*.so"} if beside else {}
+    if last.rpartition("/")[2] in _NO_IMPORTERS:
         return {}
     return {"importer": last if last.endswith(".so") else f"{last}/__init__.py"}
 
