@@ -100,3 +100,29 @@ def test_the_folder_of_a_first_use_is_read_from_the_output_of_its_build() -> Non
 def test_the_folder_of_a_setup_py_is_none_of_a_first_use() -> None:
     log = "Emitting ninja build file /w/build/temp.linux-x86_64-3.8/build.ninja..."
     assert not log_facts(log).first_use
+
+
+def test_a_module_beside_the_file_that_imports_it_is_built_there() -> None:
+    """https://github.com/open-mmlab/OpenPCDet/issues/553: in the cloned folder, python setup.py develop."""
+    text = (
+        'File "/w/OpenPCDet/pcdet/ops/iou3d_nms/iou3d_nms_utils.py", line 9, in <module>\n'
+        "    from . import iou3d_nms_cuda\n"
+        "ImportError: libcudart.so.10.1: cannot open shared object file: No such file or directory\n"
+        "torch 1.7.1+cu110"
+    )
+    fix = explain(text)[0].causes[0].fix
+    assert "rm -rf build /w/OpenPCDet/pcdet/ops/iou3d_nms/iou3d_nms_cuda.*.so" in fix
+    assert fix.startswith("export CUDA_HOME=/usr/local/cuda-11.0; ")
+    assert "python setup.py build_ext --inplace" in fix
+
+
+def test_an_image_of_nvidia_has_its_extensions_for_its_own_torch() -> None:
+    """https://github.com/huggingface/accelerate/issues/1282: pip had replaced the torch of the image."""
+    text = (
+        "docker from: nvcr.io/nvidia/pytorch:22.09-py3\n"
+        "ImportError: /opt/conda/site-packages/transformer_engine_extensions.cpython-38-x86_64-linux-gnu.so"
+        ": undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+    )
+    fix = explain(text)[0].causes[0].fix
+    assert "pip uninstall -y transformer-engine transformer-engine-torch" in fix
+    assert "start from the image again" in fix

@@ -34,7 +34,14 @@ def causes(missing: MissingName) -> Candidates:
     package = find_package(missing)
     if package is not None and package.own_torch:
         yield _own_torch(missing, package)
-    if package is not None and missing.knowledge.is_nvidia_image and package.name in _IN_NVIDIA_IMAGE:
+    knowledge = missing.knowledge
+    # A wheel with torch's release in its label is not the image's.
+    if (
+        package is not None
+        and knowledge.is_nvidia_image
+        and not knowledge.made_for
+        and package.name in _IN_NVIDIA_IMAGE
+    ):
         yield _of_image(missing, package)
     yield from _other_build(missing)
 
