@@ -124,7 +124,9 @@ def find_made_for(text: str) -> tuple[str, str] | None:
 
 
 # NVIDIA's packages of CUDA libraries, in `pip list`, `pip freeze` and the report of collect_env.
-_OF_NVIDIA = re.compile(r"(?<![\w.-])(nvidia-[a-z]{3,24}-cu1\d)(?:==| {1,60}|: )(\d{1,3}(?:\.\d{1,6}){1,4})(?![\w.])")
+_OF_NVIDIA = re.compile(
+    r"(?<![\w.-])(nvidia-[a-z]{3,24}(?:-[a-z]{2,16}){0,2}-cu1\d)(?:==| {1,60}|: )(\d{1,3}(?:\.\d{1,6}){1,4})(?![\w.])"
+)
 
 
 def find_cuda_packages(text: str) -> dict[str, str]:
