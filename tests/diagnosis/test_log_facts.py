@@ -203,6 +203,13 @@ def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
         ("torch, custom build of mmcv", False),
         ("pip torch 2.1.0, local build of torch_scatter", False),
         ("pip \u88c5\u7684 torch \u548c\u81ea\u5df1\u7f16\u7684 torch-scatter", False),
+        ("torch 2.6.0 \u52a0\u8f7d\u81ea\u5df1\u7f16\u7684 so \u62a5 undefined symbol", False),
+        ("torch 2.6.0 \u52a0\u8f7d\u81ea\u5df1\u7f16\u7684 my_ops.so \u62a5 undefined symbol", False),
+        ("torch 2.6.0 \u52a0\u8f7d\u81ea\u5df1\u7f16\u8bd1\u7684\u52a8\u6001\u5e93\u62a5\u9519", False),
+        ("torch 2.6.0, self-compiled my_ops.so: undefined symbol", False),
+        ("torch 2.6.0 \u662f\u81ea\u5df1\u7f16\u7684 \u52a0\u8f7d my_ops.so \u62a5\u9519", True),
+        ("\u81ea\u5df1\u7f16\u7684 torch 2.6.0 \u52a0\u8f7d my_ops.so", True),
+        ("my torch 2.6.0 is self-compiled so the wheel fails", True),
         # Not there, or not yet.
         ("Do I need a local build of torch 2.1.0?", False),
         ("If you use a local build of torch", False),

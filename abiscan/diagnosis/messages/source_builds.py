@@ -86,6 +86,14 @@ _ADJACENT: Final = re.compile(
     r"(?:v?[12]\.\d[\w.+]{0,24} ?)?(?:\u7684 ?)?",
     re.ASCII,
 )
+# The object of the words: `\u81ea\u5df1\u7f16\u7684 my_ops.so`, `self-compiled my_ops.so`.
+_OF_FILE: Final = re.compile(
+    r"(?:(?:\u51fa\u6765|\u597d|\u6210)?\u7684 ?|(?<=[Bb]uilt) |(?<=[Cc]ompiled) )"
+    r"(?:[\"'`]?[\w./-]{1,128}\.(?:so|pyd|dll)(?![\w.])"
+    r"|(?:(?<=\u7684)|(?<=\u7684 ))so(?= ?[^\x00-\x7f]|[,:]| \w{1,32}Error)"
+    r"|(?:(?:C\+\+|CUDA|cuda) ?)?(?:\u52a8\u6001|\u5171\u4eab)?(?:\u5e93|\u7b97\u5b50))",
+    re.ASCII,
+)
 _AND: Final = re.compile(
     r" ?(?:v?\d[\w.+]{0,24} ?)?(?:and|&|\u548c|\u4e0e|\u8ddf|\u53ca|\u4ee5\u53ca|\u3001)(?: ?(?:the|its|all|my))? ?",
     re.ASCII,
@@ -186,6 +194,8 @@ def _find(text: str) -> tuple[int, int] | None:
 
 def _torch_of(text: str, words: re.Match[str]) -> tuple[int, int] | None:
     """Bounds of the word torch that the words belong to."""
+    if words["checkout"] is None and _OF_FILE.match(text, words.end()) is not None:
+        return None
     after = next(_packages(text, words.end(), words.end() + _REACH), None)
     if after is not None and _ADJACENT.fullmatch(text, words.end(), after.start()):
         return after.span() if after["torch"] is not None else None
