@@ -557,7 +557,7 @@ _SIZE_OF_MODULE = (
 
 
 @pytest.mark.parametrize(
-    ("torch", "upgrades", "reports"), [("2.5.1", True, False), ("2.9.0", False, True), (None, True, False)]
+    ("torch", "upgrades", "reports"), [("2.5.1", True, False), ("2.9.0", False, True), (None, True, True)]
 )
 def test_a_release_with_the_fix_needs_no_upgrade(
     torch: str | None, released: Released, nothing: Knowledge, *, upgrades: bool, reports: bool

@@ -740,3 +740,63 @@ def test_a_template_without_arguments_is_one_problem(text: str) -> None:
 def test_a_template_with_arguments_is_that_symbol() -> None:
     (subject,) = explain("undefined symbol: long const* at::TensorBase::const_data_ptr<long>() const", _OPTIONS)
     assert "const_data_ptr<long" in (subject.demangled or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("NameError: name 's2' is not defined in my Flask app", Confidence.LOW),
+        ("NameError: name 's2' is not defined when running my notebook", Confidence.LOW),
+        ("pandas \u62a5\u9519 NameError: name 's1' is not defined", Confidence.LOW),
+        ("NameError: name 's2' is not defined, with torch.compile", Confidence.MEDIUM),
+        ("triton: NameError: name 's2' is not defined", Confidence.MEDIUM),
+    ],
+)
+def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(text: str, confidence: Confidence) -> None:
+    """Oracle: `s2` is a name that programs have, too (Python reference, Naming and binding)."""
+    (subject,) = explain(text, _OPTIONS)
+    (cause,) = subject.causes
+    assert (cause.cause, cause.confidence) == (CauseId.GENERATED_KERNEL, confidence)
+    is_sure = confidence is not Confidence.LOW
+    assert ("pip install" in cause.fix) is is_sure
+    assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch 2.5.1 torch_npu inductor NameError: name 's2' is not defined",
+        "\u6607\u817e torch.compile NameError: name 's2' is not defined",
+        "Ascend 910B torch.compile NameError: name 'u0' is not defined",
+        "torch_npu 2.10, torch.compile: NameError: name '_Runner__mm_kernel_0' is not defined",
+    ],
+)
+def test_an_npu_gets_no_torch_for_cuda(text: str) -> None:
+    """Oracle: README of Ascend/pytorch: each torch_npu works with one release of torch, whose CPU build it extends."""
+    (subject,) = explain(text, _OPTIONS)
+    assert "pip install" not in subject.causes[0].fix
+    assert "cu12" not in subject.causes[0].fix
+
+
+def test_a_torch_that_the_text_does_not_name_may_have_the_fix() -> None:
+    """Oracle: pytorch/pytorch issue 136504, fixed in torch 2.6.0: with it, the cache or another bug is left."""
+    (subject,) = explain("torch.compile: NameError: name 's2' is not defined", _OPTIONS)
+    lines = subject.causes[0].fix.splitlines()
+    otherwise = lines.index("If it prints 2.6 or later:")
+    assert "a release before 2.6" in lines[0]
+    assert lines[otherwise + 1].startswith("rm -rf ")
+    assert "short script" in lines[otherwise + 2]
+
+
+def test_the_cache_of_windows_is_in_its_folder_for_temporary_files() -> None:
+    """Oracle: torch/_inductor/runtime/cache_dir_utils.py: torchinductor_USER in tempfile.gettempdir()."""
+    (subject,) = explain("Windows 11, torch.compile: NameError: name 's2' is not defined", _OPTIONS)
+    fix = subject.causes[0].fix
+    assert "rm -rf" not in fix
+    assert "torchinductor_USER in %TEMP%" in fix
+
+
+def test_liger_kernel_is_a_package_and_no_kernel() -> None:
+    """Oracle: the distribution liger-kernel on the package index."""
+    (subject,) = explain("liger-kernel rms_norm with torch.compile: NameError: name 's2' is not defined", _OPTIONS)
+    assert "launches the kernel," in subject.causes[0].fix
