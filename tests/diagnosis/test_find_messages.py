@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
@@ -226,12 +226,16 @@ def test_a_large_log_takes_time_in_proportion() -> None:
     assert len(found) == MAX_FOUND
 
 
+@settings(deadline=None)  # a wall clock; the first text also loads the catalogue
 @given(st.text(max_size=400))
 @example("s0:")
 def test_any_text_is_read(text: str) -> None:
+    find_messages("")
+    started = time.process_time()
     for prefix in ("undefined symbol: ", "version `", "undefined reference to `", "NameError: name '", "operator "):
         for each in find_messages(clean(prefix + text + prefix)):
             assert each.text if isinstance(each, FoundSubject) else each.quote
+    assert time.process_time() - started < 0.2
 
 
 @pytest.mark.parametrize(
