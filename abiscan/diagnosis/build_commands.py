@@ -44,6 +44,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
         notes.append(f"leave out {_FORCE_CUDA} for a CPU build of torch")
     if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
         notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
+    if missing.target is None:
+        notes += [_note_on_branches(each) for each in built if not each.sdist and each.name in companions.COMPANIONS]
     sources = [_source_of(each, missing) for each in built]
     return _build_of(built, sources, environment, missing, notes)
 
@@ -139,6 +141,16 @@ def _source_of(package: Package, missing: MissingName) -> str:
         return f'"git+{package.repository}{"" if tag is None else f"@{tag}"}"'
     release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
     return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
+
+
+def _note_on_branches(package: Package) -> str:
+    """How to choose the branch of a package that is released with torch, for an unknown torch."""
+    release = companions.release_for(package.name, _TORCH_OF_EXAMPLE)
+    example = f"{package.repository}@release/{release}"
+    return f"main is for the newest torch: name the branch for yours, for torch {_TORCH_OF_EXAMPLE} git+{example}"
+
+
+_TORCH_OF_EXAMPLE: Final = "2.9"
 
 
 def _release_for(package: Package, torch: str) -> str:

@@ -16,9 +16,10 @@ _LIMITS: Final = {"setuptools": ((2, 2), '"setuptools<70"'), "numpy": ((2, 3), '
 
 
 def install_tools(torch: str, more: Iterable[str] = ()) -> str:
-    """The command that installs the build tools for a torch (empty: unknown), and `more`."""
-    tools = dict.fromkeys((*_TOOLS, *more))
-    return f"pip install -U {' '.join(_limited(each, torch) or each for each in tools)}"
+    """The command that installs the build tools for a torch (empty: unknown), and `more`, requirements of pip: one of
+    the same package replaces the tool."""
+    tools = {each.partition("<")[0]: f'"{each}"' if "<" in each else each for each in (*_TOOLS, *more)}
+    return f"pip install -U {' '.join(_limited(name, torch) or each for name, each in tools.items())}"
 
 
 def install_imports(imports: Iterable[str], torch: str) -> str:

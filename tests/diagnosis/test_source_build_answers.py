@@ -29,6 +29,28 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             ("--no-binary torch-sparse,torch-scatter torch-sparse",),
             ("k2-fsa",),
         ),
+        # setup.py of mmcv 2.2.0; pull request 9380 of pytorch/vision; setuptools 82 removed pkg_resources.
+        (
+            "I compiled PyTorch 2.4.0 from source and the mmcv wheel does not load",
+            ('pip install -U "setuptools<81" wheel ninja psutil && MMCV_WITH_OPS=1',),
+            (),
+        ),
+        (
+            "I compiled PyTorch 2.1.0 from source and the mmcv wheel does not load",
+            ('pip install -U "setuptools<70" wheel ninja psutil && MMCV_WITH_OPS=1',),
+            ("<81",),
+        ),
+        (
+            "I compiled PyTorch 2.8.0 from source and the torchvision wheel does not load",
+            ('pip install -U "setuptools<81" wheel ninja && ', "vision.git@release/0.23"),
+            (),
+        ),
+        # README.md of pytorch/vision: 0.24 is for torch 2.9.
+        (
+            "undefined symbol in torchvision after I compiled PyTorch from source",
+            ('"setuptools<81"', "torch.__version__", "for torch 2.9 git+https://github.com/pytorch/vision.git@release/0.24"),
+            (),
+        ),
         (
             "源码编译的 PyTorch 2.4, torch-sparse 不匹配",
             ("ninja && pip install scipy && FORCE_CUDA=1",),

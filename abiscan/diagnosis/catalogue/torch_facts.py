@@ -42,6 +42,11 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     return command or torch_commands.from_package_index(version, missing)
 
 
+def _torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
+    """Where torch for a Jetson is; None on other machines."""
+    return torch_commands.WHEELS_FOR_JETSON if missing.knowledge.is_jetson else None
+
+
 def _torch_from_source(_values: Values, missing: MissingName) -> str | None:
     """Set if torch was built from source, according to its version or the text."""
     return "yes" if missing.knowledge.target_from_source else None
@@ -129,6 +134,7 @@ TORCH_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = 
     "pythons_of_torch": _pythons_of_torch,
     "newest_python_of_torch": _newest_python_of_torch,
     "install_torch": _install_torch,
+    "torch_of_jetson": _torch_of_jetson,
     "torch_from_source": _torch_from_source,
     "torch_of_release": _torch_of_release,
     "pythons_of_release": _pythons_of_release,

@@ -34,6 +34,7 @@ _PATTERNS: Final = (
         NVIDIA,
         (
             r"(?a)\b(?:RTX|GTX|GeForce|Quadro|Tesla)\b|\b[rg]tx ?\d{3,4}\b"
+            r"|\bJetson\b|\bJet[Pp]ack\b|\bAGX (?:Orin|Xavier)\b|\bXavier NX\b|\bDGX\b|\bGrace[ -]Hopper\b"
             r"|\b[AHVLTB]\d{2,3}0(?:[ -]?(?:SXM|PCIe|\d{2}GB))\b|NVIDIA-SMI \d"
             r"|\b(?:sm|compute)_\d{2,3}[af]?\b|\bNVIDIA [AHLT]\d{1,3}\b"
             r"|(?:my|an|have|use|using|[\u7684\u662f\u7528]) ?NVIDIA (?:GPU|card|\u663e\u5361|\u5361)(?!s?\u4e0a)"
