@@ -48,7 +48,11 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
         # README.md of pytorch/vision: 0.24 is for torch 2.9.
         (
             "undefined symbol in torchvision after I compiled PyTorch from source",
-            ('"setuptools<81"', "torch.__version__", "for torch 2.9 git+https://github.com/pytorch/vision.git@release/0.24"),
+            (
+                '"setuptools<81"',
+                "torch.__version__",
+                "for torch 2.9 git+https://github.com/pytorch/vision.git@release/0.24",
+            ),
             (),
         ),
         (
