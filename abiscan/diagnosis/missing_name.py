@@ -135,6 +135,8 @@ class MissingName:
         std::__1."""
         if not self.macho or "St3__1" not in self.name or self.history is not None:
             return None
+        if system_of(self.knowledge.machine) is OperatingSystem.MACOS and self.is_of_template_parameters:
+            return None  # its other mangling may be that of a build for macOS
         return next((form for form in self.related if form.same_function), None)
 
     @property
@@ -221,6 +223,11 @@ class MissingName:
         return tuple(found)
 
     # --- related exports --------------------------------------------------------------------------------------------
+
+    @property
+    def is_of_template_parameters(self) -> bool:
+        """Whether the name declares a template parameter, as Clang 18+ does."""
+        return self.cxx is not None and self.cxx.declares_parameters
 
     @functools.cached_property
     def is_of_other_compiler(self) -> bool:

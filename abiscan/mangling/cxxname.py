@@ -35,6 +35,8 @@ AS_GCC: Final = (
 )
 """How to compile a call whose name GCC, the compiler of libtorch, gives another form. torch.utils.cpp_extension passes
 CFLAGS and CXXFLAGS to the C++ compiler, not to nvcc."""
+AS_LIBTORCH_OF_MACOS: Final = f"with CFLAGS and CXXFLAGS set to {GCC_FORM_FLAG}"
+"""The same for macOS, whose libtorch was compiled with an older Clang (its exports are in the release index)."""
 AS_GCC_FOR_HIP: Final = (
     "with HIPCC_COMPILE_FLAGS_APPEND (hipcc), HIPFLAGS (CMake) and, if CXX is Clang, CFLAGS and CXXFLAGS set to "
     f"{GCC_FORM_FLAG}"

@@ -267,3 +267,35 @@ def test_a_function_of_a_patch_release_of_python(text: str) -> None:
 def test_a_file_for_a_later_python_does_not_lack_it() -> None:
     cause = only("ImportError: /e/x.cpython-311-x86_64-linux-gnu.so: undefined symbol: PySlice_AdjustIndices").causes[0]
     assert "3.6.1" not in (cause.fix or "")
+
+
+# clang++ 19 -std=c++17 --target=arm64-apple-macos13, with enable_if in the inline namespace std::__1.
+_OF_CLANG = "__ZNK2at10TensorBase14const_data_ptrI{}TnNSt3__19enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS4_v"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "accessor"),
+    [
+        (_OF_CLANG.format("x"), "data_ptr<int64_t>()"),
+        (_OF_CLANG.format("f"), "data_ptr<float>()"),
+        (_OF_CLANG.format("l"), "data_ptr<int64_t>()"),
+        (_OF_CLANG.format("x").partition("IXnt")[0] + "...", "data_ptr<int64_t>()"),
+    ],
+)
+@pytest.mark.parametrize("torch", [None, "2.8.0"])
+def test_clang_18_on_macos(symbol: str, accessor: str, torch: str | None) -> None:
+    """Oracles: the exports of libtorch_cpu.dylib (2.3.0 to 2.11.0: IxLi0E; since 2.12.0: IxE; data_ptr: IxE),
+    and the names of clang++ 19 with and without -fclang-abi-compat=17."""
+    said = "" if torch is None else f", torch {torch}"
+    (subject,) = explain(
+        f"symbol not found in flat namespace '{symbol}'{said}", ScanOptions(None, None, LoaderSettings("/"))
+    )
+    cause = subject.causes[0]
+    assert cause.cause is CauseId.TEMPLATE_MANGLING
+    fix = cause.fix or ""
+    assert f"se {accessor}, exported by torch" in fix
+    assert "-fclang-abi-compat=17" in fix
+    assert ("torch 2.12.0 or later" in fix) is (torch is None and not symbol.endswith("..."))
+    assert ("Replace long with int64_t" in fix) is ("IlTn" in symbol)
+    words = words_of(subject)
+    assert not any(word in words for word in ("GCC", "gcc", "nvcc", "NVCC", "cu1"))

@@ -19,8 +19,9 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
-from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, GCC_FORM_FLAG
+from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
+from abiscan.model.platforms import OperatingSystem, system_of
 
 # <builtin-type> (Itanium C++ ABI, 5.1.5.2): element types of tensors.
 _BUILTIN = {
@@ -32,6 +33,7 @@ _BUILTIN = {
     "i": "int",
     "l": "int64_t",
     "s": "int16_t",
+    "x": "int64_t",
 }
 _OF_LONG_LONG = r"::(?:data|data_ptr|item|to)<((?:unsigned )?long long)[,>]"
 # The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
@@ -75,18 +77,17 @@ def _two_compilers(missing: MissingName) -> Candidates:
 
 def _other_compiler(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
-    if missing.exported_in or missing.macho:
-        return  # some release exports this spelling: it is a symbol of libtorch; macOS has its own std
+    if missing.exported_in:
+        return  # some release exports this spelling: it is a symbol of libtorch
+    if missing.macho and not (missing.cxx.declares_parameters and _is_of_macos(missing)):
+        return  # macOS has its own std
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
     if not forms and not declares:
         return
     evidence = []
     if declares:
-        evidence.append(
-            f"Compiled by {_compiler(missing.name)}, which mangles the parameters of this template (Tn...). GCC, the "
-            f"compiler of libtorch, does not."
-        )
+        evidence.append(_of_clang(missing, missing.name))
     score = 0.6
     if forms:
         best = forms[0]
@@ -166,11 +167,11 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
         # GCC writes only the value, a literal or an expression; otherwise it is another declaration's name.
         alike = [form for form in alike if form.name[declared.start(1) : declared.start(1) + 1] in ("L", "X")]
     evidence = [
-        f"Compiled by {_compiler(beginning)}, which mangles the parameters of this template (Tn...). GCC, the "
-        f"compiler of libtorch, does not.",
+        _of_clang(missing, beginning),
         f"The name is not complete; it begins like {missing.cxx.qualified if missing.cxx is not None else beginning}.",
     ]
-    evidence += [f"torch {form.where} exports the GCC mangling: {form.name}" for form in alike[:2]]
+    mangling = "mangling without it" if missing.macho else "GCC mangling"
+    evidence += [f"torch {form.where} exports the {mangling}: {form.name}" for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, *_where(alike), beginning))
 
@@ -185,6 +186,16 @@ def _without_identifiers(mangled: str) -> str:
             mangled = mangled[:at] + "_" * (end - at) + mangled[end:]
             at = end
     return mangled
+
+
+def _of_clang(missing: MissingName, name: str) -> str:
+    libtorch = "The older Clang that compiled libtorch for macOS" if missing.macho else "GCC, the compiler of libtorch,"
+    return f"Compiled by {_compiler(name)}, which mangles the parameters of this template (Tn...). {libtorch} does not."
+
+
+def _is_of_macos(missing: MissingName) -> bool:
+    """Whether the related exports are of builds for macOS."""
+    return system_of(missing.knowledge.machine) is OperatingSystem.MACOS
 
 
 def _compiler(name: str) -> str:
@@ -208,7 +219,10 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target)
     tree, build = fixes.source_tree(missing), fixes.build_tree(missing)
-    compiled = fixes.compile_again(missing, "; export CC=gcc CXX=g++")
+    compilers = (
+        f"; export CFLAGS={GCC_FORM_FLAG} CXXFLAGS={GCC_FORM_FLAG}" if missing.macho else "; export CC=gcc CXX=g++"
+    )
+    compiled = fixes.compile_again(missing, compilers)
     if compiled is not None:
         return compiled
     ways: list[str] = []
@@ -225,7 +239,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         )
     ways += [rewrite] if rewrite else []
     alone = "without this change, compile" if rewrite else "compile"
-    as_gcc = AS_GCC_FOR_HIP if is_for_hip(missing) else AS_GCC
+    as_gcc = AS_LIBTORCH_OF_MACOS if missing.macho else AS_GCC_FOR_HIP if is_for_hip(missing) else AS_GCC
     if in_target:
         ways.append(f"{alone} {as_gcc}.")
     elif missing.target is None and releases:
@@ -249,7 +263,7 @@ def _rewrite(missing: MissingName, beginning: str | None) -> str:
     if beginning is not None:
         at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
         argument = _BUILTIN.get(beginning[at : at + 1], "T")
-    argument = "int64_t" if argument == "long" else fixes.safe(argument, "T")
+    argument = "int64_t" if argument == ("long long" if missing.macho else "long") else fixes.safe(argument, "T")
     return _data_ptr(missing, beginning or missing.name, argument)
 
 
@@ -291,6 +305,9 @@ def _darwin_integers(missing: MissingName) -> Candidates:
     arguments = missing.cxx.template_args or ()
     if not missing.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
         return
+    if missing.cxx.declares_parameters and _is_of_macos(missing):
+        yield from _long_of_clang(missing)
+        return
     evidence = [
         f"This is a macOS symbol (__Z) with the template argument {', '.join(arguments)}.",
         "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
@@ -303,6 +320,23 @@ def _darwin_integers(missing: MissingName) -> Candidates:
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
     fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
+
+
+def _long_of_clang(missing: MissingName) -> Candidates:
+    """The same with the mangling of Clang 18: with int64_t alone, the symbol is still missing."""
+    assert missing.cxx is not None
+    wanted = tuple(re.sub(r"\blong\b", "long long", each) for each in missing.cxx.template_args or ())
+    forms = [form for form in missing.related if form.parsed.template_args == wanted]
+    evidence = [
+        "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
+        _of_clang(missing, missing.name),
+    ]
+    evidence += [f"torch {form.where} exports {form.name}, for int64_t." for form in forms[:1]]
+    fix = "Replace long with int64_t (or uint64_t)"
+    if forms:
+        meant = MissingName(replace(missing.reference, name=f"_{forms[0].name}"), missing.knowledge, missing.file)
+        fix = f"{fix} first. Then:\n{_fix(meant, *_where(forms))}"
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.9 if forms else 0.62, tuple(evidence), fix)
 
 
 def _windows_integers(missing: MissingName) -> Candidates:

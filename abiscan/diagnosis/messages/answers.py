@@ -27,9 +27,10 @@ from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.diagnosis.related_exports import find_related
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.diagnosis.windows_commands import for_windows
-from abiscan.mangling import Demangler, NameKind, classify
+from abiscan.mangling import Demangler, DifferenceKind, NameKind, classify, parse
 from abiscan.model import versions
 from abiscan.model.cause import Cause, CauseId, Confidence
 from abiscan.model.facts import SharedObject
@@ -313,14 +314,30 @@ def _of_its_platform(
             is_macos = machine.startswith("macosx")
             spelled = f"_{name}" if kind is NameKind.MACHO else name
             return for_platform, spelling.Spelled(found.text, (spelled,), notes=(note,) if note else (), macos=is_macos)
+        if kind is NameKind.MACHO and _has_other_mangling(name, for_platform):
+            notes = (note,) if note else ()
+            return for_platform, spelling.Spelled(found.text, (f"_{name}",), notes=notes, macos=True)
         whole = spelling.read(name, for_platform) if kind is NameKind.MACHO else None
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
             cut = (note, *whole.notes)
             return for_platform, spelling.Spelled(found.text, (f"_{whole.names[0]}",), notes=cut, macos=True)
+        if whole is not None and whole.shown == name and whole.shown.startswith("_Z"):  # no export begins like it
+            names = tuple(f"_{each}" for each in whole.names)
+            return for_platform, replace(whole, given=found.text, names=names, notes=(note, *whole.notes), macos=True)
     if machines == machines_naming(".dylib") and knowledge.target is not None and knowledge.target.cuda is not None:
         # Only builds for Linux are known; those for macOS have no CUDA.
         knowledge = replace(knowledge, target=replace(knowledge.target, variant="", cuda=None))
     return knowledge, None
+
+
+def _has_other_mangling(name: str, knowledge: Knowledge) -> bool:
+    """Whether builds export a function of this name without the declarations of template parameters."""
+    cxx = parse(name)
+    return (
+        cxx is not None
+        and cxx.declares_parameters
+        and any(DifferenceKind.TEMPLATE_MANGLING in form.kinds for form in find_related(name, cxx, knowledge))
+    )
 
 
 def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
