@@ -299,3 +299,16 @@ def test_clang_18_on_macos(symbol: str, accessor: str, torch: str | None) -> Non
     assert ("Replace long with int64_t" in fix) is ("IlTn" in symbol)
     words = words_of(subject)
     assert not any(word in words for word in ("GCC", "gcc", "nvcc", "NVCC", "cu1"))
+
+
+def test_the_linker_of_macos_prints_a_readable_name() -> None:
+    """Oracle: the exports of libtorch_cpu.dylib: IxLi0E in 2.3.0 to 2.11.0. The name is that of either mangling."""
+    text = (
+        'Undefined symbols for architecture arm64:\n  "long long const* at::TensorBase::const_data_ptr<long long, 0>() '
+        'const", referenced from:\n      foo(at::Tensor) in a.o\nld: symbol(s) not found for architecture arm64'
+    )
+    (subject,) = explain(text, ScanOptions(None, None, LoaderSettings("/")))
+    assert subject.causes[0].cause is CauseId.TEMPLATE_MANGLING
+    assert (subject.causes[0].fix or "").startswith("Use data_ptr<int64_t>(), exported by torch")
+    words = words_of(subject)
+    assert not any(word in words for word in ("No known torch build", "GCC", "nvcc", "nm -D", ".so"))

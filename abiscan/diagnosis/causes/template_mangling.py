@@ -120,7 +120,8 @@ def _readable(missing: MissingName) -> Candidates:
     if not meant.exported_in:
         return
     releases = meant.exported_in.text()
-    words = "which Clang 18 and later mangle differently from GCC, the compiler of libtorch (Tn..., enable_if)"
+    libtorch = "the older Clang that compiled libtorch for macOS" if missing.macho else "GCC, the compiler of libtorch"
+    words = f"which Clang 18 and later mangle differently from {libtorch} (Tn..., enable_if)"
     evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
     if missing.knowledge.rejected_name:
         evidence.append("c++filt of binutils 2.40 cannot read such a name.")
@@ -129,8 +130,9 @@ def _readable(missing: MissingName) -> Candidates:
     if constrained == arguments and _is_in_target(meant):
         undecided = 0.8  # the mangling of GCC is there: another one is missing
     score = 0.9 if missing.knowledge.rejected_name else undecided
+    imports = "-u" if missing.macho else "-D"
     evidence.append(
-        f"The mangled name decides: nm -D FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
+        f"The mangled name decides: nm {imports} FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
     )
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, _is_in_target(meant)))
 

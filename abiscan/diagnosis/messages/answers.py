@@ -317,6 +317,10 @@ def _of_its_platform(
         if kind is NameKind.MACHO and _has_other_mangling(name, for_platform):
             notes = (note,) if note else ()
             return for_platform, spelling.Spelled(found.text, (f"_{name}",), notes=notes, macos=True)
+        if macos and "::" in name:
+            read = spelling.read(name, for_platform, macos=True)
+            if read is not None and for_platform.releases.history(read.names[0], machine) is not None:
+                return for_platform, replace(read, given=found.text)
         whole = spelling.read(name, for_platform) if kind is NameKind.MACHO else None
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
             cut = (note, *whole.notes)
