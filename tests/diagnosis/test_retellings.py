@@ -800,3 +800,25 @@ def test_liger_kernel_is_a_package_and_no_kernel() -> None:
     """Oracle: the distribution liger-kernel on the package index."""
     (subject,) = explain("liger-kernel rms_norm with torch.compile: NameError: name 's2' is not defined", _OPTIONS)
     assert "launches the kernel," in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("module", "qualname", "said"),
+    [
+        # Oracle: Python's import statement: Encoder is a class, no module.
+        ("my_ext", "Encoder.forward", "wrap the call of Encoder.forward in a function"),
+        # Oracle: the compiled modules of the wheels of triton and torch.
+        ("triton._C.libtriton", "get_num_warps", "Call triton._C.libtriton.get_num_warps outside of"),
+        ("torch._C", "_cuda_getDevice", "Call torch._C._cuda_getDevice outside of"),
+    ],
+)
+def test_methods_and_functions_of_torch_are_not_registered(module: str, qualname: str, said: str) -> None:
+    text = (
+        "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\n"
+        f"  Developer debug context: module: {module}, qualname: {qualname}, skip reason: <missing reason>"
+    )
+    (subject,) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert said in fix
+    assert "import " not in fix
+    assert "custom_op(" not in fix

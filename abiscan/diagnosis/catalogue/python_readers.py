@@ -31,6 +31,8 @@ VALUES: Final = (
     "module",
     "said",
     "of_python",
+    "of_framework",
+    "method",
     "torch_file",
     "about",
     "origin",
@@ -71,6 +73,8 @@ _SKIPPED = (
 )
 # Python code of torch itself, which Dynamo skips by its file.
 _OF_TORCH = re.compile(r"in file [`'\"]?[^\s`'\"]{0,512}?\b(torch[/\\][\w/\\]{1,256}\.py)", re.ASCII)
+# Their compiled modules are bound from C++, too, and are not to be registered by users.
+_FRAMEWORKS: Final = frozenset(("torch", "triton"))
 _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
@@ -153,8 +157,9 @@ def built_extensions(hit: Hit, _values: Values) -> Values | None:
 
 def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
-    replaces it, `of_python` if its module belongs to CPython, `bound` and `capsule` if it is bound from C++, and the
-    last frame of the user's code."""
+    replaces it, `of_python` if it is not to be registered (its module belongs to CPython, to torch or Triton, which is
+    then `of_framework`, or it is a method of a class, then `method`), `bound` and `capsule` if it is bound from C++,
+    and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     before = ((_SKIPPED[-1], hit.before[-_NAME_BEFORE:]),)
     texts = itertools.chain(((each, around) for each in _SKIPPED), before)
@@ -184,6 +189,10 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if library in sys.stdlib_module_names or of_torch is not None:
         found["of_python"] = name
         found["torch_file"] = "" if of_torch is None else of_torch[1]
+    elif library in _FRAMEWORKS:
+        found["of_python"], found["of_framework"] = name, library
+    elif named is not None and named.re is _SKIPPED[0] and record is None and "." in named[2].rstrip("."):
+        found["of_python"], found["method"] = name, named[2]
     if module:
         found["module"] = module
     found["name"] = name
