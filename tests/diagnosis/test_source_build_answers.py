@@ -313,3 +313,17 @@ def test_the_channel_of_torch(text: str, *, of_conda_forge: bool) -> None:
     """Oracle: conda's manual: the first channel of a command has priority."""
     evidence = " ".join(line for each in explain(text, _OPTIONS) for line in each.causes[0].evidence)
     assert ("conda-forge" in evidence) is of_conda_forge
+
+
+@pytest.mark.parametrize("name", ["...RKSs", "..._RKSs", "\u2026RKSs", "...NSs"])
+def test_the_end_of_a_mangled_name(name: str) -> None:
+    """Oracle: Itanium C++ ABI, 5.1.10: `Ss` is std::string; a mangled name begins with `_Z`."""
+    text = f"I compiled torch myself, torch-scatter from data.pyg.org fails with undefined symbol {name}"
+    (subject,) = explain(text, _OPTIONS)
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert "--no-binary torch-scatter" in subject.causes[0].fix
+
+
+def test_a_c_name_after_dots() -> None:
+    (subject,) = explain("undefined symbol: ...THPVariableClass", _OPTIONS)
+    assert subject.text == "THPVariableClass"

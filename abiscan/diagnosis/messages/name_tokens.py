@@ -70,6 +70,8 @@ _BRACES: Final = ("{lambda", "{unnamed", "{default")
 _OPERATOR = re.compile(r"operator\s{0,2}(?:\(\)|\[\]|[-+*/%^&|~!=<>,]{1,3}|new(?:\[\])?|delete(?:\[\])?)")
 
 
+# The end of a mangled name after dots, `..._RKSs`: a class of std (Itanium C++ ABI, 5.1.10), which no name begins with.
+_ELIDED = re.compile(r"[.\u2026]_?[RPKN]{0,3}S[abdiost](?![a-z]{3})\w{0,4096}", re.ASCII)
 _DOTS: Final = ("...", "\u2026")
 
 
@@ -101,6 +103,8 @@ class NameToken(Struct, frozen=True):
 def read_name(text: str) -> NameToken | None:
     """The name at the start of a line, after colons, quotation marks, Markdown and `(e.g.,`."""
     at = _skip(text, 0)
+    if _ELIDED.match(text, max(0, at - 1)) is not None:
+        return None
     example = _EXAMPLE.match(text, at)
     if example is not None:
         at = _skip(text, example.end())
