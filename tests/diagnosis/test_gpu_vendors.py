@@ -163,3 +163,59 @@ def test_the_gpu_and_the_platform_decide(text: str, present: tuple[str, ...], ab
     assert [word for word in present if word not in fix] == []
     assert [word for word in absent if word in fix] == []
     assert ("HIP's" in " ".join(subject.causes[0].evidence)) is ("Windows 11, RTX" not in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "present", "absent"),
+    [
+        (
+            "Jetson Orin, JetPack 5.1, torch 2.0: building torch-scatter, error on __ldg with half",
+            ("NVIDIA's wheel for this JetPack", "FORCE_CUDA=1 pip install", "needs nvcc"),
+            ("AMD", "hipcc", "data.pyg.org"),
+        ),
+        (
+            "AGX Xavier, building torch-scatter, error on __ldg with half",
+            ("NVIDIA's wheel for this JetPack", "FORCE_CUDA=1 pip install", "needs nvcc"),
+            ("AMD", "hipcc", "data.pyg.org"),
+        ),
+        (
+            "GH200 aarch64, torch 1.13, building torch-scatter: __ldg with half fails",
+            ("FORCE_CUDA=1 pip install", "needs nvcc"),
+            ("AMD", "hipcc", "data.pyg.org", "JetPack"),
+        ),
+    ],
+)
+def test_boards_of_nvidia_with_an_arm_cpu(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
+    """Oracle: data.pyg.org has wheels for x86_64; NVIDIA's page about PyTorch for Jetson."""
+    (subject,) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert [word for word in present if word not in fix] == []
+    assert [word for word in absent if word in fix] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "half __ldg is a HIP function that torch uses",
+        "HIP supports __ldg for half",
+        "__ldg in half precision is faster under HIP",
+    ],
+)
+def test_a_load_that_works(text: str) -> None:
+    assert explain(text, _OPTIONS) == ()
+
+
+def test_candidates_are_at_no_call() -> None:
+    """Oracle: Clang prints the place of the overload in its note."""
+    text = (
+        "/opt/rocm-5.4.0/include/hip/amd_detail/amd_hip_ldg.h:32:26: note: candidate function not viable: no known "
+        "conversion from 'const c10::Half *' to 'const char *' for 1st argument"
+    )
+    (subject,) = explain(text, _OPTIONS)
+    assert not any("is called in" in line for line in subject.causes[0].evidence)
+    assert "torch-scatter: do not edit" in subject.causes[0].fix
+
+
+def test_a_plain_read_comes_before_other_gpus() -> None:
+    (subject,) = explain('k.cu(9): error: identifier "__ldg" is undefined', _OPTIONS)
+    assert subject.causes[0].fix.startswith("Replace `__ldg(p)` with `*p`")

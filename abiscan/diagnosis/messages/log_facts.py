@@ -67,12 +67,12 @@ _PLATFORMS: Final = (
         re.compile(
             r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"
             r"|\bG[HB]200\b|(?:^|[\s(])aarch64(?=[\s,.;)]|$)|\bRaspberry\b|\bARM64\b|\bCortex-A\d"
-            r"|OS: [^\n]{1,80}\(aarch64\)"
+            r"|OS: [^\n]{1,80}\(aarch64\)|\bJet[Pp]ack\b|\bAGX (?:Orin|Xavier)\b|\bXavier NX\b|\bDGX Spark\b"
         ),
     ),
 )
 # Names of NVIDIA's boards and of its distribution; the kernel: `5.10.104-tegra`.
-_JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra)\b")
+_JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra|AGX (?:Orin|Xavier)|Xavier NX)\b")
 _WSL = re.compile(r"\bWSL2?\b|/usr/lib/wsl/|-microsoft-standard|Windows Subsystem for Linux")
 
 _NVIDIA_IMAGE = re.compile(r"\bnvcr\.io/nvidia/pytorch|\bnvidia/pytorch:\d|\bNGC\b")
