@@ -76,10 +76,11 @@ def _is_named(subject: Subject) -> bool:
 
 
 def _is_certain(subject: Subject) -> bool:
-    """Whether an error states the cause; for a symbol, whether the target is known not to export it."""
+    """Whether an error states the cause, and not with low confidence; for a symbol, whether the target is known not to
+    export it."""
     if subject.kind is SubjectKind.SYMBOL:
         return subject.causes[0].confidence is Confidence.HIGH
-    return subject.message is not None
+    return subject.message is not None and subject.causes[0].confidence is not Confidence.LOW
 
 
 def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:

@@ -14,6 +14,7 @@ from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId, Confidence
+from abiscan.report.explain_text import render
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
@@ -760,6 +761,7 @@ def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(text: str
     is_sure = confidence is not Confidence.LOW
     assert ("pip install" in cause.fix) is is_sure
     assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
+    assert render((subject,)).startswith("cause: " if is_sure else "possible cause: ")
 
 
 @pytest.mark.parametrize(
