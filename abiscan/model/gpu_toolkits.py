@@ -54,10 +54,10 @@ NAMES: Final = tuple(
         (r"rtx20[6-8]0|gtx16[56]0|titanrtx|quadrortx\d{4}|teslat4|t4", "7.5"),
         (r"v100s?|titanv", "7.0"),
         (r"gtx10[5-8]0|titanxp|teslap4|teslap40|p40|p4", "6.1"),
-        (r"p100", "6.0"),
+        (r"(?:tesla)?p100", "6.0"),
         (r"gtx9[5-8]0|m60|m40|teslam4", "5.2"),
-        (r"k80", "3.7"),
-        (r"k40c?|k20", "3.5"),
+        (r"(?:tesla)?k80", "3.7"),
+        (r"(?:tesla)?(?:k40[cmt]?|k20[cmx]?)", "3.5"),
     )
 )
 """Patterns of the names of GPUs, without spaces and in lower case, and their compute capability. The first counts."""

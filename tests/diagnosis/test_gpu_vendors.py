@@ -70,6 +70,12 @@ def test_release_of_rocm(text: str, rocm: str) -> None:
 
 def test_capability() -> None:
     assert [find_capability(each) for each in ("NVIDIA H100", "RTX 5090", "H100, A100")] == ["9.0", "12.0", ""]
+    # https://developer.nvidia.com/cuda-legacy-gpus
+    assert [find_capability(each) for each in ("Tesla K40c", "Tesla P100", "Tesla K80, Tesla K40")] == [
+        "3.5",
+        "6.0",
+        "",
+    ]
 
 
 def test_mask_of_torch_scatter() -> None:

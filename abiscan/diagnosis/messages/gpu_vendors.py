@@ -57,7 +57,7 @@ _ROCM = r"(?a)(?<!torch-)(?i:rocm)[ /_:-]{0,2}[vV]?(\d{1,2}\.\d{1,2})(?![\d])|\b
 # `hipcc 5.7`, `HIP SDK 6.2`, also in Chinese.
 _HIP = r"(?a)\b(?:hipcc|HIP)(?: SDK)?(?: ?version|\u7248\u672c)?[ :\uff1a]{0,2}v?(\d\.\d)(?!\d)"
 # Names that are of GPUs of NVIDIA wherever they occur.
-_NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO ?)?\d{4})\b"
+_NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO ?)?\d{4}|Tesla [KP]\d{1,3}[cmtx]?)\b"
 
 
 def find_gpu_vendor(text: str) -> str:
