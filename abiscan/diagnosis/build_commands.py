@@ -154,9 +154,14 @@ _TORCH_OF_EXAMPLE: Final = "2.9"
 
 
 def _release_for(package: Package, torch: str) -> str:
-    """The release of which wheels for a torch are known; empty if none is. A newer one may need a newer torch."""
+    """The last release for an older torch, else the one of which wheels for a torch are known; empty if none is.
+
+    A newer one may need a newer torch."""
     # `2.6.0a0` of a checkout is on the way to 2.6.0.
     release = ".".join(re.findall(r"\d+", torch.partition("a")[0].partition(".dev")[0]))
+    for first, last in package.for_older_torch.items():
+        if release and (versions.order(release) or ())[:2] < (versions.order(first) or ())[:2]:
+            return last
     rows = (wheels_by_id()[each] for each in package.wheels)
     return next(filter(None, (newest_entry(row.releases, release) for row in rows)), "")
 

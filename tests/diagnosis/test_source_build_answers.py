@@ -29,6 +29,17 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
             ("--no-binary torch-sparse,torch-scatter torch-sparse",),
             ("k2-fsa",),
         ),
+        # Issue 396 of pytorch_scatter: ATen/OpMathType.h, which 2.1.2 includes, is in torch 1.11 and later.
+        (
+            "torch 1.10 compiled from source, torch-scatter wheel: version mismatch",
+            ("--no-binary torch-scatter torch-scatter==2.1.1  #",),
+            (),
+        ),
+        (
+            "torch 1.11.0 compiled from source, torch-scatter wheel: version mismatch",
+            ("--no-binary torch-scatter torch-scatter  #",),
+            (),
+        ),
         # setup.py of mmcv 2.2.0; pull request 9380 of pytorch/vision; setuptools 82 removed pkg_resources.
         (
             "I compiled PyTorch 2.4.0 from source and the mmcv wheel does not load",

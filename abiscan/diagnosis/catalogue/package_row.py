@@ -94,6 +94,7 @@ class Package(_Row, frozen=True, kw_only=True):
         namespaces: of its C++ names.
         wheels: ids of wheels outside of the package index.
         sdist: the newest release on the package index has its source.
+        for_older_torch: first torch that its newest release compiles with -> the last release for an older torch.
         hip: its sources that compile with HIP, best first; empty if the newest release does, or nothing is known.
         rocm_wheels: page with wheels for ROCm of another project.
         repository: source repository for pip, if the index has no source.
@@ -134,6 +135,7 @@ class Package(_Row, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
     sdist: bool = False
+    for_older_torch: dict[str, str] = {}
     hip: tuple[HipSource, ...] = ()
     rocm_wheels: str = ""
     repository: str = ""
