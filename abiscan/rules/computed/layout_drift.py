@@ -213,14 +213,15 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
         return False
     if use.numbers is not None:
         return not use.numbers().complete or bool(_moved(use, built, target, table))
-    if use.fields is None:
-        return True
-    # All builds of one release have the same layouts.
-    key = (use.record, use.fields, one, other)
+    return use.fields is None or _is_moved(use.record, use.fields, built, target, table)
+
+
+def _is_moved(record: str, fields: tuple[str, ...], built: str, target: str, table: LayoutTable) -> bool:
+    """`is_moved` between two releases with known layouts: those with one number have one layout, and are compared once."""
+    key = (record, fields, table.number(record, built), table.number(record, target))
     known = table.compared.get(key)
     if known is None:
-        known = is_moved(use.record, use.fields, _layouts(table, built), _layouts(table, target))
-        table.compared[key] = known
+        known = table.compared[key] = is_moved(record, fields, _layouts(table, built), _layouts(table, target))
     return known
 
 
@@ -252,7 +253,7 @@ def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) 
     passes, or may pass if its code is not fully known."""
     return use.numbers is None or all(
         _moved(use, release, target, table)
-        or is_moved(use.record, _KEYS, _layouts(table, release), _layouts(table, target))
+        or _is_moved(use.record, _KEYS, release, target, table)
         for release in releases
     )
 
@@ -266,9 +267,7 @@ def _moved(use: Use, built: str, target: str, table: LayoutTable) -> tuple[str, 
     # A later enumerator with the same number is an alias or marks the end of a group.
     names = {field.offset: field.name for field in reversed(layout.fields)}
     handed = [names[number] for number in use.numbers().known if number in names]
-    return tuple(
-        name for name in handed if is_moved(use.record, (name,), _layouts(table, built), _layouts(table, target))
-    )
+    return tuple(name for name in handed if _is_moved(use.record, (name,), built, target, table))
 
 
 def _layouts(table: LayoutTable, release: str) -> Layouts:
