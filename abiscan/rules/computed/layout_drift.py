@@ -217,7 +217,7 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
 
 
 def _is_moved(record: str, fields: tuple[str, ...], built: str, target: str, table: LayoutTable) -> bool:
-    """`is_moved` between two releases with known layouts: those with one number have one layout, and are compared once."""
+    """`is_moved` between two releases that have the record. Releases with one number have the same layouts."""
     key = (record, fields, table.number(record, built), table.number(record, target))
     known = table.compared.get(key)
     if known is None:
@@ -252,8 +252,7 @@ def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) 
     """Whether a change affects the use. For an enumeration: whether in each release an enumerator moved that the file
     passes, or may pass if its code is not fully known."""
     return use.numbers is None or all(
-        _moved(use, release, target, table)
-        or _is_moved(use.record, _KEYS, release, target, table)
+        _moved(use, release, target, table) or _is_moved(use.record, _KEYS, release, target, table)
         for release in releases
     )
 
