@@ -15,6 +15,12 @@ from abiscan.ownership.names import is_python_name
 # Functions that a patch release added, with the release: https://docs.python.org/3/c-api/slice.html
 _SINCE_PATCH = {"PySlice_AdjustIndices": "3.6.1", "PySlice_Unpack": "3.6.1"}
 
+# The archives of libtorch for C++ have no libtorch_python: https://docs.pytorch.org/cppdocs/installing.html
+_WITHOUT_PYTHON = (
+    "A program without Python (C++, R, Rust) that loads libtorch_python: remove that file from its libraries; the "
+    "others of libtorch (libtorch, libtorch_cpu, libc10) do not need Python"
+)
+
 
 def _of_later_patch(name: str, since: str) -> Candidate:
     """The releases are known by their minor version only."""
@@ -84,6 +90,9 @@ def causes(missing: MissingName) -> Candidates:
     if missing.file.python is not None:
         evidence.append(f"The file name is tagged for CPython {missing.file.python[0]}.{missing.file.python[1]}.")
     fix = _fix_of_setting(found) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
+    file = missing.file.base_name
+    if in_every_python3 and (here is None or here in found) and (not file or file.startswith("libtorch_python")):
+        fix += f"\n{_WITHOUT_PYTHON}"
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
 
 
