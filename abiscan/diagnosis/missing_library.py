@@ -133,6 +133,11 @@ def _on_hip(name: str, missing: MissingName) -> Candidate:
     way = fixes.rebuild(missing, project=project)
     space = "\n" if "\n" in way else " "
     fix = f"With torch for {product} installed, build it:{space}{way}"
+    if product == "ROCm" and project in (None, "torchvision", "torchaudio"):
+        fix += (
+            "\nor, where it belongs to torchvision or torchaudio: pip install --force-reinstall torch torchvision "
+            "torchaudio --index-url https://download.pytorch.org/whl/rocmX.Y  # X.Y: that of torch.version.hip"
+        )
     return Candidate(CauseId.ROCM_NAMING, 0.93, evidence, fix)
 
 

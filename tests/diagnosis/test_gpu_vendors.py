@@ -225,3 +225,10 @@ def test_candidates_are_at_no_call() -> None:
 def test_a_plain_read_comes_before_other_gpus() -> None:
     (subject,) = explain('k.cu(9): error: identifier "__ldg" is undefined', _OPTIONS)
     assert subject.causes[0].fix.startswith("Replace `__ldg(p)` with `*p`")
+
+
+def test_companions_of_torch_for_rocm_come_from_its_index() -> None:
+    """Oracle: https://pytorch.org/get-started/previous-versions, ROCm; what solved C0untFloyd/bark-gui issue 112."""
+    text = "OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory\nGPU: AMD, ROCm 6.1"
+    fix = explain(text, _OPTIONS)[0].causes[0].fix
+    assert "torchaudio --index-url https://download.pytorch.org/whl/rocmX.Y" in fix
