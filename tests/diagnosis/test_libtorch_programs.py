@@ -81,3 +81,13 @@ def test_a_program_takes_bounded_time(program: Program) -> None:
                 re.search(pattern, text, re.ASCII)
             # The first search compiles the pattern.
             assert time.process_time() - started < 0.5, text[:40]
+
+
+def test_a_note_of_rustc_names_the_program() -> None:
+    """Oracle: the output of cargo in LaurentMazare/tch-rs issue 880, and what solved it."""
+    text = (
+        "/x/function_schema_inl.h:337: undefined reference to `c10::detail::torchCheckFail(char const*, char const*, "
+        "unsigned int, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)'\n"
+        "= note: use the `cargo:rustc-link-lib` directive to specify the native libraries to link with Cargo"
+    )
+    assert "export LIBTORCH=" in explain(text)[0].causes[0].fix
