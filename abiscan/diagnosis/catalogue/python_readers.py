@@ -24,6 +24,9 @@ VALUES: Final = (
     "for_python",
     "tags",
     "other_abi",
+    "wheel_project",
+    "wheel_system",
+    "wheel_version",
     "function",
     "library",
     "bound",
@@ -87,6 +90,8 @@ _TAGS: Final = 4
 
 # CPython 2 was compiled with one of two kinds of unicode strings (PEP 513).
 _OTHER_ABI: Final = {"cp27m": "cp27mu", "cp27mu": "cp27m"}
+# The first word of a platform tag, without digits (https://packaging.python.org/specifications/platform-compatibility-tags).
+_SYSTEM: Final = {"linux": "Linux", "manylinux": "Linux", "musllinux": "Linux", "macosx": "macOS", "win": "Windows"}
 
 
 def compiled_module(hit: Hit, values: Values) -> Values | None:
@@ -122,13 +127,18 @@ def private_module(_hit: Hit, values: Values) -> Values | None:
 
 
 def wheel_tags(_hit: Hit, values: Values) -> Values | None:
-    """The first `tags` of the wheel `name`, and its CPythons (`for_python`); for names of wheels."""
+    """The first `tags` of the wheel `name`, its CPythons (`for_python`), its only system (`wheel_system`), and then its
+    project (`wheel_project`) and public version (`wheel_version`); for names of wheels."""
     parts = split_wheel_name(values["name"])
     if parts is None:
         return None
     tags = parts[2]
     pythons = dict.fromkeys(version for tag in tags if (version := cpython_of_tag(tag.partition("-")[0])) is not None)
     found = {"tags": ", ".join(tags[:_TAGS])}
+    systems = {_SYSTEM.get(tag.rpartition("-")[2].partition("_")[0].rstrip("0123456789"), "") for tag in tags}
+    if len(systems) == 1 and (system := systems.pop()):
+        release = {"wheel_project": parts[0], "wheel_version": parts[1].partition("+")[0]}
+        found |= {"wheel_system": system, **release}
     abis = {tag.split("-")[1] for tag in tags if tag.count("-") > 1} if "linux" in values["name"] else set()
     if len(abis) == 1 and (other := _OTHER_ABI.get(abis.pop())) is not None:
         found["other_abi"] = other
