@@ -244,7 +244,10 @@ _OF_ANDROID = "Use one release of torch for all native libraries of the app (org
 
 
 def _is_of_android(missing: MissingName) -> bool:
-    return missing.file.path.startswith(("/data/app/", "/data/data/", "/data/user/"))
+    path = missing.file.path
+    # Servers have such folders too, with a Python.
+    of_python = "-packages/" in path or "-linux-gnu" in path
+    return path.startswith(("/data/app/", "/data/data/", "/data/user/")) and not of_python
 
 
 def _torch(missing: MissingName) -> str:

@@ -193,7 +193,9 @@ _SYMBOL_VERSION = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]{2,127}")
 def symbol_version(hit: Hit, _values: Values) -> Values | None:
     """`FILE: version `GLIBCXX_3.4.32' not found (required by FILE)`"""
     at = hit.rest.find("not found")
-    named = _SYMBOL_VERSION.search(hit.rest, 0, at) if 0 <= at <= 160 else None
+    # A shell takes the quotes away; the word of the row then begins the name.
+    unquoted = hit.word.partition("version ")[2].strip("`'\u201c\u2018")
+    named = _SYMBOL_VERSION.search(f"{unquoted}{hit.rest[: max(at, 0)]}") if 0 <= at <= 160 else None
     if named is None or ("_" not in named[0] and ".so" not in named[0]):
         return None
     needed_by = hit.rest.partition("required by ")[2].split(")", 1)[0].strip()

@@ -26,6 +26,8 @@ _CLEAN = "python setup.py clean; rm -rf build torch/lib; then build it again"
 
 def causes(missing: MissingName) -> Candidates:
     """The builds of torch that may differ from the one that the file was built for."""
+    if missing.is_of_template_parameters and missing.file.is_torch_itself:
+        return  # the mangling of one compiler: two builds of torch by another one do not differ in it
     if missing.file.is_torch_itself and (missing.is_torch_name or missing.namespace in _OLDER_NAMESPACES):
         yield from _mixed(missing)
         return
