@@ -381,8 +381,8 @@ def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild
 
 
 def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
-    """The wheel of a package for a release of torch with possibly unknown variant, else with the newest torch that has
-    a wheel. Empty if none is known."""
+    """The wheel of a package for a release of torch with possibly unknown variant, else with the nearest torch that has
+    a wheel, an older one first. Empty if none is known."""
     rows = rows_of(package, missing)
     for wheels in rows:
         known = entry_of_release(wheels.variants, torch)
@@ -392,14 +392,14 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
             return (published_wheel(wheels, package, torch, variant, missing).command,)
     if not rows:
         return ()
-    older = [each for each in rows[0].variants if (versions.order(each) or ()) < (versions.order(torch) or ())]
-    if not older:
-        return ()
-    newest = max(older, key=lambda each: versions.order(each) or ())
-    variant = rows[0].variants[newest][-1]
-    release = patch_release(newest)
+    known_for = sorted(rows[0].variants, key=lambda each: versions.order(each) or ())
+    older = [each for each in known_for if (versions.order(each) or ()) < (versions.order(torch) or ())]
+    nearest = older[-1] if older else known_for[0]
+    which = "newest known before it" if older else "first known after it"
+    variant = rows[0].variants[nearest][-1]
+    release = patch_release(nearest)
     other = install_torch(release, missing, cuda=cuda_major(variant) or None)
-    none = f"No wheel of {package.name} for torch {torch} is known; the newest known before it is for torch {newest}:"
+    none = f"No wheel of {package.name} for torch {torch} is known; the {which} is for torch {nearest}:"
     command = published_wheel(rows[0], package, release, variant, missing).command
     return (none, command) if other is None else (none, other, command)
 
