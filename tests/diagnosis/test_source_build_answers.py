@@ -338,3 +338,14 @@ def test_the_end_of_a_mangled_name(name: str) -> None:
 def test_a_c_name_after_dots() -> None:
     (subject,) = explain("undefined symbol: ...THPVariableClass", _OPTIONS)
     assert subject.text == "THPVariableClass"
+
+
+def test_a_jetson_keeps_its_torch() -> None:
+    """Oracle: what solved FoundationVision/ByteTrack issue 202."""
+    text = (
+        "{}RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions differ"
+    )
+    fix = explain(text.format("Jetson Nano, JetPack 4.6\n"), _OPTIONS)[0].causes[0].fix
+    assert "--force-reinstall torch " not in fix
+    assert "git+https://github.com/pytorch/vision.git" in fix
+    assert "--force-reinstall torch torchvision" in explain(text.format(""), _OPTIONS)[0].causes[0].fix
