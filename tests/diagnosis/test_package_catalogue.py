@@ -296,6 +296,12 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     assert for_release(package, "2.3.1", name) == (
         "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.3/cu121/repo.html",
     )
+    # No index for a torch before 2.1 is in the table.
+    none, torch, _ = for_release(
+        package, "1.9.0", missing("/v/dgl/dgl_sparse/libdgl_sparse_pytorch_1.9.0.so", "1.9.0", "cu111")
+    )
+    assert none == "No wheel of dgl for torch 1.9.0 is known; the first known after it is for torch 2.1:"
+    assert torch.startswith("pip install torch==2.1.")
     none, torch, dgl = for_release(package, "2.6.0", name)
     assert none.startswith("No wheel of dgl for torch 2.6.0 is known")
     assert torch == "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu124"
