@@ -16,6 +16,8 @@ Values = Mapping[str, str]
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
+# `spconv1.2.1 with cuda 11.1`: a release of a package, in the line behind a message without its symbol.
+_RELEASE = re.compile(r"[A-Za-z]{1,64}[ =-]{0,3}\d{1,4}(?:\.\d{1,8}){1,3}(?![\w.])")
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 _REFERENCED_BY = re.compile(r">>> referenced by ([^\n :]{1,4096})(?::(\d{1,7})(?= |\n|$))?")
 
@@ -33,7 +35,7 @@ def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
     behind = hit.following(3)
     if token is None and not rest.strip(" :\uff1a'\"`>|*"):
         rest, _, behind = behind.lstrip("\n> \t|#").partition("\n")
-        token = _name(rest, after_colon=True)
+        token = None if _RELEASE.match(rest) is not None else _name(rest, after_colon=True)
     if token is None:
         return None
     if rest.rstrip().endswith(token.name):
