@@ -49,7 +49,7 @@ KINDS = {
         (f"{_CATALOGUE}a_labelled_text_shows_the_cause[a-thing]",),
     ),
     "message": Kind(
-        ("abiscan/data/messages.json",),
+        ("abiscan/data/messages.json.gz",),
         {("explain", "error: TODO a-thing: libfoo.so"): "cause: TODO: what the message means for libfoo.so."},
         ("tests/diagnosis/test_message_catalogue.py",),
     ),

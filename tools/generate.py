@@ -7,6 +7,7 @@ wheels or interpreters have tools of their own (`build_release_index.py`, ...).
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 import tomllib
 from collections.abc import Callable
@@ -41,7 +42,7 @@ from tools.shown_output import with_output  # noqa: E402
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json": cause_data.render,
-    "abiscan/data/messages.json": message_data.render,
+    "abiscan/data/messages.json.gz": message_data.render,
     "abiscan/data/packages.json": package_data.render,
     "abiscan/data/vendors.json": vendor_data.render,
     "abiscan/data/report.schema.json": schema_enums.render,
@@ -69,12 +70,17 @@ _WHOLE = ("docs/rules", "docs/causes")
 def generate(name: str, root: Path, *, check: bool) -> bool:
     """Generate one file below `root`. Return whether it was up to date."""
     path = root / name
-    current = path.read_text(encoding="utf-8") if path.exists() else ""
+    unpack, pack = (gzip.decompress, _compressed) if path.suffix == ".gz" else (bytes, bytes)
+    current = unpack(path.read_bytes()).decode() if path.exists() else ""
     wanted = GENERATED[name](current)
     if wanted != current and not check:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(wanted, encoding="utf-8")
+        path.write_bytes(pack(wanted.encode()))
     return wanted == current
+
+
+def _compressed(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)  # without a time: equal data make equal files
 
 
 def gone(root: Path, *, check: bool) -> list[str]:

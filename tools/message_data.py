@@ -1,4 +1,4 @@
-"""Generates `abiscan/data/messages.json`: the checked message catalogue, as one file for `explain`."""
+"""Generates `abiscan/data/messages.json.gz`: the checked message catalogue, as one file for `explain`."""
 
 from __future__ import annotations
 

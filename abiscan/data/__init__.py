@@ -13,8 +13,8 @@ def data_file(name: str) -> str:
 
 
 def read_compressed(name: str) -> str:
-    """The ASCII text of a shipped gzip file."""
+    """The text of a shipped gzip file."""
     import zlib
 
     with open(data_file(name), "rb") as file:
-        return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS).decode("ascii")  # 16: with a gzip header
+        return zlib.decompress(file.read(), 16 + zlib.MAX_WBITS).decode()  # 16: with a gzip header

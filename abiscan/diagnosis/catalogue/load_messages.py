@@ -1,4 +1,4 @@
-"""The message catalogue of this version, from `abiscan/data/messages.json`, which `tools/generate.py` generates:
+"""The message catalogue of this version, from `abiscan/data/messages.json.gz`, which `tools/generate.py` generates:
 parsing TOML takes longer than most answers."""
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from functools import cache
 
 import msgspec
 
-from abiscan.data import data_file
+from abiscan.data import read_compressed
 from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Message
 
 
 @cache
 def load_catalogue() -> Catalogue:
     """Every row."""
-    with open(data_file("messages.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=Catalogue)
+    return msgspec.json.decode(read_compressed("messages.json.gz"), type=Catalogue)
 
 
 @cache

@@ -167,7 +167,7 @@ class Message(_Row, frozen=True, kw_only=True):
 
 
 class Catalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as in `abiscan/data/messages.json`.
+    """Every row, as in `abiscan/data/messages.json.gz`.
 
     Attributes:
         message: in order: of the messages with one anchor, the first match at a place is used.
