@@ -188,11 +188,21 @@ def test_one_large_file_is_kept_with_small_ones(monkeypatch: pytest.MonkeyPatch)
     kept = KeptFiles(3 * len(data))
     monkeypatch.setattr(cache, "MAX_IN_MEMORY", 2 * len(data))
     large = data + bytes(3 * len(data))
-    kept.whole("small", len(data), "x", lambda: data)
-    kept.whole("large", len(large), "x", lambda: large)
-    assert (kept.has("small"), kept.has("large")) == (True, True)
-    kept.whole("larger", len(large), "x", lambda: large)
-    assert (kept.has("small"), kept.has("large"), kept.has("larger")) == (True, False, True)
+    unpacked: list[str] = []
+
+    def ask(key: str, content: bytes) -> None:
+        def unpack() -> bytes:
+            unpacked.append(key)
+            return content
+
+        kept.whole(key, len(content), "x", unpack)
+
+    for key, content in (("small", data), ("large", large), ("small", data), ("large", large)):
+        ask(key, content)
+    assert unpacked == ["small", "large"]
+    for key, content in (("larger", large), ("small", data), ("larger", large), ("large", large)):
+        ask(key, content)
+    assert unpacked == ["small", "large", "larger", "large"]
 
 
 def test_tables_without_space_are_dropped_silently(monkeypatch: pytest.MonkeyPatch) -> None:
