@@ -78,7 +78,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield rule.use_instead
     if rule.facts:
         yield ""
-        yield "**Exported by** (x86_64 wheels; a test compares these ranges with the release index)"
+        yield "**Exported by** (x86_64 wheels of torch 1.13 and later; a test compares them with the release index)"
         yield ""
         for fact in rule.facts:
             releases = ", ".join(f"{first}-{last}" for first, last in fact.exported_in) or "no release"

@@ -35,10 +35,13 @@ _DISTRIBUTION = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 
 def _kept(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concatenate[MissingName, _P], _T]:
-    """Keep a fix for the other symbols of the file: it depends on the file, the target, and these facts of a symbol."""
+    """Keep a fix for the other symbols of the file: it depends on the file, the target, and these facts of a symbol;
+    for an unknown torch also on its name."""
 
     @wraps(make)
     def keep(missing: MissingName, /, *args: _P.args, **more: _P.kwargs) -> _T:
+        if missing.target is None:
+            return make(missing, *args, **more)
         facts = (missing.is_torch_name, missing.namespace, missing.macho, missing.exported_in)
         key = (make, args, *more.items(), *facts)
         knowledge, fix = missing.file.fixes.get(key, (None, None))
@@ -437,9 +440,7 @@ def _if_exported(missing: MissingName, ranges: ReleaseRanges) -> str:
                 f"that torch may have the other std::string: build the extension again{compilers and f' {compilers}'}"
             )
         if loaded_globally(ranges.first):
-            before = (
-                "" if loaded_globally(ranges.last) else " (up to torch 1.4, whose libraries extensions do not link)"
-            )
+            before = "" if loaded_globally(ranges.last) else " (up to torch 1.4: extensions do not link its libraries)"
             steps.append(f"import torch before {safe(missing.file.module, 'the extension')}{before}")
     if missing.macho and missing.reference.status is None:
         steps.append(

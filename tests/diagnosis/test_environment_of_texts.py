@@ -160,7 +160,7 @@ def test_gcc_of_macos_names_another_standard_library() -> None:
 
 @pytest.mark.parametrize(
     ("folder", "cause"),
-    [("/root/foo/build", CauseId.LIBTORCH_PYTHON_NOT_LINKED), ("/usr/lib", CauseId.BUILT_FOR_NEWER_TORCH)],
+    [("/home/u/foo/build", CauseId.LIBTORCH_PYTHON_NOT_LINKED), ("/usr/lib", CauseId.BUILT_FOR_NEWER_TORCH)],
 )
 def test_a_module_in_a_build_folder_is_of_cmake(folder: str, cause: CauseId) -> None:
     """pybind/pybind11 issue 4696: CMake's TORCH_LIBRARIES has no libtorch_python."""

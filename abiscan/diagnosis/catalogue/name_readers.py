@@ -267,7 +267,7 @@ def _is_before_torch(hit: Hit, needed_by: str) -> bool:
     typed = _TYPED.findall(above)
     frames = _FRAMES.findall(above)
     if len(frames) > 1 and frames[0][0] in ("<stdin>", "<string>") and "import torch" not in above:
-        # A module whose first statement imports the extension has not imported torch.
+        # A module that imports the extension in its first statement has not imported torch.
         return all(int(line) <= _FIRST_LINES and not _OF_TORCH.search(f"{file},") for file, line in frames)
     imported = _IMPORTS.match(typed[-1]) if typed else None
     module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]

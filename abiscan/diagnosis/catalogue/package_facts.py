@@ -36,7 +36,7 @@ def _rebuild(values: Values, missing: MissingName) -> str | None:
 
 
 def _companion_build(values: Values, missing: MissingName) -> str | None:
-    """The command that builds the companion of torch whose operators the message names (value `project`)."""
+    """The command that builds the companion of torch that has the operators of the message (value `project`)."""
     package = companions.registers(values.get("project", ""))
     return None if package is None else fixes.rebuild(missing, project=package)
 

@@ -111,7 +111,7 @@ _OF_LIBSTDCXX = (
 def _of_gcc_on_macos(missing: MissingName) -> Candidate:
     evidence = (
         f"{missing.shown} has a class of libstdc++, GCC's library: the file was compiled with GCC.",
-        "torch for macOS is compiled with Clang and libc++, whose classes are in std::__1: no release exports it.",
+        "torch for macOS is compiled with Clang and libc++, which has its classes in std::__1: no release exports it.",
     )
     fix = f"export CC=clang CXX=clang++  # Apple's, of xcode-select --install\n{fixes.rebuild(missing)}"
     return Candidate(CauseId.CXX11_ABI_MISMATCH, 0.88, evidence, fix)

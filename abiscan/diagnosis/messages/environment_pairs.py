@@ -1,5 +1,5 @@
-"""Packages of a text whose versions do not belong together: what decides where the text has a failure and no message of
-a program."""
+"""Packages of a text with versions that do not belong together. They decide where a text has a failure and no message
+of a program."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _NAMED = re.compile(
 )
 
 _FLASHINFER = re.compile(r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])", re.ASCII)
-# Modules that a text imports or whose frames a traceback has, and what it installs.
+# Modules that a text imports or that are in a traceback, and packages that it installs.
 _FRAME_OF = re.compile(r"(?:site|dist)-packages[/\\]{1,4}(\w{2,64})[/\\]", re.ASCII)
 _USED = re.compile(
     r"(?:^|\n|>>> )[ \t]{0,16}(?:from|import) (\w{2,64})|"
@@ -112,7 +112,7 @@ def _used_packages(text: str) -> tuple[str, ...]:
 
 
 def find_made_for(text: str) -> tuple[str, str] | None:
-    """The only extension whose label names a torch; None if there are several with different ones."""
+    """The only extension with a torch in its label; None if there are several with different ones."""
     found = {}
     for match in itertools.islice(_MADE_FOR.finditer(text), MOST_PLACES):
         version = match[2]
