@@ -449,15 +449,15 @@ def _if_exported(missing: MissingName, ranges: ReleaseRanges) -> str:
     return "; or ".join(steps) or "run abiscan explain --torch VERSION for other causes"
 
 
-# torch 1.5 needs C++14, and GCC 5 (c10/util/C++17.h).
-_FIRST_WITHOUT_GCC_4: Final = (1, 6)
+# torch 1.5 needs GCC 5 (c10/util/C++17.h of its wheel).
+_FIRST_WITHOUT_GCC_4: Final = (1, 5)
 
 
 def with_new_string(missing: MissingName) -> str:
     """The compilers for a symbol with the old std::string, which is the only one of GCC 4; empty if the torch is one
     that GCC 4 does not compile for."""
-    release = missing.exported_in.last if missing.exported_in else ""
-    release = release if missing.target is None else missing.target.version
+    oldest = missing.exported_in.first if missing.exported_in else ""
+    release = oldest if missing.target is None else missing.target.version
     at = versions.order(release)
     if string_abi(missing.name) != "old" or missing.macho or (at is not None and at[:2] >= _FIRST_WITHOUT_GCC_4):
         return ""

@@ -60,11 +60,13 @@ def test_a_module_compiled_at_its_first_use_is_removed() -> None:
 
 
 def test_gcc_4_has_only_the_old_string() -> None:
-    """https://github.com/open-mmlab/mmaction/issues/89: GCC 5 in place of 4.9; torch 1.6 needs GCC 5."""
+    """https://github.com/open-mmlab/mmaction/issues/89: GCC 5 in place of 4.9. torch 1.5 needs GCC 5
+    (c10/util/C++17.h of its wheel)."""
     old = "ImportError: /e/site-packages/x/_C.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n"
     assert "GCC 5 or later" in explain(old)[0].causes[0].fix
-    newer = "_ZN3c105ErrorC2ENS_14SourceLocationESs\ntorch 2.7.0"
-    assert "GCC 5" not in "".join(cause.fix for cause in explain(newer)[0].causes)
+    for torch in ("1.5.0", "2.7.0"):
+        newer = f"_ZN3c105ErrorC2ENS_14SourceLocationESs\ntorch {torch}"
+        assert "GCC 5" not in "".join(cause.fix for cause in explain(newer)[0].causes)
 
 
 def test_a_package_of_a_vendor_is_for_the_vendors_torch() -> None:
