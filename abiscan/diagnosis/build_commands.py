@@ -50,6 +50,12 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     return _build_of(built, sources, environment, missing, notes)
 
 
+def compiler_notes(package: Package, missing: MissingName) -> list[str]:
+    """Whether the build of a package needs nvcc or hipcc, if that is known."""
+    is_known = _is_for_gpu(missing) and package.gpu_compiler is not None
+    return _compiler_notes((package,), missing) if is_known else []
+
+
 def _compiler_notes(built: Iterable[Package], missing: MissingName) -> list[str]:
     """Whether a build for a GPU needs nvcc or hipcc."""
     needed = {None if each.gpu_compiler is None else each.gpu_compiler.needed for each in built}

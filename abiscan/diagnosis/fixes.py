@@ -94,8 +94,11 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     if known is not None and known.checkout:
         release = (missing.file.distribution_version or "").partition("+")[0] or missing.knowledge.project_release
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
-        clone = f"git clone --recursive --branch {tag} {known.checkout}"
-        return f"a checkout of {f'release {release}' if release else 'your release'} of {known.name} ({clone})"
+        which = f"release {release}" if release else "your release"
+        if not tag:
+            clone = f"git clone --recursive {known.checkout}"
+            return f"{known.checkout_folder or 'the root'} of a checkout ({clone}) at the commit of {which}"
+        return f"a checkout of {which} of {known.name} (git clone --recursive --branch {tag} {known.checkout})"
     name = (package(missing) or normalised(project)) if known is None else known.name
     return f"the source tree of {name or 'the extension'}"
 
@@ -110,12 +113,19 @@ def build_tree(missing: MissingName, project: str | None = None) -> str:
     environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
     command = build_commands.in_shell(environment, f"{build_commands.BUILD} .", missing)
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
+    if known is not None and known.cuda_only and missing.target is not None and missing.target.variant == "cpu":
+        notes = [f"in DIRECTORY, with torch {missing.target.version} for CUDA installed, not its CPU build"]
     notes += [
         f"{each.removeprefix(_ARCHITECTURES)}: the compute capability of your GPU"
         for each in environment
         if each.startswith(_ARCHITECTURES)
     ]
-    return build_commands.with_build_tools(command, missing, notes)
+    if known is None:
+        return build_commands.with_build_tools(command, missing, notes)
+    notes += build_commands.compiler_notes(known, missing)
+    notes += [known.checkout_note] if known.checkout_note else []
+    steps = " && ".join((*known.checkout_steps, command))
+    return build_commands.with_build_tools(steps, missing, notes, known.requires)
 
 
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"

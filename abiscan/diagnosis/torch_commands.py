@@ -88,8 +88,10 @@ def from_package_index(version: str, missing: MissingName) -> str:
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)
     cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)
-    comment = "" if cuda is None else f"  # the build of the package index, for CUDA {cuda}: it needs a driver for that"
-    return f"pip install torch=={version}{comment}"
+    # Any driver for the major release suffices (docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility).
+    major = "" if cuda is None else cuda.partition(".")[0]
+    driver = f"  # the build of the package index, for CUDA {cuda}: it needs a driver for CUDA {major} or later"
+    return f"pip install torch=={version}{driver if cuda else ''}"
 
 
 def torch_of_variant(variant: str, missing: MissingName) -> str | None:

@@ -359,7 +359,7 @@ def test_a_build_installs_its_tools_first(torch: str, variant: str, command: str
 
 def test_a_need_for_nvcc_has_a_source_and_a_build() -> None:
     rows = [package for package in ROWS.package if package.gpu_compiler is not None]
-    assert all(row.sdist or row.repository for row in rows)
+    assert all(row.sdist or row.repository or row.checkout for row in rows)
     assert all(row.gpu_compiler.source and re.fullmatch(r"\d{4}-\d\d-\d\d", row.gpu_compiler.date) for row in rows)
     forced = {row.name for row in ROWS.package if "FORCE_CUDA=1" in row.environment}
     assert forced <= {row.name for row in rows if row.gpu_compiler.needed == "always"}

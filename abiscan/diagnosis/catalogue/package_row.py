@@ -102,8 +102,11 @@ class Package(_Row, frozen=True, kw_only=True):
         gpu_compiler: whether this build needs nvcc or hipcc; None if unknown.
         checkout: source repository with a tag for each release, for edits, or with files that the source on the index
             lacks.
-        checkout_tag: the tag of a release there, `vRELEASE`; required with `checkout`.
+        checkout_tag: the tag of a release there, `vRELEASE`; empty if its releases have none.
+        checkout_folder: the folder of the package there, if it is not the root.
         checkout_environment: variables for a complete build of a checkout.
+        checkout_steps: commands that precede the build of a checkout, beside the installed torch.
+        checkout_note: what else the build of a checkout needs, or other releases.
         without: prefix of a shared object -> command that installs releases without this file.
         force_build: variables for a build that would fetch a wheel for a release of torch.
         tags: torch (minor) -> tag of the repository whose changes list it.
@@ -143,7 +146,10 @@ class Package(_Row, frozen=True, kw_only=True):
     gpu_compiler: GpuCompiler | None = None
     checkout: str = ""
     checkout_tag: str = ""
+    checkout_folder: str = ""
     checkout_environment: tuple[str, ...] = ()
+    checkout_steps: tuple[str, ...] = ()
+    checkout_note: str = ""
     without: dict[str, str] = {}
     force_build: tuple[str, ...] = ()
     tags: dict[str, str] = {}
