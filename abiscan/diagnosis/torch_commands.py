@@ -88,10 +88,11 @@ def from_package_index(version: str, missing: MissingName) -> str:
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)
     cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)
-    # Any driver for the major release suffices (docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility).
-    major = "" if cuda is None else cuda.partition(".")[0]
-    driver = f"  # the build of the package index, for CUDA {cuda}: it needs a driver for CUDA {major} or later"
-    return f"pip install torch=={version}{driver if cuda else ''}"
+    if cuda is None:
+        return f"pip install torch=={version}"
+    # Minor version compatibility (https://docs.nvidia.com/deploy/cuda-compatibility).
+    driver = f"a driver for CUDA {cuda.partition('.')[0]} or later"
+    return f"pip install torch=={version}  # the build of the package index, for CUDA {cuda}: it needs {driver}"
 
 
 def torch_of_variant(variant: str, missing: MissingName) -> str | None:

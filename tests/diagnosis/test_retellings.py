@@ -714,7 +714,10 @@ def test_the_checkout_is_of_the_release_in_the_text(said: str, tag: str) -> None
         ("flashinfer/flashinfer_kernels.abi3.so", "needs nvcc of the CUDA release of torch"),
         ("vllm/_C.abi3.so", "python use_existing_torch.py && pip install -r requirements/build.txt && MAX_JOBS=4 pip"),
         ("vllm/_C.abi3.so", "--branch vRELEASE https://github.com/vllm-project/vllm)"),
-        ("sgl_kernel/common_ops.abi3.so", "sgl-kernel of a checkout (git clone --recursive https://github.com/sgl-project"),
+        (
+            "sgl_kernel/common_ops.abi3.so",
+            "sgl-kernel of a checkout (git clone --recursive https://github.com/sgl-project",
+        ),
         ("flash_attn_2_cuda.so", "wheel ninja packaging psutil &&"),
     ],
 )
