@@ -3,36 +3,32 @@ release is built for one torch. Value `project`: namespace of the operators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.releases import companions
 
-Values = Mapping[str, str]
 
-
-def _companion(values: Values, _missing: MissingName) -> str | None:
+def companion(values: Values, _missing: MissingName) -> str | None:
     """The package: torchvision."""
     return companions.registers(values.get("project", ""))
 
 
-def _version(values: Values, missing: MissingName) -> str | None:
+def companion_version(values: Values, missing: MissingName) -> str | None:
     """The installed version."""
-    package = _companion(values, missing)
+    package = companion(values, missing)
     return None if package is None or missing.environment is None else missing.environment.packages.get(package)
 
 
-def _torch(values: Values, missing: MissingName) -> str | None:
+def companion_torch(values: Values, missing: MissingName) -> str | None:
     """The torch that the installed version was built for."""
-    package, version = _companion(values, missing), _version(values, missing)
+    package, version = companion(values, missing), companion_version(values, missing)
     return None if package is None or version is None else companions.built_for(package, version)
 
 
-def _torch_there(_values: Values, missing: MissingName) -> str | None:
+def torch_there(_values: Values, missing: MissingName) -> str | None:
     """The torch version of the text or its metadata; with a label only if it has one."""
     if missing.target is None:
         return None
@@ -41,11 +37,15 @@ def _torch_there(_values: Values, missing: MissingName) -> str | None:
     return installed if installed is not None and installed.startswith(version) else version
 
 
-def _fit(values: Values, missing: MissingName) -> str | None:
+def companion_fit(values: Values, missing: MissingName) -> str | None:
     """Compares the torch that the installed version was built for with the installed torch: `older`, `newer`, or if
     equal `cuda` (CPU build of torch, CUDA build of the package), `variant` (different variants) or `same`; `unknown` if
     a version is unknown; None without a package."""
-    package, version, there = _companion(values, missing), _version(values, missing), _torch_there(values, missing)
+    package, version, there = (
+        companion(values, missing),
+        companion_version(values, missing),
+        torch_there(values, missing),
+    )
     if package is None:
         return None
     fit = None if version is None or there is None else companions.compared(package, version, there)
@@ -59,41 +59,28 @@ def _fit(values: Values, missing: MissingName) -> str | None:
     return "cuda" if labels[1] == "cpu" else "variant"
 
 
-def _release(values: Values, missing: MissingName) -> str | None:
+def companion_release(values: Values, missing: MissingName) -> str | None:
     """The release of the package for the target's torch."""
-    package = _companion(values, missing)
+    package = companion(values, missing)
     return (
         None if package is None or missing.target is None else companions.release_for(package, missing.target.version)
     )
 
 
-def _torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
+def torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
     """The release of torchvision for the value `torch`, `0.21`, if pip installs both from one index."""
     by_vendor = missing.knowledge.is_jetson or vendor_of(missing) == DCU
     return None if by_vendor else companions.release_for("torchvision", values.get("torch", ""))
 
 
-def _known_pair(values: Values, missing: MissingName) -> str | None:
+def known_pair(values: Values, missing: MissingName) -> str | None:
     """A release of the package and its torch: `: torchvision 0.19.0 for torch 2.4`."""
-    package, version, release = (read(values, missing) for read in (_companion, _version, _release))
-    if (torch := _torch(values, missing)) is not None:
+    package, version, release = (read(values, missing) for read in (companion, companion_version, companion_release))
+    if (torch := companion_torch(values, missing)) is not None:
         return f": {package} {version} for torch {torch}"
-    return None if release is None else f": {package} {release} for torch {_target_minor(values, missing)}"
+    return None if release is None else f": {package} {release} for torch {target_minor(values, missing)}"
 
 
-def _target_minor(_values: Values, missing: MissingName) -> str | None:
+def target_minor(_values: Values, missing: MissingName) -> str | None:
     """The target's torch: `2.6`."""
     return None if missing.target is None else versions.minor(missing.target.version)
-
-
-COMPANION_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "companion": _companion,
-    "companion_version": _version,
-    "companion_torch": _torch,
-    "companion_fit": _fit,
-    "companion_release": _release,
-    "known_pair": _known_pair,
-    "target_minor": _target_minor,
-    "torch_there": _torch_there,
-    "torchvision_of_torch": _torchvision_of_torch,
-}

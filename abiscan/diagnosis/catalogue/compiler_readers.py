@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
 from abiscan.diagnosis.system_packages import library_of_header
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import vendor_of
 
-Values = Mapping[str, str]
 VALUES: Final = ("name", "former", "library", "product", "half", "header", "of_release")
 """Values that readers of this module may add."""
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.ownership.torch_names import is_torch_library
 
-Values = Mapping[str, str]
 _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusparse|nvrtc|nvJitLink)(\w*\.dll)")
 _LABEL_OF_CUDA = re.compile(r"cu(\d{1,2})(\d)")
 
 
-def _stated_cuda(_values: Values, missing: MissingName) -> str | None:
+def stated_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a
     version without a label is often a CPU build."""
     stated = "" if missing.environment is None else missing.environment.packages.get("torch", "")
@@ -22,7 +21,7 @@ def _stated_cuda(_values: Values, missing: MissingName) -> str | None:
     return None if found is None else f"{found[1]}.{found[2]}"
 
 
-def _cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
+def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
     """The value `name`, if it is a DLL of CUDA, and the one of the same release that it needs."""
     found = _OF_CUDA.fullmatch(values.get("name", ""))
     if found is None:
@@ -31,7 +30,26 @@ def _cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
     return " ".join(fixes.safe(f"{each}{found[2]}", "FILE") for each in needs)
 
 
-DLL_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "stated_cuda": _stated_cuda,
-    "cuda_dll_needs": _cuda_dll_needs,
-}
+def of_torch(values: Values, _missing: MissingName) -> str | None:
+    """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
+    named."""
+    name, folder = values.get("name", ""), values.get("folder", "").replace("\\", "/").lower()
+    own = is_torch_library(name) or folder.endswith("/torch/lib/")
+    return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
+
+
+def dll(values: Values, _missing: MissingName) -> str | None:
+    """The value `name` if it is a DLL."""
+    name = values.get("name", "")
+    return fixes.safe(name, "FILE") if name.lower().endswith(".dll") else None
+
+
+def foreign_dll(values: Values, missing: MissingName) -> str | None:
+    """The value `name` if it is a DLL that does not belong to torch."""
+    return None if of_torch(values, missing) else dll(values, missing)
+
+
+def extension_of_dll(values: Values, _missing: MissingName) -> str | None:
+    """The value `name` if it is a module with a name of its own: many are called `_C`."""
+    name = values.get("name", "")
+    return None if name.startswith("_") else fixes.safe(name, "") or None

@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
 
 from abiscan.diagnosis import wheel_rows
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import NO_GPU, NPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 
-Values = Mapping[str, str]
 
-
-def capability_of(values: Values, _missing: MissingName) -> str | None:
+def capability(values: Values, _missing: MissingName) -> str | None:
     """`8.6` for the value `gpu` sm_86 or compute_86."""
     found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
     return None if found is None else f"{found[1]}.{found[2]}"
 
 
-def _gpu_digits(values: Values, missing: MissingName) -> str | None:
+def gpu_digits(values: Values, missing: MissingName) -> str | None:
     """`86` for the value `gpu` sm_86 or compute_86."""
-    return (capability_of(values, missing) or "").replace(".", "") or None
+    return (capability(values, missing) or "").replace(".", "") or None
 
 
-def _gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
+def gpu_first_cuda(values: Values, missing: MissingName) -> str | None:
     """The first CUDA release that compiles for the value `gpu`."""
-    return first_toolkit(capability_of(values, missing) or "")
+    return first_toolkit(capability(values, missing) or "")
 
 
-def _gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
+def gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
     """The last CUDA release that compiles for the value `gpu`."""
-    return last_toolkit(capability_of(values, missing) or "")
+    return last_toolkit(capability(values, missing) or "")
 
 
-def _toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
+def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     """The CUDA release of the target's torch, where the text names it and it compiles for the value `gpu`."""
     cuda = None if missing.target is None else missing.target.cuda
     first, last, at = (
-        versions.order(each or "") for each in (_gpu_first_cuda(values, missing), _gpu_last_cuda(values, missing), cuda)
+        versions.order(each or "") for each in (gpu_first_cuda(values, missing), gpu_last_cuda(values, missing), cuda)
     )
     stated = missing.target is not None and missing.knowledge.variant in ("", missing.target.variant)
     fits = (
@@ -53,10 +50,10 @@ def _toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     return ".".join((cuda or "").split(".")[:2]) if stated and fits else None
 
 
-def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
     """Given where the target's CUDA is older than the first release for the value `gpu`."""
     first, there = (
-        versions.order(_gpu_first_cuda(values, missing) or ""),
+        versions.order(gpu_first_cuda(values, missing) or ""),
         versions.order((missing.target and missing.target.cuda) or ""),
     )
     return "yes" if first and there and there < first else None
@@ -67,7 +64,7 @@ def _torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
 _RADEON = (("gfx101", "10.3.0"), ("gfx103", "10.3.0"), ("gfx110", "11.0.0"), ("gfx115", "11.0.0"))
 
 
-def _radeon_override(values: Values, missing: MissingName) -> str | None:
+def radeon_override(values: Values, missing: MissingName) -> str | None:
     """The value of HSA_OVERRIDE_GFX_VERSION for the value `gpu`, a Radeon without code of its own."""
     gpu = values.get("gpu", "")
     return next((version for family, version in _RADEON if gpu.startswith(family)), None)
@@ -78,9 +75,9 @@ def _radeon_override(values: Values, missing: MissingName) -> str | None:
 _OLDEST_SINCE_12_8 = (7, 5)
 
 
-def _torch_for_gpu(values: Values, missing: MissingName) -> str | None:
+def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
-    at = versions.order(capability_of(values, missing) or "")
+    at = versions.order(capability(values, missing) or "")
     if not at or missing.knowledge.is_jetson:
         return None
     if at[0] == 11:
@@ -90,22 +87,22 @@ def _torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install -U torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
-    if _torch_lacks_gpu(values, missing) is not None:
+    if torch_lacks_gpu(values, missing) is not None:
         return "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
     return None
 
 
-def _gpu_vendor(_values: Values, missing: MissingName) -> str | None:
+def gpu_vendor(_values: Values, missing: MissingName) -> str | None:
     """The vendor of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `dcu`."""
     return vendor_of(missing) or None
 
 
-def _for_hip(_values: Values, missing: MissingName) -> str | None:
+def for_hip(_values: Values, missing: MissingName) -> str | None:
     """Set if the GPU is AMD's or Hygon's, or torch is for ROCm."""
     return "yes" if is_for_hip(missing) else None
 
 
-def _with_hip(values: Values, missing: MissingName) -> str | None:
+def with_hip(values: Values, missing: MissingName) -> str | None:
     """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
     retells the message (value `prose`) and names no GPU of NVIDIA."""
     return "yes" if values.get("hip") or is_for_hip(missing) or _retold_of_hip(values, missing) else None
@@ -115,26 +112,26 @@ def _retold_of_hip(values: Values, missing: MissingName) -> bool:
     return "prose" in values and vendor_of(missing) != NVIDIA
 
 
-def _hip_is_likely(values: Values, missing: MissingName) -> str | None:
+def hip_is_likely(values: Values, missing: MissingName) -> str | None:
     """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
     is_shown = "generated" in values or is_for_hip(missing)
     return "yes" if values.get("hip") == "__ldg" and not is_shown else None
 
 
-def _for_cpu(_values: Values, missing: MissingName) -> str | None:
+def for_cpu(_values: Values, missing: MissingName) -> str | None:
     """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""
     is_cpu = vendor_of(missing) in (NO_GPU, NPU) or (missing.target and missing.target.variant == "cpu")
     return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
 
 
-def _gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
+def gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
     """Set if the value `gpu` is newer than each of `supported`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
     return "yes" if gpu and any(supported) and gpu > max(supported) else None
 
 
-def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
+def gpu_is_older(values: Values, _missing: MissingName) -> str | None:
     """Set if the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
     gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
     return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
@@ -143,22 +140,3 @@ def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
 def _number(name: str | None) -> int:
     found = re.search(r"\d{1,4}", name or "")
     return int(found[0]) if found is not None else 0
-
-
-GPU_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "capability": capability_of,
-    "gpu_digits": _gpu_digits,
-    "gpu_first_cuda": _gpu_first_cuda,
-    "gpu_last_cuda": _gpu_last_cuda,
-    "torch_lacks_gpu": _torch_lacks_gpu,
-    "toolkit_of_torch": _toolkit_of_torch,
-    "torch_for_gpu": _torch_for_gpu,
-    "radeon_override": _radeon_override,
-    "gpu_vendor": _gpu_vendor,
-    "for_hip": _for_hip,
-    "for_cpu": _for_cpu,
-    "with_hip": _with_hip,
-    "hip_is_likely": _hip_is_likely,
-    "gpu_is_newer": _gpu_is_newer,
-    "gpu_is_older": _gpu_is_older,
-}

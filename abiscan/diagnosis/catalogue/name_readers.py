@@ -4,15 +4,13 @@ translated. `found_subjects.py` has the names of the values."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.messages import name_tokens
 from abiscan.diagnosis.messages.message_paths import A_PROGRAM, ANDROID_APP, file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
-
-Values = Mapping[str, str]
 
 # Placeholders for a name, as in `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))

@@ -3,15 +3,15 @@ and build it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
 from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.build_commands import wheels_for_rocm
-from abiscan.diagnosis.catalogue.gpu_facts import capability_of
-from abiscan.diagnosis.catalogue.load_packages import package_of_file, packages_by_name
+from abiscan.diagnosis.catalogue import gpu_facts, load_packages
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.messages.gpu_vendors import AMD
 from abiscan.diagnosis.missing_name import MissingName
@@ -19,13 +19,11 @@ from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import companions
 
-Values = Mapping[str, str]
 
-
-def _rebuild(values: Values, missing: MissingName) -> str | None:
+def rebuild(values: Values, missing: MissingName) -> str | None:
     """The commands that build the extensions from source: of the value `project`, else of the package of the text.
     Those with other variables are built by another command."""
-    named = [fixes.normalised(each) or "" for each in (_built_project(values, missing) or "").split()]
+    named = [fixes.normalised(each) or "" for each in (built_project(values, missing) or "").split()]
     known = packages_by_name()
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in named:
@@ -35,13 +33,13 @@ def _rebuild(values: Values, missing: MissingName) -> str | None:
     return "\n".join(fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values())
 
 
-def _companion_build(values: Values, missing: MissingName) -> str | None:
+def companion_build(values: Values, missing: MissingName) -> str | None:
     """The command that builds the companion of torch that has the operators of the message (value `project`)."""
     package = companions.registers(values.get("project", ""))
     return None if package is None else fixes.rebuild(missing, project=package)
 
 
-def _reinstall_package(values: Values, missing: MissingName) -> str | None:
+def reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
@@ -57,12 +55,12 @@ def _reinstall_package(values: Values, missing: MissingName) -> str | None:
 _BY_TORCH: Final = 'TORCH_CUDA_ARCH_LIST="{capability}"'
 
 
-def _build_for_capability(values: Values, missing: MissingName) -> str:
+def build_for_capability(values: Values, missing: MissingName) -> str:
     """The commands that build the package of the message for the value `gpu`, or for the GPU of the text."""
-    package = package_commands.find_package(missing, _built_project(values, missing))
-    capability = capability_of(values, missing) or missing.knowledge.capability
+    package = package_commands.find_package(missing, built_project(values, missing))
+    capability = gpu_facts.capability(values, missing) or missing.knowledge.capability
     digits = capability.replace(".", "") or "XY"
-    build = _rebuild(values, missing) or ""
+    build = rebuild(values, missing) or ""
     setting = (None if package is None else package.architectures) or _BY_TORCH
     if "=" not in setting:
         flag = f"-gencode arch=compute_{digits},code=sm_{digits}"
@@ -71,129 +69,129 @@ def _build_for_capability(values: Values, missing: MissingName) -> str:
     return f"set {setting}\n{build}" if wheel_rows.platform_of(missing) == "win_amd64" else f"export {setting}; {build}"
 
 
-def _prebuilt_package(values: Values, missing: MissingName) -> str | None:
+def prebuilt_package(values: Values, missing: MissingName) -> str | None:
     """Where the build of the package of the message for this GPU is, if pip cannot build it."""
-    package = package_commands.find_package(missing, _built_project(values, missing))
+    package = package_commands.find_package(missing, built_project(values, missing))
     if package is None or package.sdist or package.repository or package.command:
         return None
     return "\n".join(package_commands.install(package, missing)) or None
 
 
-def _pip_project(values: Values, _missing: MissingName) -> str | None:
+def pip_project(values: Values, _missing: MissingName) -> str | None:
     """The project that pip was building (value `project`), as pip spells it."""
     return fixes.normalised(values.get("project"))
 
 
-def _pythons_on_page(values: Values, missing: MissingName) -> str | None:
+def pythons_on_page(values: Values, missing: MissingName) -> str | None:
     """The CPythons for which the value `torch` and the wheel of the value `project` for it exist: `3.7-3.10`."""
     package = package_commands.find_package(missing, values.get("project"))
     pythons = () if package is None else wheel_rows.pythons_of_package(package, values.get("torch", ""))
     return f"{pythons[0]}-{pythons[-1]}" if pythons else None
 
 
-def _newest_python_on_page(values: Values, missing: MissingName) -> str | None:
+def newest_python_on_page(values: Values, missing: MissingName) -> str | None:
     """The newest of them."""
-    return (_pythons_on_page(values, missing) or "").rpartition("-")[2] or None
+    return (pythons_on_page(values, missing) or "").rpartition("-")[2] or None
 
 
-def _wheel_of_package(values: Values, missing: MissingName) -> str | None:
+def wheel_of_package(values: Values, missing: MissingName) -> str | None:
     """Given where the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
-    return "yes" if has_both and "--no-build-isolation" not in (_reinstall_package(values, missing) or "") else None
+    return "yes" if has_both and "--no-build-isolation" not in (reinstall_package(values, missing) or "") else None
 
 
-def _cuda_wheels(values: Values, missing: MissingName) -> str | None:
+def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
     wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
-    package = package_commands.find_package(missing, _built_project(values, missing))
+    package = package_commands.find_package(missing, built_project(values, missing))
     if package is None or is_for_hip(missing):
         return None
     return "\n".join(package_commands.with_cuda(package, missing, values.get("label", ""))) or None
 
 
-def _built_project(values: Values, missing: MissingName) -> str | None:
+def built_project(values: Values, missing: MissingName) -> str | None:
     """The package that the message is about: the value `project`, else the one of the whole text, else that of the
     module `name`."""
     found = values.get("project") or missing.knowledge.project
-    of_module = None if found else package_of_file(values.get("name", ""))
+    of_module = None if found else load_packages.package_of_file(values.get("name", ""))
     return found or (None if of_module is None else of_module.name)
 
 
-def _build_tree(values: Values, missing: MissingName) -> str:
+def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
-    return fixes.build_tree(missing, _built_project(values, missing))
+    return fixes.build_tree(missing, built_project(values, missing))
 
 
-def _rocm_wheels(values: Values, missing: MissingName) -> str | None:
+def rocm_wheels(values: Values, missing: MissingName) -> str | None:
     """Where wheels of the package for ROCm are, if the GPU is AMD's."""
-    package = package_commands.find_package(missing, _built_project(values, missing))
+    package = package_commands.find_package(missing, built_project(values, missing))
     return None if package is None else wheels_for_rocm((package,), missing)
 
 
-def _hip_rebuild(values: Values, missing: MissingName) -> str | None:
+def hip_rebuild(values: Values, missing: MissingName) -> str | None:
     """The builds of the package of the message that compile with HIP; None if no such source is known."""
-    if _hip_project(values, missing) is None:
+    if hip_project(values, missing) is None:
         return None
     if not is_for_hip(missing):
         known = replace(missing.knowledge, gpu=AMD, target=_without_variant(missing.target))
         missing = MissingName(missing.reference, known, missing.file)
-    return fixes.rebuild(missing, project=_built_project(values, missing))
+    return fixes.rebuild(missing, project=built_project(values, missing))
 
 
-def _scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
+def scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
     """The builds of torch-scatter that compile with HIP, where the text names no package."""
-    return _hip_rebuild({"project": "torch-scatter"}, missing)
+    return hip_rebuild({"project": "torch-scatter"}, missing)
 
 
-def _project_release(_values: Values, missing: MissingName) -> str | None:
+def project_release(_values: Values, missing: MissingName) -> str | None:
     """The release of the package, according to the text."""
     return missing.knowledge.project_release or None
 
 
-def _source_tree(values: Values, missing: MissingName) -> str:
+def source_tree(values: Values, missing: MissingName) -> str:
     """The source tree of the package of the message, for a comment about DIRECTORY."""
-    return fixes.source_tree(missing, _built_project(values, missing))
+    return fixes.source_tree(missing, built_project(values, missing))
 
 
 def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
     return None if target is None else replace(target, variant="", cuda=None)
 
 
-def _hip_project(values: Values, missing: MissingName) -> str | None:
+def hip_project(values: Values, missing: MissingName) -> str | None:
     """The package of the message, if its sources differ in the HIP that they compile with."""
-    package = package_commands.find_package(missing, _built_project(values, missing))
+    package = package_commands.find_package(missing, built_project(values, missing))
     return None if package is None or not package.hip else package.name
 
 
-def _package_of_file(values: Values, _missing: MissingName) -> str | None:
+def package_of_file(values: Values, _missing: MissingName) -> str | None:
     """The package on a package index that has the value `file`, by its path."""
     return file_package.package_of_file(values.get("file", ""))
 
 
-def _reinstall_file(values: Values, _missing: MissingName) -> str | None:
+def reinstall_file(values: Values, _missing: MissingName) -> str | None:
     """The commands that install the package with the value `file` again, by its path."""
     return file_package.reinstall_file(values.get("file", ""))
 
 
-def _older_name(values: Values, missing: MissingName) -> str | None:
+def older_name(values: Values, missing: MissingName) -> str | None:
     """The distribution with older releases of the package (value `project`)."""
     package = package_commands.find_package(missing, values.get("project"))
     return None if package is None or package.former is None else package.former.name
 
 
-def _older_before(values: Values, missing: MissingName) -> str | None:
+def older_before(values: Values, missing: MissingName) -> str | None:
     """The first release of the package that is not of this distribution."""
     package = package_commands.find_package(missing, values.get("project"))
     return None if package is None or package.former is None else package.former.before
 
 
-def _install_older(values: Values, missing: MissingName) -> str | None:
+def install_older(values: Values, missing: MissingName) -> str | None:
     """The commands that install this distribution."""
-    return _reinstall_package({"project": _older_name(values, missing) or ""}, missing)
+    return reinstall_package({"project": older_name(values, missing) or ""}, missing)
 
 
-def _distribution(values: Values, _missing: MissingName) -> str | None:
+def distribution(values: Values, _missing: MissingName) -> str | None:
     """The package in the message (value `needed_by`), normalised."""
     return fixes.normalised(values.get("needed_by"))
 
@@ -207,37 +205,13 @@ def _with_torch(text: str, missing: MissingName) -> MissingName | None:
     return MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
 
 
-def _install_built_torch(values: Values, missing: MissingName) -> str | None:
+def install_built_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the torch that an extension was built for (value `built`, with its label)."""
     version = values.get("built", "").partition("+")[0]
     there = _with_torch(values.get("built", ""), missing)
     return None if there is None else torch_commands.install_torch(version, there) or f"pip install torch=={version}"
 
 
-PACKAGE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "build_for_capability": _build_for_capability,
-    "prebuilt_package": _prebuilt_package,
-    "rebuild": _rebuild,
-    "reinstall_package": _reinstall_package,
-    "install_built_torch": _install_built_torch,
-    "pip_project": _pip_project,
-    "pythons_on_page": _pythons_on_page,
-    "newest_python_on_page": _newest_python_on_page,
-    "wheel_of_package": _wheel_of_package,
-    "cuda_wheels": _cuda_wheels,
-    "built_project": _built_project,
-    "build_tree": _build_tree,
-    "rocm_wheels": _rocm_wheels,
-    "companion_build": _companion_build,
-    "hip_rebuild": _hip_rebuild,
-    "hip_project": _hip_project,
-    "scatter_for_hip": _scatter_for_hip,
-    "project_release": _project_release,
-    "source_tree": _source_tree,
-    "older_name": _older_name,
-    "older_before": _older_before,
-    "install_older": _install_older,
-    "distribution": _distribution,
-    "package_of_file": _package_of_file,
-    "reinstall_file": _reinstall_file,
-}
+def needs_checkout(_values: Values, _missing: MissingName) -> str:
+    """The condition of `abiscan fix --apply`."""
+    return fixes.NEEDS_CHECKOUT

@@ -6,17 +6,16 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Mapping
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
-Values = Mapping[str, str]
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     "project",

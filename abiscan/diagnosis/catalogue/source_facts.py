@@ -3,50 +3,49 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
+from abiscan.diagnosis import fixes, wheel_rows
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.model import versions
+from abiscan.diagnosis.system_packages import install_headers, library_of_header
+from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
 from abiscan.ownership.vendors import vendor_of_library
 
-Values = Mapping[str, str]
 
-
-def _cuda_releases(values: Values, missing: MissingName) -> str | None:
+def cuda_releases(values: Values, missing: MissingName) -> str | None:
     """A sentence: which releases of CUDA's `library` export the name."""
     vendor = vendor_of_library(f"lib{values.get('library')}.so")
     found = None if vendor is None else release_evidence(missing, vendor)
     return None if found is None else found.evidence
 
 
-def _has_header(values: Values, _missing: MissingName) -> str | None:
+def has_header(values: Values, _missing: MissingName) -> str | None:
     """Whether a recent torch (`headers_of`) has the `header`: `yes` or `no`."""
     there = torch_headers.has_header(values.get("header", ""))
     return None if there is None else "yes" if there else "no"
 
 
-def _headers_of(_values: Values, _missing: MissingName) -> str:
+def headers_of(_values: Values, _missing: MissingName) -> str:
     """The torch with known headers."""
     return torch_headers.version_read()
 
 
-def _target_before_1(_values: Values, missing: MissingName) -> str | None:
+def target_before_1(_values: Values, missing: MissingName) -> str | None:
     """Set if the target is a torch before 1.0."""
     at = None if missing.target is None else versions.order(missing.target.version)
     return "yes" if at is not None and at < (1, 0) else None
 
 
-def _exported_by(values: Values, missing: MissingName) -> str | None:
+def exported_by(values: Values, missing: MissingName) -> str | None:
     """The releases of torch that export a function with this `name`: `2.3.0-2.12.1`."""
     ranges = _exported_in(values.get("name", ""), missing)
     return ranges.text() if ranges else None
 
 
-def _exported_side(values: Values, missing: MissingName) -> str | None:
+def exported_side(values: Values, missing: MissingName) -> str | None:
     """`newest` if these releases include the newest known one, else `oldest` if they include the oldest."""
     ranges, known = _exported_in(values.get("name", ""), missing), missing.known_versions
     if not ranges:
@@ -54,7 +53,7 @@ def _exported_side(values: Values, missing: MissingName) -> str | None:
     return "newest" if ranges.last == known[-1] else "oldest" if ranges.first == known[0] else None
 
 
-def _in_c10_cuda(values: Values, missing: MissingName) -> str | None:
+def in_c10_cuda(values: Values, missing: MissingName) -> str | None:
     """Set if `name` was looked up in at::cuda and the newest torch has it in c10::cuda."""
     scope, _, base = values.get("name", "").rpartition("::")
     ranges = _exported_in(f"c10::cuda::{base}", missing) if scope == "at::cuda" else None
@@ -78,18 +77,34 @@ def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
 
 
-def _other_place(values: Values, _missing: MissingName) -> str | None:
+def other_place(values: Values, _missing: MissingName) -> str | None:
     """Set if the places `earlier` and `later` differ."""
     return "yes" if values.get("earlier") != values.get("later") else None
 
 
-SOURCE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "cuda_releases": _cuda_releases,
-    "has_header": _has_header,
-    "headers_of": _headers_of,
-    "target_before_1": _target_before_1,
-    "exported_by": _exported_by,
-    "exported_side": _exported_side,
-    "in_c10_cuda": _in_c10_cuda,
-    "other_place": _other_place,
-}
+def header_product(values: Values, _missing: MissingName) -> str | None:
+    """The library of the system that has the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else row.product
+
+
+def header_package(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the headers with the value `header`."""
+    row = library_of_header(values.get("header", ""))
+    return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing)))
+
+
+def operator_module(values: Values, _missing: MissingName) -> str | None:
+    """The module that most likely registers the operators of the namespace `project`."""
+    namespace = values.get("project", "")
+    return fixes.safe(namespace.lstrip("_") or namespace, "PACKAGE")
+
+
+def operator_namespace(values: Values, _missing: MissingName) -> str | None:
+    """The namespace of an operator that replaces a function of the value `module`."""
+    return fixes.safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
+
+
+def without_const(_values: Values, missing: MissingName) -> str:
+    """What to change where a text names at::TensorBase::const_data_ptr<T>(), without its mangling."""
+    return template_mangling.fix_for_any_element(missing)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
 from abiscan.diagnosis import torch_commands
+from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
-from abiscan.releases.companions import built_for
+from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
 
-Values = Mapping[str, str]
 
-
-def _pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
+def pythons_of_torch(values: Values, _missing: MissingName) -> str | None:
     """The CPythons for which the value `torch` has wheels: `3.6-3.9`."""
     pythons = with_wheels(values.get("torch", ""))
     return f"{pythons[0]} - {pythons[-1]}" if pythons else None
 
 
-def _newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
+def newest_python_of_torch(values: Values, _missing: MissingName) -> str | None:
     """The newest of them."""
     pythons = with_wheels(values.get("torch", ""))
     return str(pythons[-1]) if pythons else None
 
 
-def _install_torch(values: Values, missing: MissingName) -> str | None:
+def install_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the value `torch` in the variant `label`, else of the target, else the build of the
     package index."""
     label = values.get("label", "")
@@ -42,32 +38,32 @@ def _install_torch(values: Values, missing: MissingName) -> str | None:
     return command or torch_commands.from_package_index(version, missing)
 
 
-def _torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
+def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
     """Where torch for a Jetson is; None on other machines."""
     return torch_commands.WHEELS_FOR_JETSON if missing.knowledge.is_jetson else None
 
 
-def _torch_from_source(_values: Values, missing: MissingName) -> str | None:
+def torch_from_source(_values: Values, missing: MissingName) -> str | None:
     """Set if torch was built from source, according to its version or the text."""
     return "yes" if missing.knowledge.target_from_source else None
 
 
-def _torch_of_release(values: Values, _missing: MissingName) -> str | None:
+def torch_of_release(values: Values, _missing: MissingName) -> str | None:
     """The torch release of the value `release` of the value `project`, a package released with torch: `1.8`."""
-    return built_for(values.get("project", ""), values.get("release", ""))
+    return companions.built_for(values.get("project", ""), values.get("release", ""))
 
 
-def _pythons_of_release(values: Values, missing: MissingName) -> str | None:
+def pythons_of_release(values: Values, missing: MissingName) -> str | None:
     """The CPythons with wheels of that torch."""
-    return _pythons_of_torch({"torch": f"{_torch_of_release(values, missing)}.0"}, missing)
+    return pythons_of_torch({"torch": f"{torch_of_release(values, missing)}.0"}, missing)
 
 
-def _newest_python_of_release(values: Values, missing: MissingName) -> str | None:
+def newest_python_of_release(values: Values, missing: MissingName) -> str | None:
     """The newest of them."""
-    return _newest_python_of_torch({"torch": f"{_torch_of_release(values, missing)}.0"}, missing)
+    return newest_python_of_torch({"torch": f"{torch_of_release(values, missing)}.0"}, missing)
 
 
-def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
+def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
     variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
     # A toolkit compiles for every torch of its CUDA major release.
@@ -76,9 +72,9 @@ def _torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
-def _torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
+def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
     """The command that installs the target's torch for another CUDA, preferably a newer one."""
-    here = (_target_cuda(_values, missing) or "").partition(".")[0]
+    here = (target_cuda(_values, missing) or "").partition(".")[0]
     if not here or missing.target is None:
         return None
     ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
@@ -86,67 +82,45 @@ def _torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
-def _torch_for_driver(values: Values, missing: MissingName) -> str | None:
+def torch_for_driver(values: Values, missing: MissingName) -> str | None:
     """The command that installs the newest torch for a CUDA that the driver (value `driver_cuda`) supports."""
     command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing)
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 
-def _torch_itself(_values: Values, missing: MissingName) -> str | None:
+def torch_itself(_values: Values, missing: MissingName) -> str | None:
     """Arguments of `pip install` for the target's torch."""
     found = None if missing.target is None else torch_commands.find_torch(missing.target.version, missing)
     return None if found is None else found[0]
 
 
-def _cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
+def cuda_of_no_release(values: Values, _missing: MissingName) -> str | None:
     """Set if no release of torch has the CUDA of the value `torch_cuda`."""
     return "yes" if torch_commands.is_cuda_of_no_release(values.get("torch_cuda", "")) else None
 
 
-def _target_torch(_values: Values, missing: MissingName) -> str | None:
+def target_torch(_values: Values, missing: MissingName) -> str | None:
     """The target's torch if it is a CUDA build: `torch 2.6.0 (cu124)`."""
-    return missing.target_label if _target_cuda(_values, missing) else None
+    return missing.target_label if target_cuda(_values, missing) else None
 
 
-def _target_cuda(_values: Values, missing: MissingName) -> str | None:
+def target_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release of the target's torch."""
     return None if missing.target is None else missing.target.cuda
 
 
-def _target(_values: Values, missing: MissingName) -> str | None:
+def target(_values: Values, missing: MissingName) -> str | None:
     """The target in a sentence: `torch 2.6.0 (cu124)`."""
     return None if missing.target is None else missing.target_label
 
 
-def _target_version(_values: Values, missing: MissingName) -> str | None:
+def target_version(_values: Values, missing: MissingName) -> str | None:
     """The version of the target's torch: `2.6.0`."""
     return None if missing.target is None else missing.target.version
 
 
-def _built_for(values: Values, _missing: MissingName) -> str | None:
+def built_for(values: Values, _missing: MissingName) -> str | None:
     """`older` or `newer`: the torch that the extension was built for (value `built`) compared with the installed one
     (`here`)."""
     built, here = versions.order(values.get("built", "")), versions.order(values.get("here", ""))
     return None if built is None or here is None or built == here else "older" if built < here else "newer"
-
-
-TORCH_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
-    "pythons_of_torch": _pythons_of_torch,
-    "newest_python_of_torch": _newest_python_of_torch,
-    "install_torch": _install_torch,
-    "torch_of_jetson": _torch_of_jetson,
-    "torch_from_source": _torch_from_source,
-    "torch_of_release": _torch_of_release,
-    "pythons_of_release": _pythons_of_release,
-    "newest_python_of_release": _newest_python_of_release,
-    "torch_for_toolkit": _torch_for_toolkit,
-    "cuda_of_no_release": _cuda_of_no_release,
-    "torch_of_other_cuda": _torch_of_other_cuda,
-    "torch_itself": _torch_itself,
-    "torch_for_driver": _torch_for_driver,
-    "target_torch": _target_torch,
-    "target_cuda": _target_cuda,
-    "target": _target,
-    "target_version": _target_version,
-    "built_for": _built_for,
-}

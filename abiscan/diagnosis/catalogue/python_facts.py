@@ -1,0 +1,35 @@
+"""Facts of the message catalogue about the platform and the interpreter (values `file`, `for_python`)."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis import wheel_rows
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.missing_name import MissingName
+
+
+def platform(_values: Values, missing: MissingName) -> str:
+    """The platform, as in wheel tags: `linux_x86_64`, `win_amd64`."""
+    return wheel_rows.platform_of(missing)
+
+
+def module_of_checkout(values: Values, _missing: MissingName) -> str | None:
+    """Given where the value `file` is a Python module outside of the folders of pip."""
+    file = values.get("file", "")
+    is_module = re.search(r"\.(?:cpython-\d|abi3)", file) is not None
+    return "yes" if is_module and not re.search(r"(?:site|dist)-packages", file) else None
+
+
+def python(_values: Values, missing: MissingName) -> str | None:
+    """The interpreter: `3.12`."""
+    here = None if missing.environment is None else missing.environment.python
+    return None if here is None else str(here)
+
+
+def is_this_python(values: Values, missing: MissingName) -> str | None:
+    """`yes` if the interpreter is one of `for_python`, `no` if it is another."""
+    here, for_python = python(values, missing), values.get("for_python")
+    if here is None or for_python is None:
+        return None
+    return "yes" if here.removesuffix("t") in for_python.split(", ") else "no"
