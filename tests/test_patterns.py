@@ -15,9 +15,13 @@ _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split",
 # `_class` and `_upper_halves` make from escaped ones.
 _NOT_FOLLOWED = {("elf/call_sites.py", "op"), ("elf/call_sites.py", "following")}
 
-# Their patterns are rows of the package's own data, each tested by tests/diagnosis/test_message_catalogue.py and
-# tests/diagnosis/test_libtorch_programs.py.
-_OF_THE_CATALOGUE = {"diagnosis/catalogue/load_packages.py", "diagnosis/catalogue/match_messages.py"}
+# Their patterns are rows of the own data of the package, each tested by tests of tests/diagnosis: test_message_catalogue.py,
+# test_libtorch_programs.py and test_text_facts.py.
+_OF_THE_CATALOGUE = {
+    "diagnosis/catalogue/load_packages.py",
+    "diagnosis/catalogue/match_messages.py",
+    "diagnosis/messages/text_facts.py",
+}
 
 
 class _Checked:

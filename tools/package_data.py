@@ -1,4 +1,5 @@
-"""`abiscan/data/packages.json`: packages and libraries of the system, as one file that `explain` reads at once."""
+"""`abiscan/data/packages.json`: packages, libraries of the system and facts of a text, as one file that `explain` reads
+at once."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ import msgspec
 from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
-FILES = ("packages.toml", "libraries.toml")
+FILES = ("packages.toml", "libraries.toml", "text_facts.toml")
+# Members of rows that no program uses.
+_UNREAD = ("source", "examples", "others")
 
 
 def catalogue() -> PackageCatalogue:
@@ -26,11 +29,11 @@ def catalogue() -> PackageCatalogue:
 
 
 def render(_current: str) -> str:
-    """One line per row, for readable diffs; without sources."""
+    """One line per row, for readable diffs; without sources and examples."""
     rows = catalogue()
     parts = []
     for key in PackageCatalogue.__struct_fields__:
         values = (msgspec.to_builtins(row) for row in getattr(rows, key))
-        lines = (msgspec.json.encode({k: v for k, v in row.items() if k != "source"}).decode() for row in values)
+        lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
         parts.append(f'"{key}": [\n' + ",\n".join(lines) + "\n]")
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -18,35 +18,17 @@ _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 @pytest.mark.parametrize(
     ("text", "vendor"),
     [
-        ("GPU 0: NVIDIA GeForce RTX 3090", "nvidia"),
-        ("nvcc -gencode=arch=compute_80,code=sm_80", "nvidia"),
-        ("| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03", "nvidia"),
-        ("我用的是 NVIDIA 显卡", "nvidia"),
-        ("hipcc --offload-arch=gfx90a", "amd"),
-        ("torch 1.13.1+rocm5.2", "amd"),
-        ("AMD MI50", "amd"),
-        ("Radeon RX 7900 XTX", "amd"),
         ("/opt/dtk/bin/hipcc --offload-arch=gfx906", "dcu"),
-        ("海光 DCU Z100", "dcu"),
-        ("rtx 3060, win11", "nvidia"),
-        ("Jetson Orin, JetPack 5.1, torch 2.0", "nvidia"),
-        ("AGX Xavier, torch 1.12", "nvidia"),
-        ("DGX Spark, torch 2.9", "nvidia"),
         ("GH200 aarch64, torch 1.13", "nvidia"),
-        ("ROCm 5.7 + torch 2.0.1", "amd"),
-        ("rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1", "amd"),
         ("I compiled PyTorch 2.2.0 from source without CUDA (USE_CUDA=0)", "cpu"),
         ("USE_CUDA=0 USE_ROCM=1 python setup.py develop", "amd"),
-        ("the CPU-only wheels are smaller", ""),
-        # conda list: the build strings of pytorch on conda-forge.
-        ("pytorch    2.3.1    cpu_generic_py310ha4c588e_0    conda-forge", "cpu"),
         ("HIP是AMD提供的CUDA兼容层, 在AMD GPU上运行原本为NVIDIA GPU优化的代码", ""),
-        ("nvidia-smi: command not found", ""),
         ("gfx906 here, RTX 3090 there", ""),
         ("torch 2.1.0 with CUDA 12.1", ""),
     ],
 )
 def test_vendor(text: str, vendor: str) -> None:
+    """The rows of `catalogue/text_facts.toml` have examples of each vendor alone."""
     assert find_gpu_vendor(text) == vendor
 
 

@@ -233,6 +233,28 @@ class Program(_Row, frozen=True, kw_only=True):
     date: str = ""
 
 
+class TextFact(_Row, frozen=True, kw_only=True):
+    """What a text shows about the environment of its error.
+
+    Attributes:
+        fact: its name; of the rows with one name, the first that a text shows counts.
+        value: of the fact; empty if it only holds or not.
+        words: each match contains one of these, which are found without a pattern; empty to search in every text.
+        patterns: alternatives; bounded.
+        ascii: whether words and digits in the patterns are of ASCII only: names end before Chinese text.
+        examples: texts that show it, each used as a test.
+        others: texts that do not.
+    """
+
+    fact: str
+    value: str = ""
+    words: tuple[str, ...] = ()
+    patterns: tuple[str, ...]
+    ascii: bool = False
+    examples: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
     """Every row, as in `abiscan/data/packages.json`."""
 
@@ -240,3 +262,4 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
+    text_fact: tuple[TextFact, ...] = ()

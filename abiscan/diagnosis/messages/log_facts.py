@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from typing import Final
 
 from msgspec import Struct, field
 
@@ -25,6 +24,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
 )
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
+from abiscan.diagnosis.messages.text_facts import first_shown, is_shown
 from abiscan.diagnosis.messages.torch_in_log import (
     MOST_PLACES,
     find_companions,
@@ -42,52 +42,6 @@ _PYTHON = re.compile(
     re.ASCII,
 )
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
-# A Python frame or a Windows path; output of collect_env and issue templates.
-_PLATFORMS: Final = (
-    (
-        "win_amd64",
-        re.compile(
-            r"(?:File \"|[ '\"(])[A-Za-z]:\\{1,2}\w|OS: {0,4}(?:Microsoft )?Windows|\bWinError \d"
-            r"|\b[Ww]in(?:dows)? ?(?:7|8|10|11|Server)\b|\bDLL load failed\b|\bPowerShell\b|(?:^|\n)(?:PS )?[A-Z]:\\\w"
-            r"|FileNotFoundError: Could not find module\b|: error LNK\d{4}: |fatal error C\d{4}: "
-            r"|File \"[^\"\n/:]{0,256}\\[^\"\n/:]{1,256}\.py\""
-            r"|(?<![Ll]inux and )(?<!/)\b[Ww]indows\b(?![^\n]{0,24}\b[Ll]inux\b|/)"
-        ),
-    ),
-    (
-        "macosx",
-        re.compile(
-            r"OS: {0,4}(?:macOS|Mac ?OS)|\bbrew install\b"
-            r"|-darwin\.so|\.dylib\b|macosx_\d|(?<![\w:])/Users/\w|\bon darwin\b"
-            r"|\b[Mm]ac ?(?:OS|Book|mini|[MI]\d)|\bApple [Ss]ilicon\b|\b(?:on|under) (?:a )?[Mm]ac\b|\u82f9\u679c"
-        ),
-    ),
-    (
-        "linux_aarch64",
-        re.compile(
-            r"aarch64-linux-gnu|linux_aarch64|Linux-[\w.-]{1,80}aarch64|\bJetson\b|(?:\bon|,) ?aarch64\b"
-            r"|\bG[HB]200\b|(?:^|[\s(])aarch64(?=[\s,.;)]|$)|\bRaspberry\b|\bARM64\b|\bCortex-A\d"
-            r"|OS: [^\n]{1,80}\(aarch64\)|\bJet[Pp]ack\b|\bAGX (?:Orin|Xavier)\b|\bXavier NX\b|\bDGX Spark\b"
-        ),
-    ),
-)
-# Names of NVIDIA's boards and of its distribution; the kernel: `5.10.104-tegra`.
-_JETSON = re.compile(r"\b(?:[Jj]et(?:son|pack|Pack)|L4T|l4t|tegra|AGX (?:Orin|Xavier)|Xavier NX)\b")
-_WSL = re.compile(r"\bWSL2?\b|/usr/lib/wsl/|-microsoft-standard|Windows Subsystem for Linux")
-
-_NVIDIA_IMAGE = re.compile(r"\bnvcr\.io/nvidia/pytorch|\bnvidia/pytorch:\d|\bNGC\b")
-_CONDA = re.compile(
-    r"\b(?:conda|mamba) (?:install|create|list|env|activate)\b|[/\\](?:ana|mini)conda\d?[/\\]|[/\\]miniforge"
-)
-_APPLE_SILICON = re.compile(
-    r"\bApple (?:[Ss]ilicon|M[1-9])\b|\b[Mm]ac(?:OS|Book)?[\w ]{0,16}\(?M[1-9]\b|\b[Mm][1-9] [Mm]ac"
-    r"|\bM[1-9] ?(?:Pro|Max|Ultra|chip|[Mm]ac)\b|macosx_\d\d_\d_arm64|\bmacOS-[\w.-]{1,40}arm64\b"
-)
-# Output and frames of torch.utils.cpp_extension.load. A build.ninja in build/temp.* is of a setup.py.
-_FIRST_USE = re.compile(
-    r"_import_module_from_library|_jit_compile|[/\\]torch_extensions[/\\]|Loading extension module |"
-    r"(?<![\w./\\-])build\.ninja\b|\bcpp_extension\.load(?:_inline)?\("
-)
 # `load()` prints it before it compiles.
 _BUILD_FILE = re.compile(r"Emitting ninja build file ([^\n]{1,512})[/\\]build\.ninja")
 
@@ -173,7 +127,7 @@ def log_facts(text: str) -> LogFacts:
         cxx11_abi=abi,
         companions=find_companions(text),
         made_for=find_made_for(text),
-        platform=_platform(text),
+        platform=first_shown("platform", text),
         from_source=find_source_build(text) is not None,
         gpu=gpu,
         project=project,
@@ -186,14 +140,14 @@ def log_facts(text: str) -> LogFacts:
         packager=packager_of(text),
         program=_program(text),
         project_release=find_release(project, text),
-        is_jetson=_JETSON.search(text) is not None,
-        is_conda=_CONDA.search(text) is not None,
-        is_nvidia_image=_NVIDIA_IMAGE.search(text) is not None,
-        is_apple_silicon=_APPLE_SILICON.search(text) is not None,
-        is_compiled_at_first_use=_FIRST_USE.search(text) is not None,
+        is_jetson=is_shown("is_jetson", text),
+        is_conda=is_shown("is_conda", text),
+        is_nvidia_image=is_shown("is_nvidia_image", text),
+        is_apple_silicon=is_shown("is_apple_silicon", text),
+        is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
         first_use=_folder_of_first_use(text),
         cuda_packages=find_cuda_packages(text),
-        is_wsl=_WSL.search(text) is not None,
+        is_wsl=is_shown("is_wsl", text),
     )
 
 
@@ -202,10 +156,6 @@ def _folder_of_first_use(text: str) -> str:
     # The temporary folder of a setup.py has the same line.
     found = {each for each in found if re.search(r"[/\\]build[/\\]temp\.", each) is None}
     return found.pop() if len(found) == 1 else ""
-
-
-def _platform(text: str) -> str:
-    return next((platform for platform, pattern in _PLATFORMS if pattern.search(text) is not None), "")
 
 
 def _program(text: str) -> str:

@@ -1,0 +1,39 @@
+"""Finds what a text shows about the environment of its error, by the rows of `catalogue/text_facts.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import TextFact
+
+
+def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
+    """The value of each row of a fact that a text shows, and the words that show it; linear in its length."""
+    for row in _rows(fact):
+        if not row.words or any(word in text for word in row.words):
+            found = _pattern(row).search(text)
+            if found is not None:
+                yield row.value, found[0]
+
+
+def is_shown(fact: str, text: str) -> bool:
+    """Whether a text shows a fact."""
+    return any(True for _ in shown(fact, text))
+
+
+def first_shown(fact: str, text: str) -> str:
+    """The value of a fact; empty if the text shows none."""
+    return next((value for value, _ in shown(fact, text)), "")
+
+
+@cache
+def _rows(fact: str) -> tuple[TextFact, ...]:
+    return tuple(row for row in load_packages().text_fact if row.fact == fact)
+
+
+@cache
+def _pattern(row: TextFact) -> re.Pattern[str]:
+    return re.compile("|".join(row.patterns), re.ASCII if row.ascii else 0)

@@ -1,0 +1,39 @@
+"""Rows of `catalogue/text_facts.toml`: each is shown by its examples, and not by the other texts; in bounded time."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import TextFact
+from abiscan.diagnosis.messages.text_facts import shown
+from tools import package_data
+
+ROWS = package_data.catalogue().text_fact
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.fact} {row.value}")
+def test_examples(row: TextFact) -> None:
+    assert row.examples
+    assert row.others
+    assert [text for text in row.examples if row.value not in [value for value, _ in shown(row.fact, text)]] == []
+    assert [text for text in row.others if row.value in [value for value, _ in shown(row.fact, text)]] == []
+
+
+def test_patterns_are_bounded() -> None:
+    patterns = {pattern: re.sub(r"\[[^]]*\]", "", pattern) for row in ROWS for pattern in row.patterns}
+    assert [pattern for pattern, outside_classes in patterns.items() if re.search(r"[^\\][*+]", outside_classes)] == []
+
+
+@pytest.mark.parametrize("row", load_packages().text_fact, ids=lambda row: f"{row.fact} {row.value}")
+def test_bounded_time(row: TextFact) -> None:
+    """A backtracking pattern would take long on text like its matches."""
+    (example, *_) = next(each.examples for each in ROWS if (each.fact, each.value) == (row.fact, row.value))
+    for text in (example * (40_000 // len(example)), f"{example}{'a' * 40_000}", f"{example} " * 2_000):
+        started = time.process_time()
+        list(shown(row.fact, text))
+        # The first search compiles the patterns.
+        assert time.process_time() - started < 0.5, text[:40]
