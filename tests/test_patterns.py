@@ -15,7 +15,7 @@ _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split",
 # `_class` and `_upper_halves` make from escaped ones.
 _NOT_FOLLOWED = {("elf/call_sites.py", "op"), ("elf/call_sites.py", "following")}
 
-# Their patterns are rows of the own data of the package, each tested by tests of tests/diagnosis: test_message_catalogue.py,
+# Their patterns are rows of the package's own data, each tested in tests/diagnosis: test_message_catalogue.py,
 # test_libtorch_programs.py and test_text_facts.py.
 _OF_THE_CATALOGUE = {
     "diagnosis/catalogue/load_packages.py",

@@ -11,9 +11,9 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
+from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU
-from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
@@ -158,28 +158,9 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
             # A release for Windows is published for the CPU and for several releases of CUDA.
             known = _without_cuda(known)
     environment = _environment(known, facts, here)
-    return replace(
-        known,
-        environment=environment,
-        made_for=facts.made_for,
-        gpu=facts.gpu,
-        rocm=facts.rocm,
-        capability=facts.capability,
-        sdist=facts.sdist,
-        projects=facts.projects,
-        project=facts.project,
-        project_release=facts.project_release,
-        rejected_name=facts.rejected_name,
-        program=facts.program,
-        is_jetson=facts.is_jetson,
-        is_compiled_at_first_use=facts.is_compiled_at_first_use,
-        first_use=facts.first_use,
-        is_conda=facts.is_conda,
-        is_nvidia_image=facts.is_nvidia_image,
-        is_apple_silicon=facts.is_apple_silicon,
-        is_wsl=facts.is_wsl,
-        variant="" if "+" in (facts.torch or "") or options.torch is not None else facts.variant,
-    )
+    if "+" in (facts.torch or "") or options.torch is not None:
+        facts = replace(facts, variant="")
+    return replace(known, environment=environment, log=facts)
 
 
 def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:

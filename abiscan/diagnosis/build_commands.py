@@ -135,7 +135,7 @@ def _build_of(
 def _source_of(package: Package, missing: MissingName) -> str:
     """The source of a package for pip: the archive that a user has, the package index, or the repository, for a package
     that is released with torch at the branch of its release (`release/0.16`)."""
-    archive = missing.knowledge.sdist
+    archive = missing.log.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
     target = missing.target

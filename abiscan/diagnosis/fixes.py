@@ -92,7 +92,7 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     if known is not None and known.repository and not known.checkout:
         return f"a checkout of {known.name} (git clone --recursive {known.repository})"
     if known is not None and known.checkout:
-        release = (missing.file.distribution_version or "").partition("+")[0] or missing.knowledge.project_release
+        release = (missing.file.distribution_version or "").partition("+")[0] or missing.log.project_release
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
         which = f"release {release}" if release else "your release"
         if not tag:
@@ -138,9 +138,9 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
         compilers: to choose for the next time.
     """
     folder = folder_of_first_use(missing.file.path)
-    if folder is None and (missing.file.path or not missing.knowledge.is_compiled_at_first_use):
+    if folder is None and (missing.file.path or not missing.log.is_compiled_at_first_use):
         return None
-    folder = folder or missing.knowledge.first_use or None
+    folder = folder or missing.log.first_use or None
     if platform_of(missing) == "win_amd64":
         name = "%LOCALAPPDATA%\\torch_extensions" if folder is None else _for_cmd(folder)
         return f'rmdir /s /q "{name}" & rem {_FIRST_USE}'
@@ -201,8 +201,8 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     in_place = _build_in_place(missing, known)
     if in_place is not None:
         return in_place
-    if known is None and project is None and missing.is_torch_name and missing.knowledge.projects:
-        project, *others = missing.knowledge.projects
+    if known is None and project is None and missing.is_torch_name and missing.log.projects:
+        project, *others = missing.log.projects
         known = package_commands.find_package(missing, project)
     command = None if known is None else build_commands.build(known, missing, others)
     if command is not None:
@@ -338,7 +338,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     for the CPython."""
     if _is_of_android(missing) or find_program(missing) is not None:
         return None
-    if missing.knowledge.is_jetson:
+    if missing.log.is_jetson:
         which = f" {ranges.text()}" if ranges else ""
         return f"Install torch{which}: {torch_commands.WHEELS_FOR_JETSON}"
     if missing.knowledge.loads_on is not None:
@@ -383,7 +383,7 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     program = find_program(missing)
     if program is not None:
         return f"{use_libtorch(missing, program, ReleaseRanges())}\nFor a GPU: the archive of a CUDA, not that of cpu"
-    if missing.knowledge.is_jetson:
+    if missing.log.is_jetson:
         return f"Install a torch for CUDA: {torch_commands.WHEELS_FOR_JETSON}"
     toolkit = find_toolkit(missing.file.needed)
     if not cuda and toolkit is not None and toolkit.kind == "CUDA":

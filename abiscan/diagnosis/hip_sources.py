@@ -45,7 +45,7 @@ class HipBuild(Struct, frozen=True):
 def vendor_of(missing: MissingName) -> str:
     """The vendor of the GPU, as in `gpu_vendors.py`: from the text, else from the variant of torch."""
     variant = "" if missing.target is None else missing.target.variant
-    return missing.knowledge.gpu or (AMD if variant.startswith("rocm") else "")
+    return missing.log.gpu or (AMD if variant.startswith("rocm") else "")
 
 
 def is_for_hip(missing: MissingName) -> bool:
@@ -65,7 +65,7 @@ def lacks_cuda(name: str, missing: MissingName) -> bool:
 def rocm_of(missing: MissingName) -> str:
     """The release of ROCm: from the text, else from the variant of torch; empty if unknown."""
     variant = "" if missing.target is None else missing.target.variant
-    return missing.knowledge.rocm or (variant.removeprefix("rocm") if variant.startswith("rocm") else "")
+    return missing.log.rocm or (variant.removeprefix("rocm") if variant.startswith("rocm") else "")
 
 
 def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBuild, ...]:

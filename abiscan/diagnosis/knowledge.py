@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.model import versions
 from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.model.python_version import PythonVersion
@@ -58,27 +59,9 @@ class Knowledge(Struct, frozen=True, dict=True):
         pythons: the CPythons that the file is for, if they override the environment's. `pythons_because`: source of
             that.
         machine: architecture of the builds, as in `SharedObject.machine`.
-        made_for: an extension in a text, and the torch (major.minor) in its version label.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
         from_source: whether a torch without known version was built from source, according to a text.
-        rejected_name: whether a demangler cannot read the symbol, according to a text.
-        gpu: vendor of the GPU, according to a text (`gpu_vendors.py`); `cpu` for a build of torch without GPU;
-            empty if unknown.
-        rocm: release of ROCm, according to a text; empty if unknown.
-        capability: compute capability of the GPU of NVIDIA, according to a text; empty if unknown.
-        sdist: the archive of sources that is all that a user has, according to a text; empty otherwise.
-        projects: the packages that a text names; see `LogFacts`.
-        project: the package that pip built, according to a text; empty if unknown.
-        project_release: its release, according to a text; empty if unknown.
-        variant: of the only CUDA release that a text names, where it does not name that of torch; empty if unknown.
-        is_jetson: whether the machine is a Jetson of NVIDIA, according to a text.
-        is_wsl: whether the system is Linux on Windows (WSL), according to a text.
-        program: the kind of program without Python that a text is about; see `LogFacts`.
-        is_conda: whether torch is in an environment of conda, according to a text.
-        is_nvidia_image: whether a text names an image of NVIDIA with PyTorch.
-        is_apple_silicon: whether the machine is a Mac with a processor of Apple, according to a text.
-        is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension; see `LogFacts`.
-        first_use: the folder in which it does; empty if unknown.
+        log: what a text states about the environment; of a file, nothing.
     """
 
     target: TorchBuild | None = None
@@ -92,25 +75,8 @@ class Knowledge(Struct, frozen=True, dict=True):
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
     cxx11_abi: bool | None = None
-    made_for: tuple[str, str] | None = None
     from_source: bool = False
-    rejected_name: bool = False
-    gpu: str = ""
-    rocm: str = ""
-    capability: str = ""
-    sdist: str = ""
-    projects: tuple[str, ...] = ()
-    project: str = ""
-    project_release: str = ""
-    variant: str = ""
-    program: str = ""
-    is_jetson: bool = False
-    is_compiled_at_first_use: bool = False
-    first_use: str = ""
-    is_conda: bool = False
-    is_nvidia_image: bool = False
-    is_apple_silicon: bool = False
-    is_wsl: bool = False
+    log: LogFacts = LogFacts()
 
     def for_platform(self, machine: str) -> Knowledge:
         """The same for a symbol of another platform, with the builds of the same release of torch there."""

@@ -36,8 +36,8 @@ def find_program(missing: MissingName) -> Program | None:
         return None
     found = program_of_text(path) if path else None
     if found is None and "/" in path and not any(extension in path for extension in (*_EXTENSIONS, "python")):
-        found = programs_by_id()["c++"] if not missing.knowledge.program else None
-    return found or programs_by_id().get(missing.knowledge.program)
+        found = programs_by_id()["c++"] if not missing.log.program else None
+    return found or programs_by_id().get(missing.log.program)
 
 
 def use_libtorch(

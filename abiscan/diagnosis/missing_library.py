@@ -47,7 +47,7 @@ def causes(
     if cuda_on_macos.needs_library(name, missing):
         evidence = cuda_on_macos.evidence_for(name)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX)
-    elif missing.knowledge.gpu and not at_link_time and not by_torch and lacks_cuda(name, missing):
+    elif missing.log.gpu and not at_link_time and not by_torch and lacks_cuda(name, missing):
         yield _on_hip(name, missing)
     elif name.endswith(".lib"):
         yield from _import_library(name, missing)
@@ -123,13 +123,13 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
 
 def _on_hip(name: str, missing: MissingName) -> Candidate:
     """A library of CUDA, on a machine that has none."""
-    vendor, product = ("Hygon", "DTK") if missing.knowledge.gpu == DCU else ("AMD", "ROCm")
+    vendor, product = ("Hygon", "DTK") if missing.log.gpu == DCU else ("AMD", "ROCm")
     evidence = (
         f"The loader did not find {name}, a library of CUDA or of torch's builds for CUDA.",
         f"According to the text, the GPU is {vendor}'s: torch for it is built for {product} and does not contain "
         f"{name}. The file was built for CUDA.",
     )
-    project = missing.knowledge.project or None
+    project = missing.log.project or None
     way = fixes.rebuild(missing, project=project)
     space = "\n" if "\n" in way else " "
     fix = f"With torch for {product} installed, build it:{space}{way}"

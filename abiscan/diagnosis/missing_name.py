@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
+from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import RelatedExport, find_related
 from abiscan.diagnosis.release_position import Position, position_of
@@ -68,6 +69,11 @@ class MissingName:
     def environment(self) -> Environment | None:
         """The machine, if known."""
         return self.knowledge.environment
+
+    @property
+    def log(self) -> LogFacts:
+        """What a text states about the environment."""
+        return self.knowledge.log
 
     @property
     def target_label(self) -> str:

@@ -59,7 +59,7 @@ def find_package(missing: MissingName, name: str | None = None) -> Package | Non
     if found is None or found.name == "torch":
         return None
     # Of two distributions with one module (mmcv, mmcv-full), the one that the text names.
-    named = missing.knowledge.project
+    named = missing.log.project
     return packages_by_name().get(named, found) if named.startswith(f"{found.name}-") else found
 
 
@@ -73,8 +73,8 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     if found is None and name is not None:
         found = package_of_file(name)
     of_torch = missing.is_torch_name or is_torch_library(missing.name)
-    if found is None and of_torch and not path and missing.knowledge.project:
-        found = packages_by_name().get(missing.knowledge.project)
+    if found is None and of_torch and not path and missing.log.project:
+        found = packages_by_name().get(missing.log.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = package_of_namespace(missing.namespace)
     return found
@@ -97,7 +97,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     target = missing.target
     source = build(package, missing)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson.
-    from_source = missing.knowledge.target_from_source or missing.knowledge.is_jetson
+    from_source = missing.knowledge.target_from_source or missing.log.is_jetson
     if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
         return _for_cpu(package, missing)
     if not from_source and (target is None or versions.order(target.version) is None):
@@ -167,7 +167,8 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
 
 def _with_any_gpu(missing: MissingName) -> MissingName:
     target = None if missing.target is None else replace(missing.target, variant="", cuda=None)
-    return MissingName(missing.reference, replace(missing.knowledge, target=target, gpu=NVIDIA), missing.file)
+    log = replace(missing.log, gpu=NVIDIA)
+    return MissingName(missing.reference, replace(missing.knowledge, target=target, log=log), missing.file)
 
 
 def _may_be_published(package: Package, missing: MissingName) -> bool:
@@ -242,7 +243,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
     """The build for the CUDA of the target, else the one of each CUDA."""
-    variant = variant or missing.knowledge.variant or ("" if missing.target is None else missing.target.variant)
+    variant = variant or missing.log.variant or ("" if missing.target is None else missing.target.variant)
     if major := cuda_major(variant):
         of_major = [each for each in package.cuda if each.startswith(f"cu{major}")]
         older = [each for each in of_major if each <= variant]
@@ -264,8 +265,8 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
     entries = tuple(_possible_entries(package, missing))
     of_variant = [each for each in entries if variant in each[2]]
-    if variant is None and any(missing.knowledge.variant in known for _row, _torch, known in entries):
-        return _for_any(package, missing, missing.knowledge.variant)
+    if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
+        return _for_any(package, missing, missing.log.variant)
     for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
         of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
         if package.fetches_wheel:
@@ -352,7 +353,7 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
         known = entry_of_release(wheels.variants, target.version)
         if known is None:
             continue
-        variant = _chosen_variant(package, known, target, missing.knowledge.variant)
+        variant = _chosen_variant(package, known, target, missing.log.variant)
         if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
             continue
         if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
@@ -419,7 +420,7 @@ def _has_code(variant: str, missing: MissingName) -> bool:
     from abiscan.model.gpu_toolkits import first_toolkit
 
     # Code for 8.0 runs on 8.9, and so on.
-    major = missing.knowledge.capability.partition(".")[0]
+    major = missing.log.capability.partition(".")[0]
     first = versions.order(first_toolkit(f"{major}.0") or "")
     digits = variant.removeprefix("cu")
     cuda = versions.order(f"{digits[:-1]}.{digits[-1]}") if digits.isdigit() else None

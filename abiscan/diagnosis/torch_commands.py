@@ -60,7 +60,7 @@ def find_torch(
         elif cuda is not None:
             chosen = max(_of_cuda(known, cuda), default=None)
         else:
-            named = missing.knowledge.variant
+            named = missing.log.variant
             chosen = nearest_variant(known, wanted_variant or (named if named in known else variant))
         if chosen is not None:
             return fill_row(wheels, _torch(), version, chosen, missing), chosen

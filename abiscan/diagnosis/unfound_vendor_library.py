@@ -50,7 +50,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     vendor = vendor_of_library(name)
     if missing.reference.link_time and name.endswith((".so", ".dylib")):
         # A name with a version is needed by a linked library, and belongs in its directory.
-        yield _not_found_by_linker(name, vendor, of_wsl=missing.knowledge.is_wsl)
+        yield _not_found_by_linker(name, vendor, of_wsl=missing.log.is_wsl)
         return
     environment = missing.environment
     here = None if environment is None else environment.libraries.get(name)
@@ -221,7 +221,7 @@ def _cudnn_of_windows(name: str, missing: MissingName) -> str:
 def _driver(name: str, missing: MissingName) -> str:
     """Where the driver's library is."""
     driver = "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit)."
-    if missing.knowledge.is_wsl:
+    if missing.log.is_wsl:
         return (
             f"{_OF_WSL}  # WSL: the driver of Windows is in this folder; install none in Linux\n"
             "ls /usr/lib/wsl/lib/libcuda.so*; nvidia-smi  # none: update the driver of Windows, then wsl --update"
@@ -382,7 +382,7 @@ def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: Mi
     found = re.search(_SONAME, name)
     text = f"torch needs {name}: its wheels or their dependencies provide it."
     fix = "pip install --force-reinstall torch  # with its dependencies (no --no-deps)"
-    if missing.knowledge.is_conda and (release := _minor_release(name)):
+    if missing.log.is_conda and (release := _minor_release(name)):
         again = f"conda install --force-reinstall pytorch cudatoolkit={release} -c pytorch  # of that channel"
         fix = f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}"
     fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
@@ -403,12 +403,12 @@ def _cuda_library_fix(
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
-        again = fixes.rebuild(missing, project=missing.knowledge.project or None)
-        release = _minor_release(name) if missing.knowledge.is_conda else ""
+        again = fixes.rebuild(missing, project=missing.log.project or None)
+        release = _minor_release(name) if missing.log.is_conda else ""
         return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
     if target is None or target.cuda is None:
         shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
-        if missing.knowledge.is_conda and (release := _minor_release(name)):
+        if missing.log.is_conda and (release := _minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
         other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
@@ -450,7 +450,7 @@ def _install_packages(missing: MissingName) -> list[str]:
     package = package_commands.find_package(missing)
     if package is not None:
         return list(package_commands.install(package, missing))
-    named = (packages_by_name().get(each) for each in missing.knowledge.projects)
+    named = (packages_by_name().get(each) for each in missing.log.projects)
     commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
     if ways := [each for each in commands if each]:
         return ["\n".join(each[0] for each in ways)]
@@ -476,7 +476,7 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
         "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # DIRECTORY: the folder of the library, if it is "
         f"installed: find / -name 'lib{vendor.library}.so*' 2>/dev/null"
     )
-    if missing.knowledge.is_jetson:
+    if missing.log.is_jetson:
         return (
             "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack\n"
             f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\ntorch: {torch_commands.WHEELS_FOR_JETSON}"

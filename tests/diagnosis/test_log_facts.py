@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts
+from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.messages.find_log_facts import log_facts
 from abiscan.diagnosis.messages.message_paths import paths_in
 from abiscan.diagnosis.messages.source_builds import find_source_build
 

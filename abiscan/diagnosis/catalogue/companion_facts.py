@@ -69,7 +69,7 @@ def companion_release(values: Values, missing: MissingName) -> str | None:
 
 def torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
     """The release of torchvision for the value `torch`, `0.21`, if pip installs both from one index."""
-    by_vendor = missing.knowledge.is_jetson or vendor_of(missing) == DCU
+    by_vendor = missing.log.is_jetson or vendor_of(missing) == DCU
     return None if by_vendor else companions.release_for("torchvision", values.get("torch", ""))
 
 

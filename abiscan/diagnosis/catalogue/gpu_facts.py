@@ -40,7 +40,7 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     first, last, at = (
         versions.order(each or "") for each in (gpu_first_cuda(values, missing), gpu_last_cuda(values, missing), cuda)
     )
-    stated = missing.target is not None and missing.knowledge.variant in ("", missing.target.variant)
+    stated = missing.target is not None and missing.log.variant in ("", missing.target.variant)
     fits = (
         at is not None
         and (first is not None or last is not None)
@@ -78,7 +78,7 @@ _OLDEST_SINCE_12_8 = (7, 5)
 def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
     at = versions.order(capability(values, missing) or "")
-    if not at or missing.knowledge.is_jetson:
+    if not at or missing.log.is_jetson:
         return None
     if at[0] == 11:
         return "pip install -U torch --index-url https://download.pytorch.org/whl/cu130  # torch 2.9 or later"

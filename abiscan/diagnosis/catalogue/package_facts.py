@@ -43,8 +43,8 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     """The commands that install the package (value `project` or `needed_by`) for the target's torch, or for its CUDA
     (value `torch_cuda`); None if it is not in the package catalogue."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
-    if package is None and missing.knowledge.project:
-        package = package_commands.find_package(missing, missing.knowledge.project)
+    if package is None and missing.log.project:
+        package = package_commands.find_package(missing, missing.log.project)
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")
@@ -58,7 +58,7 @@ _BY_TORCH: Final = 'TORCH_CUDA_ARCH_LIST="{capability}"'
 def build_for_capability(values: Values, missing: MissingName) -> str:
     """The commands that build the package of the message for the value `gpu`, or for the GPU of the text."""
     package = package_commands.find_package(missing, built_project(values, missing))
-    capability = gpu_facts.capability(values, missing) or missing.knowledge.capability
+    capability = gpu_facts.capability(values, missing) or missing.log.capability
     digits = capability.replace(".", "") or "XY"
     build = rebuild(values, missing) or ""
     setting = (None if package is None else package.architectures) or _BY_TORCH
@@ -113,7 +113,7 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
 def built_project(values: Values, missing: MissingName) -> str | None:
     """The package that the message is about: the value `project`, else the one of the whole text, else that of the
     module `name`."""
-    found = values.get("project") or missing.knowledge.project
+    found = values.get("project") or missing.log.project
     of_module = None if found else load_packages.package_of_file(values.get("name", ""))
     return found or (None if of_module is None else of_module.name)
 
@@ -134,7 +134,8 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
     if hip_project(values, missing) is None:
         return None
     if not is_for_hip(missing):
-        known = replace(missing.knowledge, gpu=AMD, target=_without_variant(missing.target))
+        log = replace(missing.log, gpu=AMD)
+        known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
         missing = MissingName(missing.reference, known, missing.file)
     return fixes.rebuild(missing, project=built_project(values, missing))
 
@@ -146,7 +147,7 @@ def scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
 
 def project_release(_values: Values, missing: MissingName) -> str | None:
     """The release of the package, according to the text."""
-    return missing.knowledge.project_release or None
+    return missing.log.project_release or None
 
 
 def source_tree(values: Values, missing: MissingName) -> str:

@@ -29,7 +29,7 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     package index."""
     label = values.get("label", "")
     version = values.get("torch", "")
-    if missing.knowledge.is_jetson:
+    if missing.log.is_jetson:
         return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
     if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
         label = f"rocm{rocm_of(missing)}"
@@ -40,7 +40,7 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
 
 def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
     """Where torch for a Jetson is; None on other machines."""
-    return torch_commands.WHEELS_FOR_JETSON if missing.knowledge.is_jetson else None
+    return torch_commands.WHEELS_FOR_JETSON if missing.log.is_jetson else None
 
 
 def torch_from_source(_values: Values, missing: MissingName) -> str | None:

@@ -42,7 +42,7 @@ def causes(missing: MissingName) -> Candidates:
 
 def by_label(missing: MissingName) -> Candidates:
     """From the version label of an extension, if a text has both it and the installed torch."""
-    made_for, target = missing.knowledge.made_for, missing.target
+    made_for, target = missing.log.made_for, missing.target
     if made_for is None or target is None:
         return
     extension, wanted = made_for

@@ -40,8 +40,8 @@ def causes(missing: MissingName) -> Candidates:
     # A wheel with torch's release in its label is not the image's.
     if (
         package is not None
-        and knowledge.is_nvidia_image
-        and not knowledge.made_for
+        and knowledge.log.is_nvidia_image
+        and not knowledge.log.made_for
         and package.name in _IN_NVIDIA_IMAGE
     ):
         yield _of_image(missing, package)

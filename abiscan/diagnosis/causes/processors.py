@@ -16,7 +16,7 @@ _FIRST_FOR_ARM = (2, 2)
 def causes(missing: MissingName) -> Candidates:
     """For a program of a Mac with a processor of Apple, and a symbol of releases with archives for Intel."""
     ranges, known = missing.exported_in, missing.knowledge
-    program = find_program(missing) if missing.macho and known.is_apple_silicon and missing.is_torch_name else None
+    program = find_program(missing) if missing.macho and known.log.is_apple_silicon and missing.is_torch_name else None
     if program is None or not ranges or (versions.order(ranges.last) or ())[:2] >= _FIRST_FOR_ARM:
         return
     evidence = (

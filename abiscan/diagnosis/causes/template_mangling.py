@@ -123,13 +123,13 @@ def _readable(missing: MissingName) -> Candidates:
     libtorch = "the older Clang that compiled libtorch for macOS" if missing.macho else "GCC, the compiler of libtorch"
     words = f"which Clang 18 and later mangle differently from {libtorch} (Tn..., enable_if)"
     evidence = [f"torch {releases} declares {missing.cxx.qualified} with a constrained parameter, {words}."]
-    if missing.knowledge.rejected_name:
+    if missing.log.rejected_name:
         evidence.append("c++filt of binutils 2.40 cannot read such a name.")
     # With the constraint in its arguments, the name is of headers of these releases.
     undecided = 0.7 if constrained == arguments and missing.knowledge.target is None else 0.59
     if constrained == arguments and _is_in_target(meant):
         undecided = 0.8  # the mangling of GCC is there: another one is missing
-    score = 0.9 if missing.knowledge.rejected_name else undecided
+    score = 0.9 if missing.log.rejected_name else undecided
     imports = "-u" if missing.macho else "-D"
     evidence.append(
         f"The mangled name decides: nm {imports} FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"

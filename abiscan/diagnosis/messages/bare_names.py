@@ -113,7 +113,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
             names = [word for word in words if spelling.is_method_of_tensor(word, knowledge)]
     if not names and _UNNAMED.search(text) is not None:
         file = _SHARED_OBJECT.search(text)
-        name = file[0] if file is not None else knowledge.project
+        name = file[0] if file is not None else knowledge.log.project
         message = _as_message("undefined symbol without its name: {}", name, 0) if name else None
         return () if message is None else (message,)
     return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.log_facts import LogFacts
+from abiscan.diagnosis.messages.find_log_facts import log_facts
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
-from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts
 from abiscan.diagnosis.messages.message_paths import paths_in
 from abiscan.diagnosis.messages.message_text import clean
 

@@ -1,0 +1,69 @@
+"""The facts that a text states about the environment of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+
+class LogFacts(Struct, frozen=True):
+    """Facts in a text about the environment of its error; unknown ones are None.
+
+    Attributes:
+        torch: version with local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is added if the text shows a build
+            without CUDA and ROCm.
+        python: (major, minor) of the interpreter.
+        cxx11_abi: whether torch has the C++11 std::string, if printed or in the label.
+        made_for: an extension, and the torch (major.minor) in its version label.
+        companions: packages released with torch (`torchvision`) -> version with local label.
+        from_source: whether the text says that torch was built from source.
+        packager: who packaged torch with the new std::string: `conda-forge`, `distribution`; empty for another torch.
+        platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
+        rejected_name: whether the text says that a demangler cannot read the symbol.
+        gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
+        rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
+        projects: all of these packages.
+        variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
+        is_jetson: whether the machine is a Jetson of NVIDIA.
+        cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
+        is_wsl: whether the system is Linux on Windows (WSL).
+        program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
+        is_conda: whether torch is in an environment of conda.
+        is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
+        is_apple_silicon: whether the machine is a Mac with a processor of Apple.
+        is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
+        first_use: the only folder in which it does; empty if the text names none.
+        sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
+        capability: compute capability of the only GPU of NVIDIA; empty if unknown.
+        project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
+            object in it, normalised; empty if unknown.
+        project_release: its release, as the text gives it beside its name; empty if unknown.
+    """
+
+    torch: str | None = None
+    python: tuple[int, int] | None = None
+    cxx11_abi: bool | None = None
+    companions: Mapping[str, str] = field(default_factory=dict)
+    made_for: tuple[str, str] | None = None
+    platform: str = ""
+    from_source: bool = False
+    gpu: str = ""
+    project: str = ""
+    rejected_name: bool = False
+    rocm: str = ""
+    capability: str = ""
+    sdist: str = ""
+    projects: tuple[str, ...] = ()
+    variant: str = ""
+    packager: str = ""
+    program: str = ""
+    project_release: str = ""
+    is_jetson: bool = False
+    is_conda: bool = False
+    is_nvidia_image: bool = False
+    is_apple_silicon: bool = False
+    is_compiled_at_first_use: bool = False
+    first_use: str = ""
+    cuda_packages: Mapping[str, str] = field(default_factory=dict)
+    is_wsl: bool = False
