@@ -663,7 +663,7 @@ def test_a_readable_name_that_no_demangler_reads(words: str, nothing: Knowledge)
     """Oracles: c++filt of binutils 2.40 rejects the name of Clang 19; `nm -D` of libtorch_cpu.so 2.3.0 to 2.11.0 shows
     that of GCC with the constrained parameter."""
     read = read_text(words)
-    (subject,) = answer(read, replace(nothing, rejected_name=read.facts.rejected_name))
+    (subject,) = answer(read, replace(nothing, log=read.facts))
     assert subject.causes[0].cause is CauseId.TEMPLATE_MANGLING
     assert (subject.mangled, subject.exported_in) == (None, None)
     assert "torch 2.3.0-2.11.0" in subject.causes[0].evidence[0]
