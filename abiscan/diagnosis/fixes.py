@@ -224,11 +224,18 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
     is_other = _is_of_android(missing) or find_program(missing) is not None or _is_not_replaced(missing)
     known = None if is_other else package_commands.find_package(missing)
     ways = () if known is None else package_commands.install(known, missing)
+    if ways and known is not None and known.optional and missing.file.path:
+        return (*ways, f"or, where the program does not need it: {uninstall(known)}")
     if ways:
         return ways
     release = other_release(missing)
     command = rebuild(missing)
     return (command,) if release is None else (command, f"or: {release}")
+
+
+def uninstall(package: Package) -> str:
+    """The command that removes a package, with the one that only refers to its build for torch."""
+    return f"pip uninstall -y {' '.join(dict.fromkeys((package.name.removesuffix('-torch'), package.name)))}"
 
 
 def _is_not_replaced(missing: MissingName) -> bool:

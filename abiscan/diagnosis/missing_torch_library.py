@@ -12,6 +12,7 @@ from abiscan.diagnosis.messages.message_paths import A_PROGRAM
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
+from abiscan.diagnosis.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.platforms import file_key, platform_of
@@ -27,12 +28,16 @@ _SPLIT_FOR_CUDA_11 = frozenset(("libtorch_cuda_cpp.so", "libtorch_cuda_cu.so"))
 _OLDER_FOR_CUDA_11 = (
     "install the torch that the extension was built for, in its build for CUDA 11 (before 1.13: of torch's own index)"
 )
+_SAME_CUDA = (
+    "1.13 or older: install the build of the extension for that torch.version.cuda, whatever `nvcc --version` prints"
+)
 _LIST_TORCH = "pip list | grep torch; conda list | grep torch  # torch and its companions must come from one source"
 _WHICH_SPLIT = (
     "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # 2.0 or later: built for an older torch; "
     "1.13 or older: torch is the build for another CUDA, of conda-forge or for the CPU"
 )
 _SPLIT_SINCE = "1.5.0"
+_OF_SPLIT = "1.13"  # the last torch with such builds
 _BASE = "libc10.so"
 # Python imports `.so` on Linux and macOS and `.pyd` on Windows; a program's plug-ins have suffixes of their own.
 _EXTENSION_MODULE = r"\.(?:so(?:\.[\d.]{1,32})?|pyd)$"
@@ -219,14 +224,27 @@ def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
     """Only older releases ship it; the target is unknown."""
     missing, fix = search.missing, fixes.rebuild_or_install(search.missing, shipped)
     is_split = search.name in _SPLIT_FOR_CUDA_11
-    ask_first = f"{_WHICH_SPLIT}\n{fix}" if is_split else fix
-    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.75 if is_split else 0.92, ask_first)
+    if is_split:
+        fix = f"{_WHICH_SPLIT}\n{_of_split_torch(missing)}{fix}"
+    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.75 if is_split else 0.92, fix)
     if is_split:
         other = "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
         yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, _LIST_TORCH, other)
     if shipped.first != missing.known_versions[0]:
         before = f"Your torch may be older than {shipped.first}, the first release that ships it."
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *search.evidence), fix)
+
+
+def _of_split_torch(missing: MissingName) -> str:
+    """How to install the extension for the CUDA of a torch that may be older than 2.0."""
+    package = package_commands.find_package(missing)
+    rows = () if package is None else rows_of(package, missing)
+    row = next((each for each in rows if "{variant}" in each.install and _OF_SPLIT in each.variants), None)
+    if package is None or row is None:
+        return f"{_SAME_CUDA}\n"
+    torch, variant = patch_release(_OF_SPLIT), row.variants[_OF_SPLIT][-1]
+    command = published_wheel(row, package, torch, variant, missing).command
+    return f"{_SAME_CUDA}:\n{command}  # for torch {torch}+{variant}: replace with yours\n"
 
 
 def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:

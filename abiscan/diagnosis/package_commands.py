@@ -291,6 +291,7 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
             for row, each, _known in entries
             if row.install == wheels.install and each != torch
         ]
+        others = [each for each in others if not each.startswith(f"{places['release']} ")]
         if wheels.releases and others:
             notes.append(f"{package.name} {', '.join(others[:_MOST_RELEASES])}")
         return (f"{how} {example}  # {'; '.join(notes)}",)

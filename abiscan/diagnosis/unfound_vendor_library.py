@@ -105,6 +105,28 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
+# NVRTC opens this file by its plain name. Wheels and archives of torch for CUDA 11 have it under another name
+# (pytorch/pytorch issues 58101, 93134 and 99781; wenet-e2e/wenet issue 1335).
+_BUILTINS = "libnvrtc-builtins.so"
+_FIRST_OF_PACKAGES = 12  # wheels for later CUDA require NVIDIA's packages
+
+
+def _renamed_builtins(name: str, score: float) -> Candidate:
+    evidence = (
+        f"The loader did not find {name}, which NVRTC opens by this name.",
+        "Many builds of torch contain the file with a hash in its name (libnvrtc-builtins-HASH.so.N), or without the "
+        "number, next to libtorch: wheels for CUDA 11, archives of libtorch.",
+    )
+    file = fixes.safe(name, "FILE")
+    fix = (
+        "cd $(python -c 'import torch; print(torch.__path__[0])')/lib; ls libnvrtc*  # without Python: cd "
+        "/path/to/libtorch/lib\n"
+        f"If it prints libnvrtc-builtins-HASH.so.N with the N of {file}, or libnvrtc-builtins.so: ln -s FILE {file}\n"
+        "export LD_LIBRARY_PATH=$PWD:$LD_LIBRARY_PATH  # if it is still not found"
+    )
+    return Candidate(CauseId.LIBRARY_MISSING, score, evidence, fix)
+
+
 def _of_rocm(name: str, stem: str, evidence: list[str], missing: MissingName) -> Iterable[Candidate]:
     """A library of ROCm: another release of it has another number."""
     other = "The number behind .so is that of a ROCm release: another one is installed, or none."
@@ -258,6 +280,10 @@ def _cuda_library(
     # The soname of cuSPARSELt has been 0 so far.
     evidence.append(f"{name} is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
+    if name.startswith(_BUILTINS) and here is None and not missing.reference.bare:
+        of_cuda_11 = major is None or int(major) < _FIRST_OF_PACKAGES
+        yield _renamed_builtins(name, 0.79 if of_cuda_11 else 0.65)
+        score = 0.7 if of_cuda_11 else score
     if others:
         score = 0.95
         evidence.append(f"Installed instead: {', '.join(others)}.")

@@ -72,18 +72,18 @@ const windows = {
   before: (hit) => [hit.before.slice(-BEFORE)],
   after: (hit) => [(hit.rest + hit.following(1)).slice(0, AFTER)],
   line: (hit) => [lineOf(hit)],
-  below: (hit, row) => [hit.rest + hit.following(row.around)],
+  below: (hit, row, finder) => [hit.rest + hit.following(finder.lines || row.around)],
   around: (hit, row) => [lineOf(hit), aroundOf(hit, row)],
 };
 const searchWith = (hit, row, name) => {
   const finder = finders[name];
-  return windows[finder.where](hit, row).map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
+  return windows[finder.where](hit, row, finder).map((text) => pattern(finder.pattern).exec(text)).find(Boolean);
 };
 const collect = (hit, row, names, values) => {
   for (const name of names || []) {
     const finder = finders[name];
     if (finder.every) {
-      const all = [...windows[finder.where](hit, row).at(-1).matchAll(new RegExp(finder.pattern, "g"))].flatMap((match) => Object.entries(match.groups).filter(([, text]) => text));
+      const all = [...windows[finder.where](hit, row, finder).at(-1).matchAll(new RegExp(finder.pattern, "g"))].flatMap((match) => Object.entries(match.groups).filter(([, text]) => text));
       for (const [group] of all) if (!(group in values)) values[group] = [...new Set(all.filter(([other]) => other === group).map(([, text]) => text))].join(" ");
     } else {
       const match = searchWith(hit, row, name);

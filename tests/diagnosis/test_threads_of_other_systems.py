@@ -20,7 +20,7 @@ THREADS = (
     ("mit-han-lab/torchsparse/issues/19", None, "template-mangling", "int64_t"),
     ("JIA-Lab-research/PointGroup/issues/15", None, "template-mangling", "int64_t"),
     ("facebookresearch/pytorch3d/issues/1872", "1.13.1", "built-for-newer-torch", _BUILD),
-    ("Zuellni/ComfyUI-ExLlama-Nodes/issues/7", None, "built-for-newer-torch", _BUILD),
+    ("Zuellni/ComfyUI-ExLlama-Nodes/issues/7", None, "built-for-newer-torch", "/exllamav2-0.3.2+cu128.torch2."),
     ("pytorch/pytorch/issues/131662", "2.4.0", "library-missing", "C++ build tools"),
     ("Comfy-Org/ComfyUI/issues/10535", None, "library-missing", "AMD driver"),
     ("pytorch/rl/issues/1308", None, "built-for-newer-torch", 'pip install "torch>=1.13.0"'),

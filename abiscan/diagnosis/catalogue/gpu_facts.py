@@ -80,6 +80,8 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     at = versions.order(capability(values, missing) or "")
     if not at or missing.log.is_jetson:
         return None
+    # torch 2.9.1 for CUDA 12.8 has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257;
+    # OpenRAL/openral pull request 167, 2026-08-25).
     if at[0] == 11:
         return "pip install -U torch --index-url https://download.pytorch.org/whl/cu130  # torch 2.9 or later"
     if at >= (10, 0):

@@ -50,6 +50,11 @@ def _packages_by_module() -> Mapping[str, Package]:
     return {module.lower(): package for package in load_packages().package for module in package.modules}
 
 
+@cache
+def _packages_of_files() -> tuple[Package, ...]:
+    return tuple(package for package in load_packages().package if package.files and not package.modules)
+
+
 @lru_cache(maxsize=256)  # of all symbols of a file
 def package_of_file(path: str) -> Package | None:
     """The package of a shared object, detected from its folders and name; None if unknown. torch-scatter for
@@ -58,6 +63,10 @@ def package_of_file(path: str) -> Package | None:
     *folders, base = path.replace("\\", "/").split("/")
     by_module = _packages_by_module()
     stem = base.partition(".")[0]
+    # A build of a package that its files identify, in whatever folder.
+    of_file = next((p for p in _packages_of_files() if stem and stem.startswith(p.files)), None)
+    if of_file is not None:
+        return of_file
     for part in (*reversed(folders), stem):
         found = by_module.get(part.removesuffix(".libs").lower())
         if found is not None:

@@ -168,7 +168,7 @@ def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
     if finder.where is Where.LINE:
         return (_line(hit),)
     if finder.where is Where.BELOW:
-        return (hit.rest + hit.following(message.around),)
+        return (hit.rest + hit.following(finder.lines or message.around),)
     return (_line(hit), _around(hit, message))
 
 

@@ -52,12 +52,14 @@ class Finder(_Row, frozen=True, kw_only=True):
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
         every: a value is all matches of its group, joined by blanks, not only the first.
+        lines: number of lines below the anchor for `where = "below"`; 0: as of the message (`around`).
     """
 
     name: str
     where: Where
     pattern: str
     every: bool = False
+    lines: int = 0
 
 
 class AnswerCause(_Row, frozen=True, kw_only=True):

@@ -118,6 +118,7 @@ class Package(_Row, frozen=True, kw_only=True):
         any_variant: its wheels do not depend on torch's variant.
         cuda_only: it works with GPUs of NVIDIA alone, and is not built for a CPU build of torch.
         ended: no wheels for a newer torch than those of its rows are published any more.
+        optional: programs use it only if it is installed, and work without it; the page with this information.
         needs_no_torch: it does not link torch.
         cuda: variant or major release of CUDA (`cu124`, `cu12`) -> requirement for pip, if its builds are for a CUDA
             and not for a torch.
@@ -161,6 +162,7 @@ class Package(_Row, frozen=True, kw_only=True):
     any_variant: bool = False
     cuda_only: bool = False
     ended: bool = False
+    optional: str = ""
     needs_no_torch: bool = False
     cuda: dict[str, str] = {}
     pages: dict[str, str] = {}

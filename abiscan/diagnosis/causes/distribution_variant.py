@@ -7,6 +7,7 @@ from typing import Final
 
 from abiscan.diagnosis import fixes, torch_commands
 from abiscan.diagnosis.build_commands import BUILD
+from abiscan.diagnosis.catalogue.load_packages import programs_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
@@ -70,7 +71,7 @@ def _of_image(missing: MissingName, package: Package) -> Candidate:
         missing.exported_text,
     )
     fix = (
-        f"pip uninstall -y {package.name.removesuffix('-torch')} {package.name}  # if the program does not need it\n"
+        f"{fixes.uninstall(package)}  # if the program does not need it\n"
         f"or build it for the installed torch: {fixes.rebuild(missing)}\n"
         "or start from the image again, and keep its torch: PIP_CONSTRAINT=/etc/pip/constraint.txt pip install ..."
     )
@@ -92,6 +93,7 @@ def _mixed(missing: MissingName) -> Candidates:
         f"belong to another torch\n"
         "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain that folder\n"
         f"{stray}or: {_torch_again(missing)}\n"
+        f"{_of_program(missing)}"
         f"or, if torch is built from source: {_CLEAN}"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
@@ -116,6 +118,14 @@ def _mixed(missing: MissingName) -> Candidates:
         hidden,
         "Build torch again from a clean tree (python setup.py clean), or install a release.",
     )
+
+
+def _of_program(missing: MissingName) -> str:
+    """How to build a program without Python that loads the library; empty for the torch of a Python."""
+    if "-packages/" in missing.file.path:
+        return ""
+    build = programs_by_id()["c++"].build
+    return f"or, where a program without Python loads it, build the program again with one libtorch: {build}\n"
 
 
 # Folders that the loader searches by default.

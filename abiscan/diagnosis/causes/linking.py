@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.wheel_rows import platform_of
@@ -16,6 +17,7 @@ from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
 from abiscan.model.platforms import OperatingSystem, system_of
 from abiscan.ownership.torch_names import is_torch_library, torch_stem
+from abiscan.releases import companions
 from abiscan.releases.build import loaded_globally
 
 _PYTHON_LIBRARY = "libtorch_python"
@@ -210,6 +212,13 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
         "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
     )
+    if missing.target is None and missing.exported_in is not None and len(missing.exported_in) > 1:
+        shown = missing.exported_in.text()
+        fix = (
+            f"python -c 'import torch; print(torch.__version__)'  # {shown}: exports it\n"
+            f"If it is none of these: {fixes.install_torch(missing, missing.exported_in) or 'Use such a release'}\n"
+            f"Otherwise: {fix[0].lower()}{fix[1:]}"
+        )
     if missing.file.facts is None and ("-packages/" in missing.file.path or missing.file.python is not None):
         # torch.utils.cpp_extension of torch 1.5 and later links it.
         fix = f"{fixes.rebuild(missing)}\nor, if CMake builds it: {fix}"
@@ -282,6 +291,10 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
         if missing.file.facts is None and not missing.knowledge.exact:
             # A text does not show every import, nor that the torch that it names is the one that was loaded.
             score = min(score, 0.78)
+    package = find_package(missing)
+    if package is not None and package.name in companions.COMPANIONS:
+        # Their packages import torch before their extensions.
+        score -= 0.3
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 

@@ -138,6 +138,22 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     return f"{conda}\nor: export LD_PRELOAD={system}  # if this copy is newer (strings {system} | grep GLIBCXX)"
 
 
+# The GCC of libstdc++6 of each: https://packages.debian.org and https://packages.ubuntu.com.
+_GCC_OF: Final = (
+    ((10,), "Debian 11, Ubuntu 20.04"), ((12,), "Debian 12, Ubuntu 22.04"), ((14,), "Debian 13, Ubuntu 24.04"),
+)  # fmt: skip
+
+
+def _newer_system(missing: MissingName, gcc: str) -> str:
+    """Another system or wheel, for a library of the system; conda-forge has none for 32-bit ARM."""
+    if not _is_of_system(missing.reference.library):
+        return ""
+    wanted = (int(gcc.partition(".")[0]),)
+    has = next((text for first, text in _GCC_OF if first >= wanted), "")
+    upgrade = f"or, without conda (a Raspberry Pi: uname -m prints armv7l): a system with it{has and f' ({has})'}"
+    return f"{upgrade}, or a wheel of the package that was built on yours\n"
+
+
 def _is_of_system(library: str | None) -> bool:
     """Whether the library without the version is that of the system, so that loading it first does not help."""
     return library is not None and library.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"))
@@ -160,7 +176,7 @@ def _cxx(
     if program is not None and program.from_source:
         fix = f"{program.from_source}\nor, with a newer libstdc++: {fix}"
     elif gcc is not None:
-        fix += f"\nor: Build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
+        fix += f"\n{_newer_system(missing, gcc)}or: Build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
     score = 0.6 if defined is not None and wanted in defined else 0.95
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
 

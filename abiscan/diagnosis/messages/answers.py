@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -128,6 +129,8 @@ def _answers(
 def _names_of(found: SymbolSubject) -> tuple[str, ...]:
     """A symbol as in the text, and without its scope, as a row of the catalogue names it; without arguments, too, if
     those are of a source: demanglers print int64_t as long."""
+    if found.msvc and (base := re.match(r"\?(\w{1,128})@", found.text)) is not None:
+        return found.text, base[1]
     name, _, arguments = found.text.partition("<")
     if arguments.partition(">")[0].endswith("_t"):
         return found.text, name.rpartition("::")[2]

@@ -20,7 +20,8 @@ _BUILT = re.compile(
 )
 # In prose, these packages alone have no other meaning.
 _NAMED = re.compile(
-    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[-_ ]?([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)"
+    # `torchsparse` is another package.
+    r"(?<![\w.-])(?:[Pp]y)?[Tt]orch(?:[-_ ]?(?![Ss]parse)|[-_ ])([Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline[-_ ][Cc]onv)"
     r"(?=[-_]?v?\d\.\d|(?![\w-]|\.\w))",
     re.ASCII,
 )

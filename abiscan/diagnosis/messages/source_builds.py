@@ -154,7 +154,7 @@ def built_packages(text: str) -> tuple[str, ...]:
     for name in itertools.islice(_NAME.finditer(text), _MOST):
         word = re.sub(r"[ _]", "-", name[0].lower())
         if name["torch"] is None:
-            word = re.sub(r"^(?:py)?torch-?(?=scatter|sparse|cluster|spline|geom)", "torch-", word)
+            word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
         package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
         listed = _IN_LIST.match(text, name.end()) is not None
         if package is not None and package.name != "torch" and _is_built(package) and not listed:

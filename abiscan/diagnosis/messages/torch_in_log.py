@@ -164,6 +164,11 @@ _REMEDY = re.compile(
 )
 # In a sentence with two versions, the other one failed.
 _BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
+# "It works in pytorch 2.6 (CUDA build), but errors in pytorch 2.7": the torch that fails, wherever it stands.
+_FAILS = re.compile(
+    r"\b(?:errors?|fails?|failed|crash(?:es|ed)?|breaks?|broken|not work\w{0,3}) (?:with|on|in) (?:[Pp]y)?[Tt]orch "
+    rf"{_VERSION}"
+)
 _WORKED = tuple(
     f"{word} {beside} " for word in ("works", "worked", "fine", "loads", "loaded") for beside in ("with", "on", "in")
 )
@@ -175,6 +180,9 @@ def find_torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_HERE.finditer(text), MOST_PLACES)}
     if len(here) == 1:
         return here.pop()
+    failing = {match[1] for match in itertools.islice(_FAILS.finditer(text), MOST_PLACES)}
+    if len(failing) == 1:
+        return failing.pop()
     for pattern in (_CHECKOUT, _PACKAGED, _IMAGE, _TAG):
         here = {match[match.lastindex or 1] for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
         if len(here) == 1:
