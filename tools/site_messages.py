@@ -151,7 +151,12 @@ def data() -> dict[str, Any]:
         "rows": [_row(message) for message in rows.message],
         "answers": {answer.id: _answer(answer) for answer in rows.answer},
         "finders": {
-            finder.name: {"where": finder.where, "pattern": javascript(finder.pattern), "every": finder.every, "lines": finder.lines}
+            finder.name: {
+                "where": finder.where,
+                "pattern": javascript(finder.pattern),
+                "every": finder.every,
+                "lines": finder.lines,
+            }
             for finder in rows.finder
         },
         "gpus": [[f"^(?:{javascript(pattern.pattern)})$", capability] for pattern, capability in NAMES],
