@@ -228,15 +228,23 @@ def _introduces(code: Code, index: int) -> DeclaredIn | DeclaredType | None:
 
 def alias_at(code: Code, index: int) -> DeclaredType | None:
     """The target of `using NAME = type;` or `typedef type NAME;` with the name at `index`."""
+    written = alias_tokens(code, index)
+    return None if written is None else type_of(written) or DeclaredType((), (), 0)
+
+
+def alias_tokens(code: Code, index: int) -> Sequence[Token] | None:
+    """The same as tokens; None if no alias is declared there."""
     found = code.tokens
-    if found[index - 1].text == "using" and found[index + 1 : index + 2] and found[index + 1].text == "=":
-        return type_of(found[index + 2 : statement_end(code, index + 2)]) or DeclaredType((), (), 0)
-    if found[index + 1 : index + 2] and found[index + 1].text == ";":
+    if index < 1 or not found[index + 1 : index + 2]:
+        return None
+    if found[index - 1].text == "using" and found[index + 1].text == "=":
+        return found[index + 2 : statement_end(code, index + 2)]
+    if found[index + 1].text == ";":
         start = index
         while start > max(0, index - _MAX_TYPE) and found[start - 1].text not in (";", "{", "}"):
             start -= 1
         if found[start].text == "typedef":
-            return type_of(found[start + 1 : index]) or DeclaredType((), (), 0)
+            return found[start + 1 : index]
     return None
 
 

@@ -3,9 +3,9 @@ which of them have tensors as parameters or result."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from abiscan.model.cause import Confidence
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
-from abiscan.source.declarations import split_arguments
+from abiscan.source.declarations import alias_tokens, split_arguments
 from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import Token
 from abiscan.source.source_set import SourceSet, with_included
@@ -117,7 +117,7 @@ def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunct
     unit = _Unit(code, others)
     body = unit.expanded(code.tokens[opening + 1 : code.partner[opening]])
     code.spend(4 * len(body))
-    return list(islice(_definitions(body, unit), _MAX_FUNCTIONS))
+    return list(itertools.islice(_definitions(body, unit), _MAX_FUNCTIONS))
 
 
 class _Unit:
@@ -130,6 +130,7 @@ class _Unit:
         self._macros: dict[str, Macro | None] = {}
         self._bodies: dict[str, Sequence[Token] | None] = {}
         self._signatures: dict[str, PybindSignature | None] = {}
+        self._aliases: dict[str, tuple[str, ...]] = {}
         self._left = _MAX_TOKENS
         self._walk_left = _MAX_WALKED
 
@@ -224,28 +225,63 @@ class _Unit:
         first = None
         for code, at in self._uses(name):
             close = code.partner[at + 1]
-            if close < 0 or (code.tokens[close + 1 : close + 2] and code.tokens[close + 1].text in (".", "->")):
+            before = _before_name(code, at)
+            behind = code.tokens[close + 1].text if close > 0 and code.tokens[close + 1 : close + 2] else ""
+            if close < 0 or behind == "." or (behind == "->" and "auto" not in before):
                 continue
-            result = _result(code, at)
+            hidden = {name for word, name in itertools.pairwise(before) if word in ("typename", "class")}
+            result = self.type_of(_trailing(code, close) if behind == "->" else before, hidden)
+            result = _without_header([word for word in result if word.isidentifier() or word in _IN_RESULT])
             if not result:
                 continue
             code.spend(close - at)
-            parameters = tuple(
-                parameter
-                for each in split_arguments(code.tokens[at + 2 : close])
-                if (parameter := _parameter(each)) is not None
-            )
-            found = PybindSignature(result, parameters)
+            arguments = split_arguments(code.tokens[at + 2 : close])
+            parameters = tuple(one for each in arguments if (one := _parameter(each, self, hidden)) is not None)
+            found = PybindSignature(tuple(result), parameters)
             if found.on_tensors:
                 return found
             first = first or found
         return first
 
 
+    def type_of(self, words: Sequence[str], hidden: Collection[str] = (), depth: int = _MAX_DEPTH) -> list[str]:
+        """The words of a type with the targets of its aliases, except names of template parameters (`hidden`)."""
+        result: list[str] = []
+        for word in words:
+            target = self._alias(word) if depth and word not in hidden and word.isidentifier() else ()
+            while target and result[-1:] == ["::"]:
+                del result[-2 if result[-2:-1] and result[-2].isidentifier() else -1 :]
+            result += self.type_of(target, hidden, depth - 1) if target else (word,)
+        return result
+
+    def _alias(self, name: str) -> tuple[str, ...]:
+        """The target of a name that `using` or typedef declares; empty if it is no alias, or has several targets."""
+        if name in _NO_ALIASES:
+            return ()
+        if name not in self._aliases:
+            targets = set[tuple[str, ...]]()
+            for code in self.files:
+                for at in code.places_of(name):
+                    code.spend(10)
+                    if (written := alias_tokens(code, at)) is not None:
+                        targets.add(tuple(token.text for token in written[:_MAX_TYPE]))
+            known = targets.pop() if len(targets) == 1 else ()
+            self._aliases[name] = () if name in known else known
+        return self._aliases[name]
+
+
 _NOT_BEFORE = frozenset({"return", "else", "new", "throw", "case", "goto", "delete", "co_return"})
+_NO_ALIASES = frozenset(
+    {
+        *("Tensor", "at", "c10", "torch", "std", "vector", "optional", "tuple", "string", "const", "void", "auto"),
+        *("bool", "char", "short", "int", "long", "float", "double", "unsigned", "int64_t", "static", "inline"),
+    }
+)
+_MAX_TYPE = 64  # tokens
+_IN_RESULT = frozenset({"<", ">", ",", "*", "&"})
 
 
-def _result(code: Code, at: int) -> tuple[str, ...]:
+def _before_name(code: Code, at: int) -> list[str]:
     """The tokens before a declared name, back to the previous declaration."""
     found = code.tokens
     start = at
@@ -256,8 +292,25 @@ def _result(code: Code, at: int) -> tuple[str, ...]:
         if level <= 0 and text in (";", "{", "}", ")", "(", ",", "=", ":"):
             break
         start -= 1
-    words = [token.text for token in found[start:at] if token.kind == "name" or token.text in ("<", ">", ",", "*", "&")]
-    return tuple(word for word in words if word not in ("static", "inline", "extern", "template"))
+    return [token.text for token in found[start:at] if token.text not in ("static", "inline", "extern", "template")]
+
+
+def _without_header(words: list[str]) -> list[str]:
+    """The words of a result without a template header, `<typename T>`."""
+    if words[:1] != ["<"]:
+        return words
+    level = 0
+    for at, word in enumerate(words):
+        level += (word == "<") - (word == ">")
+        if level == 0:
+            return words[at + 1 :]
+    return []
+
+
+def _trailing(code: Code, close: int) -> list[str]:
+    """The type behind the parameters that end at `close`: `auto f() -> type`."""
+    words = [token.text for token in code.tokens[close + 2 : close + 2 + _MAX_TYPE]]
+    return words[: next((at for at, word in enumerate(words) if word in ("{", ";")), len(words))]
 
 
 def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
@@ -309,11 +362,11 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
         partner = match_brackets(argument)
         close = partner[opening] if partner[opening] > 0 else len(words)
         taken = tuple(
-            p for each in split_arguments(argument[opening + 1 : close]) if (p := _parameter(each)) is not None
+            p for each in split_arguments(argument[opening + 1 : close]) if (p := _parameter(each, unit)) is not None
         )
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
         # The result type of a lambda may only be known from its body.
-        return PybindFunction(name, "", PybindSignature(tuple(words[close + 1 : arrow]), taken))
+        return PybindFunction(name, "", PybindSignature(tuple(unit.type_of(words[close + 1 : arrow])), taken))
     scoped: list[str] = []
     last_call = max((at for at, word in enumerate(words) if word == "("), default=-1)
     for at, token in enumerate(argument):
@@ -332,18 +385,21 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
     return PybindFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
 
 
-def _parameter(written: Sequence[Token]) -> Parameter | None:
+def _parameter(written: Sequence[Token], unit: _Unit, hidden: Collection[str] = ()) -> Parameter | None:
     """Type and name of a parameter; None for `void`."""
     words = [token.text for token in written]
     optional = "=" in words
     if optional:
         words = words[: words.index("=")]
-    const = "const" in words
-    words = [word for word in words if word not in ("const", "__restrict__", "struct")]
-    if not words or words == ["void"]:
+    words = [word for word in words if word not in ("__restrict__", "struct")]
+    plain = [word for word in words if word != "const"]
+    named = len(plain) > 1 and plain[-1].isidentifier() and plain[-2] != "::"
+    kind = unit.type_of(words[:-1] if named else words, hidden)
+    const = "const" in kind
+    kind = [word for word in kind if word != "const"]
+    if not kind or kind == ["void"]:
         return None
-    named = len(words) > 1 and words[-1].isidentifier() and words[-2] != "::"
-    return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional, const)
+    return Parameter(tuple(kind), words[-1] if named else "", optional, const)
 
 
 def _replaced(macro: Macro, arguments: list[Sequence[Token]], limit: int) -> list[Token]:

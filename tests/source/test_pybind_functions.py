@@ -58,6 +58,18 @@ def test_macros_and_includes() -> None:
         ('m.def("f", [](int n) -> int { return n; });', "", [("f", False)]),
         ('m.def("f", py::overload_cast<int>(&f));', "void f(int x);", [("f", False)]),
         ('m.def("f", torch::wrap_pybind_function(f));', "Tensor f();", [("f", True)]),
+        ('m.def("f", &f);', "using T = torch::Tensor; void f(T x);", [("f", True)]),
+        ('m.def("f", &f);', "typedef at::Tensor T; T f(int x);", [("f", True)]),
+        ('m.def("f", &f);', "typedef struct T T; void f(T x);", [("f", False)]),
+        ('m.def("f", &f);', "auto f(int x) -> at::Tensor { return g(); }", [("f", True)]),
+        # Two targets of one name: which of them the function has is unknown.
+        (
+            'm.def("f", &f);',
+            "namespace a { using T = at::Tensor; } namespace b { using T = int; } void f(T x);",
+            [("f", False)],
+        ),
+        # A template parameter is no alias of that name.
+        ('m.def("f", &f<int>);', "using T = at::Tensor; template <typename T> void f(T x);", [("f", False)]),
         ('m.def("f", &elsewhere);', "", [("f", None)]),
         ('m.def("f", &f).def("g", &g);', "Tensor f(); int g();", [("f", True), ("g", False)]),
         ('py::class_<A>(m, "A").def("run", &A::run);', "Tensor run();", []),

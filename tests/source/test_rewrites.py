@@ -249,7 +249,7 @@ def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
     fullgraph=True."""
     ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, SingleSource(), "my_kernels")
     assert stub.path == "csrc/bind_operators.py"
-    assert "strange" in stub.after.partition("# Not written")[2]
+    assert "strange: torch.library has no type for cudaStream_t stream\n" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "my_kernels.py").write_text(
         "def silu_and_mul(out, input, limit, bias):\n    out.copy_(input * limit)\n"
@@ -282,7 +282,7 @@ PYBIND11_MODULE(my_kernels, m) {
 }
 """
     ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
-    assert "split_into" in stub.after.partition("# Not written")[2]
+    assert "split_into: it may write to out" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "my_kernels.py").write_text("def split(x): return [x * 2]\ndef total(x): return 3.0\n")
     (tmp_path / "use.py").write_text(
@@ -291,6 +291,60 @@ PYBIND11_MODULE(my_kernels, m) {
         "ops.total.register_fake(lambda x: 3.0)\n"
         "def f(x): return ops.split(x)[0] + ops.total(x)\n"
         "assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]\n"
+        "print('fine')\n"
+    )
+    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
+    assert done.stdout == "fine\n", done.stderr
+
+
+ALIASES = """#include <torch/extension.h>
+using T = torch::Tensor;
+typedef at::Tensor TT;
+using Tensors = std::vector<torch::Tensor>;
+using CRef = const at::Tensor&;
+namespace my { using Own = at::Tensor; }
+T scale(const T &x, double s);
+TT add(TT a, TT b);
+std::vector<torch::Tensor> halves(torch::Tensor &x);
+Tensors chunks(Tensors xs);
+my::Own square(CRef x);
+auto twice(torch::Tensor x) -> torch::Tensor;
+void fill(TT& out, float v);
+template <typename T> void generic(T x, at::Tensor y);
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("scale", &scale); m.def("add", &add); m.def("halves", &halves); m.def("chunks", &chunks);
+  m.def("square", &square); m.def("twice", &twice); m.def("fill", &fill); m.def("generic", &generic<double>);
+}
+"""
+
+
+@pytest.mark.torch
+def test_aliases_of_tensors_are_tensors(tmp_path: Path) -> None:
+    """Oracle: torch.library.opcheck of torch itself, for operators of a module with these functions in Python."""
+    ((_place, stub),) = stubs_for(ALIASES, "bind.cpp", RULES, SingleSource(), "kernels")
+    written, _, left = stub.after.partition("# Not written")
+    assert re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE) == [
+        "scale", "add", "halves", "chunks", "square", "twice", "fill",
+    ]  # fmt: skip
+    assert "generic: torch.library has no type for T x" in left
+    (tmp_path / "bind_operators.py").write_text(stub.after)
+    (tmp_path / "kernels.py").write_text(
+        "def scale(x, s): return x * s\ndef add(a, b): return a + b\ndef halves(x): return [x / 2, x / 2]\n"
+        "def chunks(xs): return [xs[0] + 1]\ndef square(x): return x * x\ndef twice(x): return x * 2\n"
+        "def fill(out, v): out.fill_(v)\n"
+    )
+    (tmp_path / "use.py").write_text(
+        "import torch, bind_operators as ops\n"
+        "x = torch.ones(3)\n"
+        "for each, result in ((ops.scale, 0), (ops.add, 0), (ops.square, 0), (ops.twice, 0), (ops.halves, 2)):\n"
+        "    def fake(x, *more, number=result):\n"
+        "        return [torch.empty_like(x) for _ in range(number)] if number else torch.empty_like(x)\n"
+        "    each.register_fake(fake)\n"
+        "ops.chunks.register_fake(lambda xs: [torch.empty_like(xs[0])])\n"
+        "given = {ops.scale: (x, 2.0), ops.add: (x, x.clone()), ops.halves: (x,), ops.chunks: ([x, x],),\n"
+        "         ops.square: (x,), ops.twice: (x,), ops.fill: (x.clone(), 2.0)}\n"
+        "for each, values in given.items():\n"
+        "    assert set(torch.library.opcheck(each, values).values()) == {'SUCCESS'}, each\n"
         "print('fine')\n"
     )
     done = run_program([sys.executable, "use.py"], cwd=tmp_path)

@@ -71,12 +71,12 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
     for function in {each.name: each for each in functions}.values():
         text = _function(namespace, function)
         if text is None:
-            left.append(f"#   {function.name}")
+            left.append(f"#   {function.name}: {_reason(function)}")
         else:
             written.append(text)
     if not written:
         return None
-    tail = ["\n# Not written, as they take or return what an operator cannot:", *left] if left else []
+    tail = ["\n# Not written:", *left] if left else []
     return "\n".join([head.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
 
 
@@ -99,13 +99,16 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
         taken[number] = f"{taken[number]} = {default}"
     if len(set(names)) < len(names):
         return None
-    mutated = _mutated(signature, names)
+    mutated, condition = _mutated(signature, names), ""
     if not _RETURNS_TENSORS.fullmatch(result):
-        if _written(signature, names):
+        if _writes(signature):
             return None
         mutated = "()"
+        if any("Tensor" in each.type and not each.const for each in signature.parameters):
+            condition = "# Only if it writes to none of its arguments: with this result, an operator may not.\n"
     fake = "return None" if result == "None" else _RAISE.format(name=function.name)
     return _TEMPLATE.format(
+        condition=condition,
         namespace=namespace,
         name=function.name,
         mutates=mutated,
@@ -136,6 +139,35 @@ def _written(signature: PybindSignature, names: list[str]) -> list[str]:
     return [name for each, name in parameters if "Tensor" in each.type and not each.const and "&" in each.type]
 
 
+def _writes(signature: PybindSignature) -> bool:
+    """Whether some tensors are non-const references and others are not: then its author writes const where it holds."""
+    tensors = [each for each in signature.parameters if "Tensor" in each.type]
+    return len({each.const or "&" not in each.type for each in tensors}) == 2
+
+
+def _reason(function: PybindFunction) -> str:
+    """Why a function is not written: the types without a counterpart in torch.library."""
+    signature = function.signature
+    if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
+        return "no Python name"
+    unknown = [f"{_text(each.type)} {each.name}".strip() for each in signature.parameters if not _annotation(each.type)]
+    if _result(signature) is None:
+        unknown.append(f"result {_text(signature.result)}")
+    if unknown:
+        return "torch.library has no type for " + ", ".join(unknown)
+    names = [each.name for each in signature.parameters]
+    written = ", ".join(_written(signature, names))
+    if not _RETURNS_TENSORS.fullmatch(_result(signature) or "") and written:
+        return f"it may write to {written}, which an operator with this result may not. Else write it by hand"
+    return "two parameters have one name"
+
+
+def _text(words: tuple[str, ...]) -> str:
+    """A type for a comment of one line, at most 80 characters."""
+    known = (word for word in words if word.isidentifier() or word in ("::", "<", ">", ",", "*", "&"))
+    return re.sub(r" ?(::|<) ?| (?=[>,*&])", r"\1", " ".join(known))[:80]
+
+
 def _returns_nothing(signature: PybindSignature) -> bool:
     return signature.result[-1:] == ("void",)
 
@@ -145,7 +177,7 @@ def _returns_nothing(signature: PybindSignature) -> bool:
 _RETURNS_TENSORS = re.compile(r"None|torch\.Tensor|Tuple\[torch\.Tensor(?:, torch\.Tensor)*\]")
 _RAISE = 'raise NotImplementedError("{name}: return empty tensors of the shapes and dtypes of the result")'
 _TEMPLATE = """
-@torch.library.custom_op("{namespace}::{name}", mutates_args={mutates})
+{condition}@torch.library.custom_op("{namespace}::{name}", mutates_args={mutates})
 def {name}({parameters}) -> {result}:
     {call}_bound.{name}({names})
 
