@@ -243,7 +243,6 @@ class _Unit:
             first = first or found
         return first
 
-
     def type_of(self, words: Sequence[str], hidden: Collection[str] = (), depth: int = _MAX_DEPTH) -> list[str]:
         """The words of a type with the targets of its aliases, except names of template parameters (`hidden`)."""
         result: list[str] = []
