@@ -236,9 +236,7 @@ def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     places = fill_places(wheels, package, missing.target.version, variant)
     of_torch = any(place in install for place in ("{torch}", "{minor}", "{short}", "{digits}"))
     newest = "" if of_torch else "  # the newest: name the release for your torch"
-    # Without a wheel on the page pip would install another release from the package index, or build one.
-    only = "--no-index " if " -f " in install and "--no-index" not in install and not wheels.with_torch else ""
-    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {only}{install.format_map(places)}{newest}"
+    yield f"{PIP_WITH_TORCH if wheels.with_torch else PIP} {install.format_map(places)}{newest}"
 
 
 def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:

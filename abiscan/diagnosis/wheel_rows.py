@@ -73,9 +73,6 @@ def patch_release(torch: str) -> str:
 def published_wheel(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> PublishedWheel:
     """The wheel of a row for a torch and a variant."""
     arguments = fill_row(wheels, package, torch, variant, missing)
-    # A page may have no wheel for Windows: pip would build the source on the package index.
-    if platform_of(missing) == "win_amd64" and package.sdist and arguments.startswith(f"{package.name} -f "):
-        arguments = f"--no-index {arguments}"
     release = entry_of_release(wheels.releases, torch) or ""
     return PublishedWheel(arguments, wheels.with_torch, release, requires=install_imports(package.imports, torch))
 

@@ -87,6 +87,8 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             name = missing(path, torch, label, wheels.pythons[0] if wheels.pythons else "3.10", wheels.platforms[0])
             first = install(package, name)[0]
             assert first.startswith("pip install "), first
+            # With the package index, too, pip prefers a newer source to a wheel of the page.
+            assert (" -f " in first) == ("--no-index" in first), first
             last = first.partition("  # ")[0].rpartition(" && ")[2]  # after what it needs besides
             for argument in re.findall(r'"[^"]*"|\S+', last)[2:]:
                 text = argument.strip('"')
@@ -108,14 +110,15 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
             "/v/site-packages/torch_scatter/_scatter_cuda.so",
             "2.8.0+cu128",
             "3.11",
-            "pip install --force-reinstall --no-deps torch-scatter -f https://data.pyg.org/whl/torch-2.8.0+cu128.html",
+            "pip install --force-reinstall --no-deps --no-index torch-scatter"
+            " -f https://data.pyg.org/whl/torch-2.8.0+cu128.html",
         ),
         # One page for all patch releases.
         (
             "torch_sparse/_spmm_cuda.so",
             "2.5.1+cu121",
             "",
-            "pip install scipy && pip install --force-reinstall --no-deps torch-sparse"
+            "pip install scipy && pip install --force-reinstall --no-deps --no-index torch-sparse"
             " -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
         ),
         # https://github.com/rusty1s/pytorch_scatter, building.yml at 2.1.1: the last with torch 1.13. pip would prefer
@@ -294,7 +297,7 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     package = find_package(name)
     assert package is not None
     assert for_release(package, "2.3.1", name) == (
-        "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.3/cu121/repo.html",
+        "pip install --force-reinstall --no-deps --no-index dgl -f https://data.dgl.ai/wheels/torch-2.3/cu121/repo.html",
     )
     # No index for a torch before 2.1 is in the table.
     none, torch, _ = for_release(
@@ -305,7 +308,7 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     none, torch, dgl = for_release(package, "2.6.0", name)
     assert none.startswith("No wheel of dgl for torch 2.6.0 is known")
     assert torch == "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu124"
-    assert dgl == "pip install --force-reinstall --no-deps dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
+    assert dgl == "pip install --force-reinstall --no-deps --no-index dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ class Wheels(_Row, frozen=True, kw_only=True):
     Attributes:
         install: arguments of `pip install`, with places: `{name}`, `{release}` of the package, `{torch}` (2.8.1),
             `{minor}` (2.8), `{short}` (28), `{digits}` (281), `{variant}` (cu128), `{major}` of CUDA (12), `{abi}`
-            (TRUE for the C++11 std::string), `{python}` (cp311), `{py}` (py311), `{platform}`.
+            (TRUE for the C++11 std::string), `{python}` (cp311), `{py}` (py311), `{platform}`. With a page (`-f`) and
+            `--no-index`: pip would otherwise prefer a newer source on the package index, and build it.
         platforms: wheel platforms without a policy: `linux_x86_64`, `win_amd64`, `macosx`.
         variants: torch (minor or full version) -> variants with a wheel; `cu12` is every CUDA 12.
         releases: torch (minor or full version) -> release of the package; empty if one page covers all.
