@@ -75,7 +75,8 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     at = versions.order(torch)
     if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
         return (_build(packages, torch, rocm or _FIRST, ""),)
-    first = _build(packages, torch, _FIRST, f"HIP {_FIRST} or later (hipcc --version prints it):")
+    of_first = "; ".join(("hipcc --version prints it", *_with_older_hip(packages, torch)))
+    first = _build(packages, torch, _FIRST, f"HIP {_FIRST} or later ({of_first}):")
     before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
     if first.sources == before.sources:
         return (replace(first, lead=""),)
@@ -85,8 +86,14 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     # releases of HIP.
     if vendor_of(missing) != AMD or missing.knowledge.target_from_source:
         return before, first
-    later = f"with HIP {_FIRST} or later (hipcc --version prints it): {' '.join(first.sources)}"
+    later = f"with HIP {_FIRST} or later ({of_first}): {' '.join(first.sources)}"
     return (replace(before, lead="", notes=(*before.notes, *([later] if first.sources else ()))),)
+
+
+def _with_older_hip(packages: Sequence[Package], torch: str) -> tuple[str, ...]:
+    """What comes of the sources for the first HIP with an older one."""
+    rows = (row for package in packages for row in package.hip if _fits(row, torch, _FIRST))
+    return tuple(dict.fromkeys(row.older_rocm for row in rows if row.older_rocm))
 
 
 def hip_note(name: str, version: str) -> str | None:

@@ -45,6 +45,8 @@ from abiscan.releases.pythons import with_wheels
 _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
 _INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
+# What only a wheel for one release of torch has: such a command has no place for another one.
+_OF_ONE_BUILD: Final = re.compile(r"\{(?:release|python|py|platform|abi|short|digits)\}")
 _MOST_BUILDS: Final = 3
 _MOST_RELEASES: Final = 8
 
@@ -433,6 +435,33 @@ def _newest_with(variant: str, rows: tuple[Wheels, ...]) -> str:
     return patch_release(newest) if newest else ""
 
 
+def _pythons_of(wheels: Wheels, version: str, rows: tuple[Wheels, ...]) -> Iterator[str]:
+    """For which CPythons a torch and a wheel for it exist, and the first torch with both for the next CPython."""
+    if not (pythons := pythons_of_wheel(wheels, version)):
+        return
+    yield f"this torch and its wheel of the package exist for Python {pythons[0]}-{pythons[-1]}"
+    later = ((torch, row) for torch, row in _from_release_on(version, rows) if torch != version)
+    newer = (torch for torch, row in later if pythons_of_wheel(row, torch)[-1:] > pythons[-1:])
+    if (first := next(newer, None)) is not None:
+        yield f"for a newer Python: torch {versions.minor(first)} or later"
+
+
+def _for_own_release(commands: tuple[str, ...], version: str, variant: str, named: str) -> tuple[str, ...]:
+    """Commands for an example, with places for the release of torch that a person has: the example would replace it.
+
+    Args:
+        named: variant that is known; empty if it is a place, too.
+    """
+    own = "" if variant == named else "cuNNN"
+    notes = ["X.Y: the release of your torch (torch.__version__)"]
+    if own:
+        notes.append(f"{own}: a CUDA for which it has a build, as {variant} for {versions.minor(version)}")
+    torch, *others = (
+        each.replace(version, f"X.Y.{version.rpartition('.')[2]}").replace(variant, own or variant) for each in commands
+    )
+    return (f"{torch}  # {'; '.join(notes)}", *others)
+
+
 def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
     """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
     the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
@@ -456,6 +485,9 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
         there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
         torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
+        wheel = published_wheel(wheels, package, version, chosen, there).command
+        if not stated and torch and not _OF_ONE_BUILD.search(wheels.install):
+            return _for_own_release((torch, wheel), version, chosen, variant)
         reason = "this GPU" if here is None else f"this GPU or Python {here}"
         notes = [f"torch {wanted} has none for {reason}"] if version != wanted else []
         notes += (
@@ -464,8 +496,8 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         if variant and chosen != variant and cuda_major(variant):
             notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
         # Which wheels for Windows a page has is not recorded.
-        if (pythons := pythons_of_wheel(wheels, version)) and platform_of(missing) != "win_amd64":
-            notes.append(f"both have wheels for Python {pythons[0]}-{pythons[-1]}")
+        if platform_of(missing) != "win_amd64":
+            notes.extend(_pythons_of(wheels, version, rows))
         torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
-        return tuple(filter(None, (torch, published_wheel(wheels, package, version, chosen, there).command)))
+        return tuple(filter(None, (torch, wheel)))
     return ()

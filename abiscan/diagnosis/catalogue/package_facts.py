@@ -146,6 +146,11 @@ def scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
     return hip_rebuild({"project": "torch-scatter"}, missing)
 
 
+def scatter_for_cuda(values: Values, missing: MissingName) -> str | None:
+    """The same with CUDA; None if the GPU is not NVIDIA's."""
+    return cuda_wheels({**values, "project": "torch-scatter"}, missing)
+
+
 def project_release(_values: Values, missing: MissingName) -> str | None:
     """The release of the package, according to the text."""
     return missing.log.project_release or None

@@ -45,6 +45,7 @@ class HipSource(_Row, frozen=True, kw_only=True):
         source: requirement for pip.
         torch, before_torch: first torch, and the first one that it does not compile with; empty if none is known.
         rocm, before_rocm: the same for ROCm.
+        older_rocm: what comes of it with a release before `rocm` that compiles it, too; empty if none is known.
         because: how this was found.
         date: YYYY-MM-DD.
     """
@@ -54,6 +55,7 @@ class HipSource(_Row, frozen=True, kw_only=True):
     before_torch: str = ""
     rocm: str = ""
     before_rocm: str = ""
+    older_rocm: str = ""
     because: str = ""
     date: str = ""
 
