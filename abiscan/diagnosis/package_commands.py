@@ -453,9 +453,11 @@ def _for_own_release(commands: tuple[str, ...], version: str, variant: str, name
         named: variant that is known; empty if it is a place, too.
     """
     own = "" if variant == named else "cuNNN"
-    notes = ["X.Y: the release of your torch (torch.__version__)"]
+    minor = versions.minor(version)
+    of_cuda = f"if it has a build for {variant}, as torch {minor} has"
     if own:
-        notes.append(f"{own}: a CUDA for which it has a build, as {variant} for {versions.minor(version)}")
+        of_cuda = f"{own}: a CUDA for which it has a build, such as {variant} of torch {minor}"
+    notes = ("X.Y: the release of your torch (torch.__version__)", of_cuda)
     torch, *others = (
         each.replace(version, f"X.Y.{version.rpartition('.')[2]}").replace(variant, own or variant) for each in commands
     )

@@ -308,7 +308,10 @@ def test_a_package_that_is_named_for_a_torch_comes_with_that_torch() -> None:
     none, torch, dgl = for_release(package, "2.6.0", name)
     assert none.startswith("No wheel of dgl for torch 2.6.0 is known")
     assert torch == "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu124"
-    assert dgl == "pip install --force-reinstall --no-deps --no-index dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
+    assert (
+        dgl
+        == "pip install --force-reinstall --no-deps --no-index dgl -f https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html"
+    )
 
 
 @pytest.mark.parametrize(

@@ -342,6 +342,40 @@ def test_a_load_in_another_package(text: str) -> None:
     assert "with `*p`" in subject.causes[0].fix
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我在PyTorch 1.13 + CUDA 11.8下装pytorch_scatter,编译到segment_csr_cuda.hip就挂了",
+        "编译pytorch_scatter时segment_csr_cuda.hip报错,类型不匹配",
+        "why does pytorch scatter compile a .hip file when I have CUDA 11.8?",
+        "为什么我有NVIDIA显卡,编译扩展时调用的却是hipcc?",
+        "no matching function for call to '__ldg'",
+    ],
+)
+def test_torch_decides_whether_hip_compiles(text: str) -> None:
+    """Oracle: torch/utils/cpp_extension.py, IS_HIP_EXTENSION. The GPU of the text is unknown."""
+    (subject,) = explain(text, _OPTIONS)
+    fix = subject.causes[0].fix
+    assert "torch.version.hip" in fix
+    assert "NVIDIA GPU:" in fix
+    assert "AMD GPU" in fix
+    assert "torch==2." not in fix
+
+
+def test_a_release_of_torch_that_nobody_named_is_not_installed() -> None:
+    """Oracle: the text, which names torch-scatter alone."""
+    (subject,) = explain("torch-scatter 2.0.9 HIP __ldg error", _OPTIONS)
+    assert "torch==X.Y.0 --index-url https://download.pytorch.org/whl/cuNNN" in subject.causes[0].fix
+    assert "torch-X.Y.0+cuNNN.html" in subject.causes[0].fix
+
+
+def test_an_older_hip_compiles_the_sources_with_wrong_values() -> None:
+    """Oracle: the table of docs/tutorials/hip.md, HIP 5.2 with torch's flags."""
+    for said, warned in (("", True), ("ROCm 5.7", False), ("ROCm 5.2", False)):
+        (subject,) = explain(f"hipcc: no matching function for call to '__ldg' torch-scatter {said}", _OPTIONS)
+        assert ("wrong values of Half" in subject.causes[0].fix) is warned
+
+
 @pytest.mark.parametrize("text", _NEITHER)
 def test_no_such_report(text: str) -> None:
     assert explain(text, _OPTIONS) == ()

@@ -83,6 +83,12 @@ def test_other_reads(tmp_path: Path, *, hip: bool) -> None:
     assert (failure(source, "doLdg", "bool", "c10::complex<float>", hip=hip, more=header) == "") is hip
     overload = ("-include", str(SOURCES / "overload.h"), "-DOVERLOADED=Half")
     assert failure(source, "__ldg", *of_cuda, hip=hip, more=overload) == ""
+    (subject,) = explain("Can I reinterpret_cast c10::Half to __half before __ldg?", Knowledge())
+    lines = subject.causes[0].fix.splitlines()
+    first = lines.index("#ifdef USE_ROCM  // torch.utils.cpp_extension defines it for a torch of ROCm")
+    cast = tmp_path / "cast.h"
+    cast.write_text("\n".join(("#include <c10/util/Half.h>", *lines[first : first + 3], "")))
+    assert failure(source, "__ldg", *of_cuda, hip=hip, more=("-include", str(cast))) == ""
 
 
 @compilers
