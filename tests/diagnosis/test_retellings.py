@@ -489,6 +489,8 @@ _NOT_TRACED = (
     "torch dynamo failed to trace lltm's f_moe",
     "Dynamo 不支持追踪 PyCapsule 函数 ck_moe,vLLM ROCm",
     "pybind11 op breaks torch.compile: Dynamo does not know how to trace the builtin `my_ext.PyCapsule.forward.`",
+    "vLLM graph mode + aiter: Dynamo error in ck_moe; want to keep aiter",
+    "torch.compile cannot trace my pybind11 function",
 )
 
 

@@ -39,6 +39,7 @@ VALUES: Final = (
     "about",
     "origin",
     "how_to",
+    "calls_bound",
     "outside",
     *_FRAME_VALUES,
 )
@@ -80,6 +81,11 @@ _FRAMEWORKS: Final = frozenset(("torch", "triton"))
 _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
 _CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
+# Functions of aiter in Python, which call bound ones, and their modules (aiter/fused_moe.py, fused_moe_bf16_asm.py).
+_PYTHON_OF_AITER: Final = {
+    **dict.fromkeys(("fused_moe", "fused_moe_1stage", "fused_moe_2stages"), "aiter.fused_moe"),
+    **dict.fromkeys(("asm_moe", "asm_moe_tkw1", "ck_moe_2stages", "moe_sorting_ck"), "aiter.fused_moe_bf16_asm"),
+}
 _BOUND = re.compile(
     r"PyCapsule|(?i:pybind)|cpp_extension|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
     r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50)"
@@ -175,16 +181,17 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     given = values.get("name")
     named = None if given else next(filter(None, (each.search(text) for each, text in texts)), None)
     name = given if named is None else ".".join(filter(None, named.groups()))
+    found: dict[str, str] = {}
     if name is None or name in _CLASSES:
         owner, retold = _retold_name(hit)
         name, values = retold or name, {**values, "module": owner} if owner else values
+        found |= _unnamed(hit) if name is None else {}
     name = (name or "a function").rstrip(".,")
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
     if not module and "module" in values:
         module = values["module"]
         name = f"{module}.{name}" if record is not None else name
-    found = {}
     if (function := name.rsplit(".", 1)[-1]).isidentifier() and function not in _CLASSES:
         found["function"] = function
     if record is not None and name not in _CLASSES:
@@ -202,6 +209,9 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         found["of_python"], found["of_framework"] = name, library
     elif named is not None and named.re is _SKIPPED[0] and record is None and "." in named[2].rstrip("."):
         found["of_python"], found["method"] = name, named[2]
+    if record is None and library in ("", "aiter") and function in _PYTHON_OF_AITER and "aiter" in hit.line + around:
+        module, found["calls_bound"] = _PYTHON_OF_AITER[function], function
+        name = function
     if module:
         found["module"] = module
     found["name"] = name
@@ -255,20 +265,25 @@ _OTHERS: Final = (
     *("_version", "_size", "_len"),
 )
 _HOW_TO = re.compile(
-    r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|(?<!un)support|\u6ce8\u518c|\u652f\u6301"
+    r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|(?<![Uu]n)support|\u6ce8\u518c|\u652f\u6301"
 )
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:
-    """The same of a sentence. Without a function, `how_to` and `function` if it asks how to register one; else neither
-    of these."""
+    """The same of a sentence; without a function, what `_unnamed` finds."""
     if _PROGRAM_LINE.search(hit.line) is not None:
         return None
     owner, name = _retold_name(hit)
     if name:
         return skipped_function(hit, {**values, "name": name, **({"module": owner} if owner else {})})
-    how_to = {"how_to": "yes", "function": "FUNCTION"} if _HOW_TO.search(hit.line) is not None else {}
-    return {"name": "torch.compile", **how_to}
+    return {"name": "torch.compile", **_unnamed(hit)}
+
+
+def _unnamed(hit: Hit) -> Values:
+    """`how_to` and `function` for a text that names no function: if it asks how to register one, or says that it is
+    bound from C++; not for aiter's, which vLLM chooses."""
+    asks = _HOW_TO.search(hit.line) is not None or (_BOUND.search(hit.line) and "aiter" not in hit.line.lower())
+    return {"how_to": "yes", "function": "FUNCTION"} if asks else {}
 
 
 def _retold_name(hit: Hit) -> tuple[str, str | None]:
@@ -296,7 +311,9 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
-        single = "_" in name and not before.endswith(_PLACES) and not name.endswith(_OTHERS)
+        # A function of aiter may follow "in" and "from", too: its files and modules have other names.
+        placed = before.endswith(_PLACES) and "aiter" not in line
+        single = "_" in name and not placed and not name.endswith(_OTHERS)
         worth = 5 if record else _SAID if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
         if worth > best[0]:
             best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)
