@@ -354,5 +354,15 @@ def _layout_change(release: str, shared: SharedLayouts) -> tuple[Severity | None
 
 def drifting_on(releases: Iterable[str], shared: SharedLayouts) -> tuple[tuple[str, Severity], ...]:
     """The releases on which `layout-drift` is an error or a warning, with the severity."""
-    found = ((release, _layout_change(release, shared)[0]) for release in releases)
+    from abiscan.rules.computed.layout_drift import certainly_drifted
+
+    # The code is not read for a release on which classes decide.
+    classes = [use for use in shared.uses if use.numbers is None]
+
+    def severity_on(release: str) -> Severity | None:
+        if release not in shared.side.releases and certainly_drifted(classes, shared.side, release, shared.table):
+            return Severity.ERROR
+        return _layout_change(release, shared)[0]
+
+    found = ((release, severity_on(release)) for release in releases)
     return tuple((release, severity) for release, severity in found if severity is not None)
