@@ -20,7 +20,8 @@ from abiscan.diagnosis.wheel_rows import (
 from abiscan.model import versions
 from abiscan.releases.pythons import with_wheels
 
-_INDEXES: Final = "https://download.pytorch.org/whl/"
+INDEXES: Final = "https://download.pytorch.org/whl/"
+"""The wheels of PyTorch, one folder a variant."""
 _FIRST_COMPLETE_CUDA: Final = (12,)
 
 
@@ -77,13 +78,13 @@ def from_package_index(version: str, missing: MissingName) -> str:
     torch of ROCm or of Intel's GPUs, from the index of such builds, and for Hygon's, where that torch came from."""
     variant = "" if missing.target is None else missing.target.variant
     if variant.startswith("xpu"):
-        return f"pip install torch=={version} --index-url {_INDEXES}xpu"
+        return f"pip install torch=={version} --index-url {INDEXES}xpu"
     if vendor_of(missing) == DCU:
         return f"install torch {version} or later for DCU, from where your torch came from"
     if is_for_hip(missing):
         return (
-            f"pip install torch=={version} --index-url {_INDEXES}rocmX.Y"
-            f"  # X.Y: a ROCm that {_INDEXES}torch lists for {version}"
+            f"pip install torch=={version} --index-url {INDEXES}rocmX.Y"
+            f"  # X.Y: a ROCm that {INDEXES}torch lists for {version}"
         )
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)

@@ -38,6 +38,15 @@ _CUDA_OF = {
 _LAST_WITH_MINOR = 10
 _OF_EVERY_CUDA = frozenset(("nccl", "nvToolsExt"))
 _SHOWS_CUDA = "python -c 'import torch; print(torch.__version__, torch.version.cuda)'"
+# https://github.com/dusty-nv/jetson-containers/issues/121 and https://github.com/NVIDIA-AI-IOT/torch2trt/pull/488.
+_JETSON_CONTAINER = (
+    "In a container: docker run --runtime nvidia, which mounts these libraries of the Jetson; for docker build too: "
+    'add "default-runtime": "nvidia" to /etc/docker/daemon.json, then sudo systemctl restart docker'
+)
+_BUILD_FOR_CUDA = (
+    "Install the build of the extension for the CUDA of torch, or build it with nvcc of that release (CUDA_HOME): "
+    "{build}"
+)
 _SONAME = r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d{1,9})(?!\d)(?:\.(\d+))?)?"
 
 
@@ -291,6 +300,8 @@ def _cuda_library(
     releases: tuple[str, ...] = ()
     if major is not None:
         releases = _CUDA_OF.get((vendor.library, major), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
+        if int(major) <= _LAST_WITH_MINOR and re.search(r"\.so\.\d{1,2}\.\d$", name) is not None:
+            releases = (major,)  # up to CUDA 10.0 the names have the numbers of the toolkit
     if target is not None:
         if target.cuda is not None and releases:
             if target.cuda.split(".")[0] not in releases or _is_of_other_minor(name, target.cuda):
@@ -434,15 +445,15 @@ def _cuda_library_fix(
         return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
     if target is None or target.cuda is None:
         shows = f"{_SHOWS_CUDA}  # prints the CUDA release of torch"
-        if missing.log.is_conda and (release := _minor_release(name)):
+        if not missing.log.is_jetson and (release := _minor_release(name)):
             shows += f"\nIn a conda environment: conda install -c conda-forge cudatoolkit={release}  # has {name}"
         same = f"For CUDA {' or '.join(releases)}" if releases else "For the CUDA release of the file"
-        other = "\n".join(ways or ["Install the build of the extension for that CUDA release."])
+        other = "\n".join(ways or [_build_for_cuda(missing)])
         variant = torch_commands.example_variant(releases[-1]).rpartition(" ")[2] if releases else ""
         torch = (
             f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
             f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
-            if variant
+            if variant and not missing.log.is_jetson
             else ""
         )
         return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"
@@ -464,6 +475,13 @@ def _cuda_library_fix(
     if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
+
+
+def _build_for_cuda(missing: MissingName) -> str:
+    """The build of an unknown extension; for a library of NVIDIA, another release of it."""
+    if vendor_of_library(missing.file.base_name) is not None:
+        return f"Install a release of {fixes.safe(missing.file.base_name, 'the file')} for the installed library."
+    return _BUILD_FOR_CUDA.format(build=fixes.rebuild(missing))
 
 
 def _install_packages(missing: MissingName) -> list[str]:
@@ -505,7 +523,8 @@ def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     if missing.log.is_jetson:
         return (
             "sudo apt install nvidia-jetpack  # CUDA, cuDNN and the other libraries of this JetPack\n"
-            f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\ntorch: {torch_commands.WHEELS_FOR_JETSON}"
+            f"export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n{_JETSON_CONTAINER}\n"
+            f"torch: {torch_commands.WHEELS_FOR_JETSON}"
         )
     if major is None:
         return path

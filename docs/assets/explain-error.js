@@ -67,13 +67,16 @@ const placeOf = (text, at, word) => {
   return { at, word, before: text.slice(start, at), rest: text.slice(at + word.length, end), line: text.slice(start, end), following, preceding };
 };
 const lineOf = (hit) => hit.before.slice(-BEFORE) + hit.word + hit.rest.slice(0, AFTER);
-const aroundOf = (hit, row) => hit.preceding(row.around) + hit.line + hit.following(row.around);
+const aroundOf = (hit, row, finder) => {
+  const lines = (finder && finder.lines) || row.around;
+  return hit.preceding(lines) + hit.line + hit.following(lines);
+};
 const windows = {
   before: (hit) => [hit.before.slice(-BEFORE)],
   after: (hit) => [(hit.rest + hit.following(1)).slice(0, AFTER)],
   line: (hit) => [lineOf(hit)],
   below: (hit, row, finder) => [hit.rest + hit.following(finder.lines || row.around)],
-  around: (hit, row) => [lineOf(hit), aroundOf(hit, row)],
+  around: (hit, row, finder) => [lineOf(hit), aroundOf(hit, row, finder)],
 };
 const searchWith = (hit, row, name) => {
   const finder = finders[name];

@@ -3,6 +3,7 @@ release is built for one torch. Value `project`: namespace of the operators."""
 
 from __future__ import annotations
 
+from abiscan.diagnosis import torch_commands
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import DCU
@@ -35,6 +36,14 @@ def torch_there(_values: Values, missing: MissingName) -> str | None:
     version = missing.target.version
     installed = None if missing.environment is None else missing.environment.packages.get("torch")
     return installed if installed is not None and installed.startswith(version) else version
+
+
+def torch_index(_values: Values, missing: MissingName) -> str | None:
+    """The index of the installed torch, if its version has a label of one: only builds of that index have a label."""
+    there = torch_there(_values, missing) or ""
+    label = there.partition("+")[2]
+    is_of_index = label.startswith(("cpu", "cu", "rocm", "xpu")) and "." not in label.removeprefix("rocm")[3:]
+    return f"{torch_commands.INDEXES}{label}" if is_of_index else None
 
 
 def companion_fit(values: Values, missing: MissingName) -> str | None:

@@ -117,7 +117,7 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
         quote = line[0] or quote
         _take(line, values)
     if message.requires or message.unless:
-        around = _around(hit, message)
+        around = _around(hit, message.around)
         if any(word in around for word in message.unless) or not all(word in around for word in message.requires):
             return None
     if message.reader:
@@ -169,15 +169,15 @@ def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
         return (_line(hit),)
     if finder.where is Where.BELOW:
         return (hit.rest + hit.following(finder.lines or message.around),)
-    return (_line(hit), _around(hit, message))
+    return (_line(hit), _around(hit, finder.lines or message.around))
 
 
 def _line(hit: Hit) -> str:
     return hit.before[-_BEFORE:] + hit.word + hit.rest[:_AFTER]
 
 
-def _around(hit: Hit, message: Message) -> str:
-    return hit.preceding(message.around) + hit.line + hit.following(message.around)
+def _around(hit: Hit, lines: int) -> str:
+    return hit.preceding(lines) + hit.line + hit.following(lines)
 
 
 def _take(match: re.Match[str], values: dict[str, str]) -> None:

@@ -52,7 +52,7 @@ class Finder(_Row, frozen=True, kw_only=True):
         where: the text to search.
         pattern: regular expression with bounded repetitions and named groups.
         every: a value is all matches of its group, joined by blanks, not only the first.
-        lines: number of lines below the anchor for `where = "below"`; 0: as of the message (`around`).
+        lines: number of lines below the anchor (`below`) or on each side (`around`); 0: `around` of the message.
     """
 
     name: str

@@ -294,10 +294,14 @@ def _by_torch(hit: Hit) -> Values:
     frames = [line for line in hit.preceding(6).split("\n") if line.lstrip(" >|").startswith("File ")]
     typed = [] if frames else _TYPED.findall(hit.preceding(3))
     own = _OF_TORCH.search(frames[-1]) is not None if frames else bool(typed) and typed[-1].strip(" '\"") == _IMPORT
+    if not frames and not typed:
+        own = _IMPORTS_TORCH.search(f"{hit.preceding(2)}{hit.line}{hit.following(1)}") is not None
     return {"by_torch": "yes"} if own else {}
 
 
 _IMPORT: Final = "import torch"
+# The statement of torch/__init__.py that loads its libraries, without its frame, or a person's words.
+_IMPORTS_TORCH = re.compile(r"from torch\._C import|\b(?:[Ww]hen|[Aa]fter) (?:I|i|we) import(?:ed)? torch\b(?![\w.])")
 
 
 def _last_word(before: str) -> str | None:

@@ -212,6 +212,13 @@ def _with_torch(text: str, missing: MissingName) -> MissingName | None:
     return MissingName(missing.reference, replace(missing.knowledge, target=target), missing.file)
 
 
+def replace_with_built_torch(values: Values, missing: MissingName) -> str | None:
+    """The same for a torch of that release in another variant, which pip takes for the same: `2.1.0+cpu` fits
+    `torch==2.1.0`."""
+    command = install_built_torch(values, missing)
+    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
 def install_built_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs the torch that an extension was built for (value `built`, with its label)."""
     version = values.get("built", "").partition("+")[0]

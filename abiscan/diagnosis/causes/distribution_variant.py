@@ -92,11 +92,12 @@ def _mixed(missing: MissingName) -> Candidates:
         f"ldd {name} | grep -E 'libtorch|libc10'  # run it in the folder of the file: libraries of other folders "
         f"belong to another torch\n"
         "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain that folder\n"
-        f"{stray}or: {_torch_again(missing)}\n"
+        f"{stray}or: pip uninstall -y torch; pip uninstall -y torch  # until none is left\n{_torch_again(missing)}\n"
         f"{_of_program(missing)}"
         f"or, if torch is built from source: {_CLEAN}"
     )
-    yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
+    lacking = _exporting_releases_have_gap(missing)
+    yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.72 if lacking else 0.8, tuple(evidence), fix)
     stale = (
         f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
         "An older torch may have left a library behind when this one was installed over it.",
@@ -112,11 +113,12 @@ def _mixed(missing: MissingName) -> Candidates:
         f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
         "In a torch that was built from source, the library that defines it may not export it (no TORCH_API).",
     )
+    at_gap = lacking and missing.position in (Position.GAP, Position.NEVER, Position.BEFORE, Position.AFTER)
     yield Candidate(
         CauseId.SYMBOL_HIDDEN,
-        0.5,
-        hidden,
-        "Build torch again from a clean tree (python setup.py clean), or install a release.",
+        0.78 if at_gap else 0.5,
+        (*hidden, missing.exported_text) if lacking else hidden,
+        _release_or_clean_build(missing) if lacking else _CLEAN_BUILD,
     )
 
 
@@ -126,6 +128,22 @@ def _of_program(missing: MissingName) -> str:
         return ""
     build = programs_by_id()["c++"].build
     return f"or, where a program without Python loads it, build the program again with one libtorch: {build}\n"
+
+
+_CLEAN_BUILD: Final = "Build torch again from a clean tree (python setup.py clean), or install a release."
+
+
+def _exporting_releases_have_gap(missing: MissingName) -> bool:
+    """Whether releases between those that export it do not: what needs it there finds it in no library."""
+    return missing.exported_in is not None and len(missing.exported_in) > 1
+
+
+def _release_or_clean_build(missing: MissingName) -> str:
+    """Another release, in which the symbol is exported, or a build that exports it."""
+    ranges = missing.exported_in
+    other = None if ranges is None else fixes.install_torch(missing, ranges)
+    build = "in the source, mark the function TORCH_API (TORCH_CUDA_API), as later releases do, and build torch again"
+    return f"{other or 'Install a release that exports it'}\nor, to keep this release: {build}"
 
 
 # Folders that the loader searches by default.

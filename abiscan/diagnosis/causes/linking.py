@@ -291,11 +291,19 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
         if missing.file.facts is None and not missing.knowledge.exact:
             # A text does not show every import, nor that the torch that it names is the one that was loaded.
             score = min(score, 0.78)
-    package = find_package(missing)
-    if package is not None and package.name in companions.COMPANIONS:
-        # Their packages import torch before their extensions.
+    if _has_imported_torch(missing):
         score -= 0.3
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
+
+
+def _has_imported_torch(missing: MissingName) -> bool:
+    """Whether Python code of a known package, which imports torch first, loads the file: it is in the folder of the
+    package, or of one that is released with torch."""
+    package = find_package(missing)
+    if package is None:
+        return False
+    folders = missing.file.path.replace("\\", "/").split("/")[:-1]
+    return package.name in companions.COMPANIONS or any(module in folders for module in package.modules)
 
 
 def _module(missing: MissingName) -> str:

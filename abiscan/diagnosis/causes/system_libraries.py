@@ -146,7 +146,7 @@ _GCC_OF: Final = (
 
 def _newer_system(missing: MissingName, gcc: str) -> str:
     """Another system or wheel, for a library of the system; conda-forge has none for 32-bit ARM."""
-    if not _is_of_system(missing.reference.library):
+    if not _is_of_system(missing.reference.library) or re.search(_IN_CONDA, missing.file.path) is not None:
         return ""
     wanted = (int(gcc.partition(".")[0]),)
     has = next((text for first, text in _GCC_OF if first >= wanted), "")
