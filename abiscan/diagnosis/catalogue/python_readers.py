@@ -88,7 +88,8 @@ _PYTHON_OF_AITER: Final = {
 }
 _BOUND = re.compile(
     r"PyCapsule|(?i:pybind)|cpp_extension|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
-    r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50)"
+    r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50|\u5199|\u7f16\u5199|\u5b9e\u73b0)|"
+    r"(?:written|implemented) in C\+\+"
 )
 # Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
@@ -264,9 +265,8 @@ _OTHERS: Final = (
     ),
     *("_version", "_size", "_len"),
 )
-_HOW_TO = re.compile(
-    r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55|register|(?<![Uu]n)support|\u6ce8\u518c|\u652f\u6301"
-)
+_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55")
+_REGISTERS = re.compile(r"register|custom_op|(?<![Uu]n)support|\u6ce8\u518c|\u652f\u6301")
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:
@@ -282,7 +282,8 @@ def retold_function(hit: Hit, values: Values) -> Values | None:
 def _unnamed(hit: Hit) -> Values:
     """`how_to` and `function` for a text that names no function: if it asks how to register one, or says that it is
     bound from C++; not for aiter's, which vLLM chooses."""
-    asks = _HOW_TO.search(hit.line) is not None or (_BOUND.search(hit.line) and "aiter" not in hit.line.lower())
+    of_aiter = "aiter" in hit.line.lower()
+    asks = _REGISTERS.search(hit.line) or (not of_aiter and (_HOW_TO.search(hit.line) or _BOUND.search(hit.line)))
     return {"how_to": "yes", "function": "FUNCTION"} if asks else {}
 
 
