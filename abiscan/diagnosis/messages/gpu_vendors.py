@@ -28,11 +28,12 @@ _NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO
 def find_gpu_vendor(text: str) -> str:
     """`nvidia`, `amd`, `dcu` or `npu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of
     NVIDIA and of another vendor."""
-    found = [vendor for vendor, _ in shown("gpu", text)]
+    without_amd = is_shown("without_amd", text)
+    found = [vendor for vendor, _ in shown("gpu", text) if vendor != AMD or not without_amd]
     if NVIDIA not in found and find_capability(text):
         found.append(NVIDIA)
     # DTK uses AMD's names of architectures.
-    if not found and is_shown("with_rocm", text) and not is_shown("with_cuda", text):
+    if not found and is_shown("with_rocm", text) and not without_amd and not is_shown("with_cuda", text):
         return AMD
     if not found:
         return NO_GPU if is_shown("without_gpu", text) else ""
