@@ -142,7 +142,10 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
         return f"{text}: not known; did you mean {near[0]}?"
     if _ID.fullmatch(text):
         return f"{text}: not known as a symbol, a cause or a rule; for a symbol, pass --needed-by FILE"
-    return "no symbol or known error message in the text: pass the mangled name, the ImportError line, or the whole log"
+    return (
+        "no symbol or known error message in the text: pass the mangled name, the ImportError line, "
+        "the compiler's line with `error:`, or the whole log"
+    )
 
 
 def _explain_text(words: Sequence[str]) -> str:

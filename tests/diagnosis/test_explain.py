@@ -586,9 +586,10 @@ def test_hip_without_an_amd_gpu(released: Released) -> None:
     page = "-f https://data.pyg.org/whl/torch-1.13.0+cu117.html"
     torch = "torch==1.13.1+cu117 --extra-index-url https://download.pytorch.org/whl/cu117"
     lines = subject.causes[0].fix.splitlines()
-    assert "nvidia-smi" in lines[1]
-    assert lines[3].startswith(f"pip install --force-reinstall {torch}  #")
-    assert lines[4] == f"pip install --force-reinstall --no-deps --no-index torch-scatter {page}"
+    assert "torch.version.hip" in lines[1]
+    assert "nvidia-smi" in lines[2]
+    assert lines[4].startswith(f"pip install --force-reinstall {torch}  #")
+    assert lines[5] == f"pip install --force-reinstall --no-deps --no-index torch-scatter {page}"
 
 
 @pytest.mark.parametrize(("torch", "upgrades"), [("2.9.1", True), ("2.12.1", True), ("2.13.0", False)])

@@ -60,6 +60,9 @@ _BUILT_FROM_SOURCE = (
     "My lab built pytorch on the cluster. torch-cluster wheel from data.pyg.org cannot be imported",
     "对于torch-scatter等扩展库,去掉预编译包的-f参数,从源码安装",
     "源码安装 torch 之后 import torch_sparse 报错:undefined symbol",
+    "After python setup.py develop in the pytorch repo, torch_scatter can no longer be imported",
+    "Same CUDA 12.0 for both, yet torch-cluster from pip doesn't work with my compiled pytorch",
+    "We patched PyTorch and rebuilt it; should torch-scatter be rebuilt as well?",
 )
 
 _NO_OVERLOAD = (
@@ -93,6 +96,15 @@ _NO_OVERLOAD = (
     "hipcc: no matching function for call to __ldg (c10::Half), torch-scatter 2.0.9, ROCm 5.2",
     "csrc/hip/segment_csr_hip.hip:188:20: error: use of undeclared identifier '__ldg'",
     'error: identifier "__ldg" is undefined, torch 1.13 CUDA 11.7, torch-scatter',
+    "HIP implementation of __ldg supports many basic types but not c10::Half, what can I do?",
+    "在 AMD 显卡上装 torch-scatter,编译 segment_csr 时半精度类型报错",
+    "my scatter build fails on half precision with the AMD compiler",
+    "c10::Half __ldg",
+    "I don't have an AMD GPU. Why does building torch-scatter complain about HIP and __ldg?",
+    "能不能把 torch-scatter 里的 __ldg 直接换成普通读取 *p?",
+    "hipcc 编译 pytorch_scatter 时 fp16 的只读缓存加载函数没有对应版本",
+    "FAILED: csrc/hip/segment_csr_hip.o  hipcc ... candidate function not viable: no known conversion from "
+    "'const c10::Half *' to 'const long *' for 1st argument\nRuntimeError: Error compiling objects for extension",
 )
 
 _NEITHER = (
@@ -360,6 +372,52 @@ def test_torch_decides_whether_hip_compiles(text: str) -> None:
     assert "NVIDIA GPU:" in fix
     assert "AMD GPU" in fix
     assert "torch==2." not in fix
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (
+            "Is there a prebuilt wheel of torch-scatter for torch 1.13 and CUDA 11.7?",
+            "--no-index torch-scatter -f https://data.pyg.org/whl/torch-1.13.0+cu117.html",
+        ),
+        (
+            "PyTorch 1.13 + CUDA 11.7 直接安装预编译的 torch-scatter 命令是什么?",
+            "--no-index torch-scatter -f https://data.pyg.org/whl/torch-1.13.0+cu117.html",
+        ),
+        ("torch-cluster wheel for torch 2.4 cpu?", "torch-cluster -f https://data.pyg.org/whl/torch-2.4.0+cpu.html"),
+        ("how can I install torch-scatter from source instead of the wheel?", "--no-binary torch-scatter"),
+        ("怎么从源码安装torch-scatter torch-sparse torch-cluster", "torch-scatter torch-sparse torch-cluster  #"),
+        ("should I drop the -f option", "keep -f"),
+        ("do all extensions have to be compiled from source if torch is?", "--no-build-isolation"),
+        ("GNN libraries break with my own libtorch build", "--no-build-isolation"),
+    ],
+)
+def test_questions_about_wheels_and_sources(text: str, command: str) -> None:
+    """Oracle: docs/source/install/installation.rst of pytorch_geometric."""
+    (subject,) = explain(text, _OPTIONS)
+    assert command in subject.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I built PyTorch from source, same version 2.1.0, torch-scatter wheel gives version mismatch",
+        "源码编译的PyTorch,版本号都是2.1.0,装torch-scatter预编译包还是不匹配",
+    ],
+)
+def test_the_version_that_the_torches_share(text: str) -> None:
+    (subject,) = explain(text, _OPTIONS)
+    assert 'install -U "setuptools<70" wheel' in subject.causes[0].fix
+
+
+def test_a_need_of_an_older_torch_is_said_once_and_of_numpy_where_it_is_used() -> None:
+    """Oracle: torch_scatter of 2.1.2 imports no numpy; torch_sparse of 0.6.18 imports scipy."""
+    (subject,) = explain("torch_scatter fails, I compiled PyTorch from source", _OPTIONS)
+    assert subject.causes[0].fix.count("setuptools<70") == 1
+    assert "numpy" not in subject.causes[0].fix
+    (subject,) = explain("torch_sparse fails, I compiled PyTorch from source", _OPTIONS)
+    assert subject.causes[0].fix.count("numpy<2") == 1
 
 
 def test_a_release_of_torch_that_nobody_named_is_not_installed() -> None:

@@ -120,6 +120,15 @@ def hip_is_likely(values: Values, missing: MissingName) -> str | None:
     return "yes" if values.get("hip") == "__ldg" and not is_shown else None
 
 
+def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
+    """Set if the text names a CUDA release or a GPU of NVIDIA, or torch is for CUDA."""
+    return "yes" if missing.log.variant or vendor_of(missing) == NVIDIA or "cu" in _variant(missing) else None
+
+
+def _variant(missing: MissingName) -> str:
+    return "" if missing.target is None else missing.target.variant
+
+
 def for_cpu(_values: Values, missing: MissingName) -> str | None:
     """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""

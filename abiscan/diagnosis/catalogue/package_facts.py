@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import file_package, fixes, package_commands, torch_commands, wheel_rows
+from abiscan.diagnosis import build_requirements, file_package, fixes, package_commands, torch_commands, wheel_rows
 from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
@@ -31,6 +31,28 @@ def rebuild(values: Values, missing: MissingName) -> str | None:
     if len(alike) < 2:
         return fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
     return "\n".join(fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values())
+
+
+def rebuild_for_known(values: Values, missing: MissingName) -> str | None:
+    """The same without what an older torch than the unknown one needs, which `older_torch_needs` says."""
+    return _rebuild_and_needs(values, missing)[0] or None
+
+
+def older_torch_needs(values: Values, missing: MissingName) -> str | None:
+    """What an older torch needs in these commands, if the release of torch is unknown."""
+    needs = _rebuild_and_needs(values, missing)[1]
+    return f"{needs}: write this in the next line" if needs else None
+
+
+def _rebuild_and_needs(values: Values, missing: MissingName) -> tuple[str, str]:
+    command, found = rebuild(values, missing) or "", ""
+    torch = "" if missing.target is None else missing.target.version
+    for imports in (("numpy",), ()):
+        needs = "; ".join(build_requirements.notes_for_unknown(torch, imports))
+        if needs and needs in command:
+            command = command.replace(f"; {needs}", "").replace(f"  # {needs}", "")
+            found = found or needs
+    return command, found
 
 
 def companion_build(values: Values, missing: MissingName) -> str | None:

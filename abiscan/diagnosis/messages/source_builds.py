@@ -28,6 +28,11 @@ _WORDS: Final = re.compile(
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
     r"|orch (?:is |was )?(?:built|compiled) with -D_GLIBCXX_USE_CXX11_ABI"
+    r"|(?:\bpython3? )?setup\.py (?:install|develop) (?:in|from|inside) (?:(?:the|my|a) )?(?:[Pp]y)?[Tt]orch"
+    r" (?:repo|tree|checkout|clone|source|folder|director)"
+    r"|\b(?:[Mm]y|[Oo]ur) (?:own )?(?:compiled|built|lib[Tt]orch build|(?:[Pp]y)?[Tt]orch build)"
+    r"(?:(?<=build)|(?= (?:[Pp]y)?[Tt]orch(?![\w-])))"
+    r"|\b(?:[Pp]atched|[Rr]ebuilt|[Rr]ecompiled|[Mm]odified) (?:[Pp]y)?[Tt]orch(?! ?[-_])(?=[ ,.])"
     r"|(?:\A|\n|[.;,] |\b(?:then|and|just) )[Bb]uilt (?:my |our )?(?:[Pp]y)?[Tt]orch(?! ?[-_]| ext| [Cc]\+\+)(?=[ ,.])"
     r"|git clone [^\n]{0,60}github\.com/pytorch/pytorch(?:\.git)?(?=[\s;&`])[\s\S]{0,200}?"
     r"(?:setup\.py (?:install|develop|bdist_wheel)|pip3? install (?:-v )?(?:--no-build-isolation )?(?:-v )?(?:-e )?\.)"
@@ -123,6 +128,15 @@ _RELEASE: Final = re.compile(
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
 )
+# `same version 2.1.0`, `both 2.1.0`, `\u7248\u672c\u53f7\u90fd\u662f2.1.0`
+_SHARED_RELEASE: Final = re.compile(
+    r"(?:\b(?:[Ss]ame|[Ii]dentical)(?: version| release| number){0,2}"
+    r"|\b[Bb]oth(?: (?:say|show|report|are|have|have version))?"
+    r"|\b[Vv]ersion numbers?(?: (?:is|are|of|both|the same)){0,3}"
+    r"|\u7248\u672c\u53f7?(?:\u90fd|\u540c|\u5747|\u4e5f|\u76f8\u540c|\u4e00\u6837|\u4e00\u81f4|\u662f|\u4e3a|\u540c\u4e3a){0,4})"
+    r"[ :\uff1a,\uff0c(\uff08]{0,3}v?([12]\.\d{1,2}\.\d)(?![\w.]\d)",
+    re.ASCII,
+)
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 # torch_geometric itself has no binary; these have, and it uses them where they are installed.
@@ -140,9 +154,11 @@ def find_source_build(text: str) -> str | None:
 
 
 def find_source_release(text: str) -> str | None:
-    """The release directly after these words: `2.1.0`."""
+    """The release directly after these words, else the number that the torches of a text share: `2.1.0`."""
     found = _find(text)
-    after = None if found is None else _RELEASE.match(text, found[1])
+    if found is None:
+        return None
+    after = _RELEASE.match(text, found[1]) or _SHARED_RELEASE.search(text)
     return None if after is None else after[1]
 
 
