@@ -43,6 +43,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json": cause_data.render,
     "abiscan/data/messages.json.gz": message_data.render,
+    "abiscan/data/code_causes.json": message_data.render_code_causes,
     "abiscan/data/packages.json": package_data.render,
     "abiscan/data/vendors.json": vendor_data.render,
     "abiscan/data/report.schema.json": schema_enums.render,

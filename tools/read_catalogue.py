@@ -17,7 +17,7 @@ from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
-from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Line, Message
+from abiscan.diagnosis.catalogue.message_row import Answer, AnswerCause, Catalogue, CodeCauses, Finder, Line, Message
 from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.errors import AbiscanError
@@ -62,6 +62,28 @@ def read_catalogue(folder: Path) -> Catalogue:
     for problem in _problems(catalogue):
         raise InvalidMessage(problem)
     return catalogue
+
+
+def read_code_causes(path: Path) -> tuple[CodeCauses, ...]:
+    """The rows of causes that code finds.
+
+    Raises:
+        InvalidMessage: the first problem.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        phrases = table.pop("phrase", {})
+        rows = msgspec.convert(
+            _normalised({"answer": table.pop("causes"), **table}, phrases)["answer"], tuple[CodeCauses, ...]
+        )
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InvalidMessage(f"{path.name}: {error}") from error
+    for row in rows:
+        given = {*row.values, *row.commands}
+        problems = [f"{name!r} is a value and a fact" for name in given if name in FACTS]
+        for problem in (*problems, *_cause_problems(row.cause, {*given, *FACTS}, {*row.values})):
+            raise InvalidMessage(f"{path.name}, {row.id}: {problem}")
+    return rows
 
 
 # --- short forms ----------------------------------------------------------------------------------------------------
@@ -172,7 +194,11 @@ def _answer_problems(answer: Answer, values: Collection[str]) -> Iterator[str]:
     if not answer.cause and not answer.computed:
         yield "gives no cause"
     yield from _template_problems(answer.text, known)
-    for cause in answer.cause:
+    yield from _cause_problems(answer.cause, known, {*values, "quote"})
+
+
+def _cause_problems(causes: Iterable[AnswerCause], known: Collection[str], unsafe: Collection[str]) -> Iterator[str]:
+    for cause in causes:
         if not 0 < cause.score < 1:
             yield f"score {cause.score} is not between 0 and 1"
         yield from _condition_problems(cause.when, known)
@@ -180,7 +206,7 @@ def _answer_problems(answer: Answer, values: Collection[str]) -> Iterator[str]:
             yield from _condition_problems(line.when, known)
             yield from _template_problems(line.text, known)
         for place in _places(cause.fix):
-            if place[1] in {*values, "quote"} and place[2] is None:
+            if place[1] in unsafe and place[2] is None:
                 yield f"{place[0]} in a fix needs a text for values that a shell would act upon: {{{place[1]}|TEXT}}"
 
 

@@ -14,11 +14,6 @@ from abiscan.model.imports import Owner
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.ownership.vendors import vendor_of_library
 
-SCORE = 0.95
-FIX = (
-    "Install the build of the extension for macOS, or build it there without its CUDA sources.\n"
-    "If it has no such build, run it on Linux or Windows with a GPU of NVIDIA."
-)
 _VERSION = r"(?:\.\d{1,8}){1,4}(?=\.dylib$)"
 
 
@@ -36,12 +31,4 @@ def needs_symbol(missing: MissingName) -> bool:
         return False
     return missing.owner is Owner.CUDA or (
         missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
-    )
-
-
-def evidence_for(name: str) -> tuple[str, ...]:
-    """The evidence for a missing library or symbol, by the name that is shown."""
-    return (
-        f"{name} is of CUDA, and there is no CUDA on macOS: CUDA 10.2 was its last release there.",
-        "The wheels of torch for macOS are built without CUDA.",
     )

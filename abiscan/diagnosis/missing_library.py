@@ -7,17 +7,13 @@ import re
 import msgspec
 
 from abiscan.diagnosis import cuda_on_macos, fixes, package_commands
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.hip_sources import lacks_cuda
 from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.missing_torch_library import (
-    causes_for_torch,
-    is_of_program,
-    not_in_folder,
-    own_library,
-)
-from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.missing_torch_library import causes_for_torch, is_of_program
+from abiscan.diagnosis.ranking import Candidates
 from abiscan.model.cause import CauseId
 from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
@@ -45,25 +41,20 @@ def causes(
         names_program: the file that needs it is known from the loader, which puts the program's name first.
     """
     if cuda_on_macos.needs_library(name, missing):
-        evidence = cuda_on_macos.evidence_for(name)
-        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX)
+        yield from row_causes("cuda-on-macos", missing, needed=name)
     elif missing.log.gpu and not at_link_time and not by_torch and lacks_cuda(name, missing):
-        yield _on_hip(name, missing)
+        yield from _on_hip(name, missing)
     elif name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif searched is not None and at_link_time and is_torch_library(name):
-        yield not_in_folder(name, searched)
+        of_python = "yes" if name.startswith("libtorch_python") else ""
+        yield from row_causes("library-not-in-folder", missing, library=name, folder=searched, of_python=of_python)
     elif is_torch_library(name) and missing.file.is_torch_itself and not at_link_time and missing.file.facts is None:
-        yield own_library(name, missing)
+        yield from row_causes("own-library-of-torch-missing", missing, library=name)
     elif is_torch_library(name):
         yield from causes_for_torch(name, missing, at_link_time, names_program and is_of_program(missing.file))
     elif name.startswith("ld-linux") and missing.file.facts is None:
-        of_glibc = (
-            f"{name} was not found: it is the loader of glibc, for the processor in its name. This system has "
-            f"another C library or processor."
-        )
-        fix = "Use a system or container image with glibc (Debian instead of Alpine), or build the file on this system."
-        yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (of_glibc,), fix)
+        yield from row_causes("loader-of-glibc-missing", missing, library=name)
     elif (python := re.match(_PYTHON, name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
     elif (torch := re.search(_FOR_TORCH, name)) is not None:
@@ -91,18 +82,8 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
     python = re.fullmatch(_PYTHON_IMPORT, name)
     as_library = f"lib{name.removesuffix('.lib')}.so"
     if python is not None:
-        evidence = (
-            f"link.exe did not find {name}, the import library of CPython {python[1]}.{python[2]} (folder libs "
-            f"beside python.exe).",
-        )
-        fix = "Add /LIBPATH: with that folder. Use the folder of the base installation: a venv has no libs."
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.75, evidence, fix)
-        yield Candidate(
-            CauseId.PYTHON_ABI_MISMATCH,
-            0.55,
-            (*evidence, "The build may be configured for another Python."),
-            fix,
-        )
+        version = f"{python[1]}.{python[2]}"
+        yield from row_causes("import-library-of-python-missing", missing, library=name, version=version)
     elif is_torch_library(as_library):
         for candidate in causes_for_torch(as_library, missing, True, False):
             said = tuple(each.replace(as_library, name) for each in candidate.evidence)
@@ -112,79 +93,37 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
             yield msgspec.structs.replace(candidate, evidence=said, fix=fix)
     else:
         vendor = vendor_of_library(as_library)
-        lacking = [f"link.exe did not find {name} in the folders of /LIBPATH: and LIB."]
-        fix = f"Add the folder that contains {fixes.safe(name, 'it')}: /LIBPATH:FOLDER"
-        if vendor is not None:
-            lacking.append(f"It is part of {vendor.product}.")
-        if vendor is not None and vendor.cuda:
-            fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # path of the toolkit\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(lacking), fix)
+        product, of_cuda = ("", "") if vendor is None else (vendor.product, "yes" if vendor.cuda else "")
+        yield from row_causes("import-library-missing", missing, library=name, product=product, of_cuda=of_cuda)
 
 
-def _on_hip(name: str, missing: MissingName) -> Candidate:
+def _on_hip(name: str, missing: MissingName) -> Candidates:
     """A library of CUDA, on a machine that has none."""
     vendor, product = ("Hygon", "DTK") if missing.log.gpu == DCU else ("AMD", "ROCm")
-    evidence = (
-        f"The loader did not find {name}, a library of CUDA or of torch's builds for CUDA.",
-        f"According to the text, the GPU is {vendor}'s: torch for it is built for {product} and does not contain "
-        f"{name}. The file was built for CUDA.",
-    )
     project = missing.log.project or None
-    way = fixes.rebuild(missing, project=project)
-    space = "\n" if "\n" in way else " "
-    fix = f"With torch for {product} installed, build it:{space}{way}"
-    if product == "ROCm" and project in (None, "torchvision", "torchaudio"):
-        fix += (
-            "\nor, where it belongs to torchvision or torchaudio: pip install --force-reinstall torch torchvision "
-            "torchaudio --index-url https://download.pytorch.org/whl/rocmX.Y  # X.Y: that of torch.version.hip"
-        )
-    return Candidate(CauseId.ROCM_NAMING, 0.93, evidence, fix)
+    build = fixes.rebuild(missing, project=project)
+    build = f"\n{build}" if "\n" in build else f" {build}"
+    companion = "yes" if product == "ROCm" and project in (None, "torchvision", "torchaudio") else ""
+    yield from row_causes(
+        "cuda-library-on-hip",
+        missing,
+        commands={"build": build},
+        library=name,
+        vendor=vendor,
+        product=product,
+        of_companion=companion,
+    )
 
 
 def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:
     """A library of an extension for one torch, with its version in the name."""
-    evidence = (
-        f"The extension has no library for torch {version}, the installed torch: {name} was not found.",
-        "The extension contains one library per torch release and loads the one for the installed torch.",
-    )
     package = package_of_file(name)
-    known = () if package is None else package_commands.for_release(package, version, missing)
-    fix = "\n".join(known) or (
-        f"Install the release of the extension for torch {version}, or a torch release for which the extension has a "
-        f"library."
-    )
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.82, evidence, fix)
-    older = "Usually that torch is newer than the release of the extension."
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, (*evidence, older), fix)
+    known = "\n".join(() if package is None else package_commands.for_release(package, version, missing))
+    commands = {"known": known}
+    yield from row_causes("library-for-one-torch-missing", missing, commands=commands, library=name, version=version)
 
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:
-    environment = missing.environment
-    evidence = [f"{name} was not found: it is the shared library of CPython {version}."]
-    score = 0.75
-    otherwise = 0.78
-    if environment is not None and environment.python is not None:
-        here = str(environment.python)
-        if here == version:
-            score = 0.4
-            evidence.append(
-                f"This interpreter is also CPython {here}, but may be linked statically and have no libpython."
-            )
-        else:
-            score, otherwise = 0.92, 0.6
-            evidence.append(f"This interpreter is CPython {here}.")
-    fix = (
-        f"Use CPython {version}, or install the build of the extension for this interpreter.\nTo build the wheel "
-        f"yourself: do not link libpython (-lpython{version})."
-    )
-    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
-    yield Candidate(
-        CauseId.LIBRARY_MISSING,
-        otherwise,
-        (
-            *evidence,
-            "If that CPython is installed (conda, pyenv), its lib folder is not in the search path of the loader.",
-        ),
-        f"Install it (Debian: apt install libpython{version}; conda: conda install python={version}), or "
-        f"add its directory to LD_LIBRARY_PATH.",
-    )
+    here = None if missing.environment is None else missing.environment.python
+    relation = "" if here is None else "same" if str(here) == version else "other"
+    yield from row_causes("libpython-missing", missing, library=name, version=version, relation=relation)

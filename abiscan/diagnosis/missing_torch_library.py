@@ -55,36 +55,6 @@ def _shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     return ranges_of(builds, [build.ships(file_key(name)) for build in builds])
 
 
-def own_library(name: str, missing: MissingName) -> Candidate:
-    """A library of torch that another one of torch does not find beside itself."""
-    evidence = (
-        f"{missing.file.file_name} and {name} are both of torch, and stand in one folder: torch/lib. It is not there: "
-        "the installation is incomplete, or of two releases, or an interrupted update left it so.",
-    )
-    torch = "torch" if missing.target is None else f"torch=={missing.target.version}"
-    fix = (
-        "pip uninstall -y torch; pip uninstall -y torch  # until none is left\n"
-        f"pip install --no-cache-dir --force-reinstall {torch}\n"
-        "in an environment of conda, use one source: conda list torch; pip list | grep -i torch"
-    )
-    return Candidate(CauseId.LIBRARY_MISSING, 0.9, evidence, fix)
-
-
-def not_in_folder(name: str, folder: str) -> Candidate:
-    """The command names the folder of torch libraries, and the library is not there."""
-    evidence = [f"The linker did not find {name} in {folder} (option -L)."]
-    if name.startswith("libtorch_python"):
-        evidence.append("libtorch archives (C++) do not contain libtorch_python: only torch for Python does.")
-    else:
-        evidence.append("The folder contains another release or variant of torch, or does not exist.")
-    fix = (
-        'python -c \'import torch, os; p = os.path.join(os.path.dirname(torch.__file__), "lib"); '
-        "print(torch.__version__, p, sorted(os.listdir(p)))'  # pass this folder with -L\n"
-        f"ls {fixes.safe(folder, 'FOLDER')}  # shows what the other folder contains"
-    )
-    return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
-
-
 class _Search(Struct, frozen=True):
     """A search for a library of torch that failed.
 

@@ -68,10 +68,10 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     reference = missing.reference
     if reference.macos:
         from abiscan.diagnosis import cuda_on_macos
+        from abiscan.diagnosis.catalogue.code_causes import row_causes
 
         if cuda_on_macos.needs_symbol(missing):
-            evidence = cuda_on_macos.evidence_for(missing.shown)
-            return (Candidate(CauseId.CUDA_BUILD_REQUIRED, cuda_on_macos.SCORE, evidence, cuda_on_macos.FIX),)
+            return tuple(row_causes("cuda-on-macos", missing, needed=missing.shown))
     is_versioned = reference.version is not None or reference.library is not None
     skipped = NOT_OF_TORCH if missing.cxx is not None and missing.is_torch_name and not is_versioned else ()
     # A scan without a missing symbol imports none of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import re
 import time
@@ -15,12 +16,12 @@ from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_by_anchor
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
-from abiscan.diagnosis.catalogue.message_row import Example, Message
+from abiscan.diagnosis.catalogue.message_row import CodeCauses, Example, Message
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.read_text import read_text
-from tools.message_data import FOLDER, catalogue
+from tools.message_data import FOLDER, catalogue, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue
 
 CATALOGUE = catalogue()
@@ -132,7 +133,7 @@ def test_the_table_is_made_of_the_files() -> None:
 
 def test_nothing_of_the_closed_tables_is_unused() -> None:
     named = set()
-    for answer in CATALOGUE.answer:
+    for answer in (*CATALOGUE.answer, *code_causes()):
         for cause in answer.cause:
             lines = (*cause.evidence, *cause.fix)
             conditions = (*cause.when, *(each for line in lines for each in line.when))
@@ -144,6 +145,27 @@ def test_nothing_of_the_closed_tables_is_unused() -> None:
     patterns = [p for m in CATALOGUE.message for p in (m.before, m.after, m.line)]
     patterns += [finder.pattern for finder in CATALOGUE.finder]
     assert all(any(f"__{name}>" in pattern for pattern in patterns) for name in CONVERSIONS)
+
+
+@pytest.mark.parametrize("row", code_causes(), ids=lambda row: row.id)
+def test_code_gives_the_values_of_its_row(row: CodeCauses) -> None:
+    """Each call in the package names a row of the table and every value that the row declares."""
+    calls = [
+        node
+        for path in (FOLDER.parents[1]).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "row_causes"
+        if isinstance(node.args[0], ast.Constant) and node.args[0].value == row.id
+    ]
+    assert calls
+    for call in calls:
+        given = {keyword.arg for keyword in call.keywords} - {"evidence", "score", "commands"}
+        assert given == set(row.values)
+    texts = [line for cause in row.cause for line in (*cause.evidence, *cause.fix)]
+    named = {place[1] for line in texts for place in PLACE.finditer(line.text)}
+    named |= {parse_condition(each)[0] for cause in row.cause for each in cause.when}
+    named |= {parse_condition(each)[0] for line in texts for each in line.when}
+    assert {*row.values, *row.commands} <= named
 
 
 _ROW = """

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
-from abiscan.diagnosis.catalogue.message_row import Line
+from abiscan.diagnosis.catalogue.message_row import AnswerCause, Line
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
@@ -21,11 +23,18 @@ PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
 """A place in a template: name of a value or fact, and the text if it is absent or not safe for a command."""
 
 
-class _Values:
-    """Captured values and facts, each computed on first access."""
+class PlaceValues:
+    """Values for places of templates: captured ones, and facts, each computed on first access.
 
-    def __init__(self, values: Mapping[str, str], missing: MissingName) -> None:
-        self._values = values
+    Args:
+        commands: values that are safe in a command, as facts are.
+    """
+
+    def __init__(
+        self, values: Mapping[str, str], missing: MissingName, commands: Mapping[str, str] | None = None
+    ) -> None:
+        self._values = {**values, **(commands or {})}
+        self._commands = commands or {}
         self._missing = missing
 
     def get(self, name: str) -> str | None:
@@ -33,6 +42,12 @@ class _Values:
         if name in FACTS:
             return FACTS[name](self._values, self._missing)
         return self._values.get(name)
+
+    def for_command(self, name: str, otherwise: str) -> str | None:
+        """The value for a command; `otherwise` if it contains characters that a shell interprets."""
+        value = self.get(name)
+        is_safe = value is None or name in FACTS or name in self._commands
+        return value if is_safe or value is None else fixes.safe(value, otherwise)
 
     def hold(self, conditions: Iterable[str]) -> bool:
         """Whether every condition holds."""
@@ -75,24 +90,29 @@ def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
 
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     """The causes whose conditions hold."""
-    values = _Values({**found.values, "quote": found.quote}, missing)
+    values = PlaceValues({**found.values, "quote": found.quote}, missing)
     of_source_build = _of_source_build(found, missing, values)
     if of_source_build is not None:
         yield of_source_build
-    for row in found.answer.cause:
-        if of_source_build is not None and row.cause in _OF_RELEASES:
-            continue
+    rows = (row for row in found.answer.cause if of_source_build is None or row.cause not in _OF_RELEASES)
+    for candidate in fill_causes(rows, values):
+        # Without a value, no sentence may be left: then the message is the evidence.
+        yield candidate if candidate.evidence else replace(candidate, evidence=(found.quote,))
+
+
+def fill_causes(rows: Iterable[AnswerCause], values: PlaceValues) -> Candidates:
+    """The causes whose conditions hold, with the values in their places."""
+    for row in rows:
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
-            # Without a value, no sentence may be left: then the message is the evidence.
-            yield Candidate(row.cause, row.score, tuple(evidence) or (found.quote,), "\n".join(fix))
+            yield Candidate(row.cause, row.score, tuple(evidence), "\n".join(fix))
 
 
 # Of no release are the exports of a torch that was built from source.
 _OF_RELEASES: Final = frozenset((CauseId.BUILT_FOR_NEWER_TORCH, CauseId.BUILT_FOR_OLDER_TORCH))
 
 
-def _of_source_build(found: FoundMessage, missing: MissingName, values: _Values) -> Candidate | None:
+def _of_source_build(found: FoundMessage, missing: MissingName, values: PlaceValues) -> Candidate | None:
     """One cause in place of those that compare releases of torch, if torch was built from source."""
     rows = [row for row in found.answer.cause if row.cause in _OF_RELEASES and values.hold(row.when)]
     rebuild = values.get("companion_build") or values.get("rebuild")
@@ -103,7 +123,7 @@ def _of_source_build(found: FoundMessage, missing: MissingName, values: _Values)
     return Candidate(CauseId.DISTRIBUTION_VARIANT, max(best.score, 0.8), (evidence,), rebuild)
 
 
-def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator[str]:
+def _lines(lines: Iterable[Line], values: PlaceValues, *, command: bool) -> Iterator[str]:
     for line in lines:
         if values.hold(line.when):
             text = _fill(line.text, values, command=command)
@@ -111,14 +131,12 @@ def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator
                 yield text
 
 
-def _fill(template: str, values: _Values, *, command: bool) -> str | None:
+def _fill(template: str, values: PlaceValues, *, command: bool) -> str | None:
     """The template with its values; None if a value is absent and has no replacement text."""
     parts: list[str] = []
     end = 0
     for place in PLACE.finditer(template):
-        value = values.get(place[1])
-        if value is not None and command and place[1] not in FACTS:
-            value = fixes.safe(value, place[2] or "")
+        value = values.for_command(place[1], place[2] or "") if command else values.get(place[1])
         text = value or place[2]
         if text is None:
             return None

@@ -106,6 +106,21 @@ class Answer(_Row, frozen=True, kw_only=True):
     computed: tuple[str, ...] = ()
 
 
+class CodeCauses(_Row, frozen=True, kw_only=True):
+    """Causes that code finds, as in `catalogue/code_causes.toml`.
+
+    Attributes:
+        values: values that the code gives.
+        commands: those of them that are safe in a command.
+        cause: causes; those whose conditions hold are used.
+    """
+
+    id: str
+    values: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    cause: tuple[AnswerCause, ...]
+
+
 class Example(_Row, frozen=True, kw_only=True):
     """A text with the message, used as a test.
 

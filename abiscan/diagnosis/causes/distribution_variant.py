@@ -7,8 +7,8 @@ from typing import Final
 
 from abiscan.diagnosis import fixes, torch_commands
 from abiscan.diagnosis.build_commands import BUILD
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import programs_by_id
-from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.package_commands import find_package
@@ -22,7 +22,6 @@ from abiscan.ownership.torch_names import accelerator_of
 
 # Of torch before 0.4 (its folders torch/lib/THPP, THD).
 _OLDER_NAMESPACES = frozenset(("thpp", "thd"))
-_CLEAN = "python setup.py clean; rm -rf build torch/lib; then build it again"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -36,7 +35,8 @@ def causes(missing: MissingName) -> Candidates:
         return
     package = find_package(missing)
     if package is not None and package.own_torch:
-        yield _own_torch(missing, package)
+        own = {"own_torch": package.own_torch}
+        yield from row_causes("torch-of-a-vendor", missing, commands=own, package=package.name)
     knowledge = missing.knowledge
     # A wheel with torch's release in its label is not the image's.
     if (
@@ -45,105 +45,35 @@ def causes(missing: MissingName) -> Candidates:
         and not knowledge.log.made_for
         and package.name in _IN_NVIDIA_IMAGE
     ):
-        yield _of_image(missing, package)
+        commands = {"uninstall": fixes.uninstall(package)}
+        yield from row_causes("torch-of-an-image-replaced", missing, commands=commands, package=package.name)
     yield from _other_build(missing)
-
-
-def _own_torch(missing: MissingName, package: Package) -> Candidate:
-    """An extension for a torch of another vendor, which is not a release of the package index."""
-    evidence = (
-        f"{package.name} is built for a torch that its vendor distributes: its exports differ from those of the "
-        f"release of the same version.",
-        missing.exported_text,
-    )
-    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.88, evidence, f"Use the torch of {package.own_torch}")
 
 
 # Release notes of NVIDIA's PyTorch containers, read 2026-11-26.
 _IN_NVIDIA_IMAGE = frozenset(("transformer-engine-torch", "apex", "flash-attn", "torch-tensorrt", "torchvision"))
 
 
-def _of_image(missing: MissingName, package: Package) -> Candidate:
-    """An extension of an image of NVIDIA, beside another torch than the image's."""
-    evidence = (
-        f"Images of NVIDIA have {package.name}, built for the torch of the image, which is no release.",
-        "A package that requires torch may have replaced it (pip list shows a version without `nv` or a commit).",
-        missing.exported_text,
-    )
-    fix = (
-        f"{fixes.uninstall(package)}  # if the program does not need it\n"
-        f"or build it for the installed torch: {fixes.rebuild(missing)}\n"
-        "or start from the image again, and keep its torch: PIP_CONSTRAINT=/etc/pip/constraint.txt pip install ..."
-    )
-    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, evidence, fix)
-
-
 def _mixed(missing: MissingName) -> Candidates:
     """A library of torch misses a torch symbol: its libraries are always built together."""
-    evidence = [
-        f"{missing.file.file_name} is a library of torch and needs {missing.shown}, a torch symbol, and does not "
-        f"find it: the process mixes libraries of two torch builds.",
-        missing.exported_text,
-    ]
-    evidence += _several_torches(missing)
-    name = fixes.safe(missing.file.file_name, "FILE")
-    stray = _of_no_package(missing)
-    fix = (
-        f"ldd {name} | grep -E 'libtorch|libc10'  # run it in the folder of the file: libraries of other folders "
-        f"belong to another torch\n"
-        "unset LD_LIBRARY_PATH LD_PRELOAD  # if they contain that folder\n"
-        f"{stray}or: pip uninstall -y torch; pip uninstall -y torch  # until none is left\n{_torch_again(missing)}\n"
-        f"{_of_program(missing)}"
-        f"or, if torch is built from source: {_CLEAN}"
+    has_gap = missing.exported_in is not None and len(missing.exported_in) > 1
+    in_gap = has_gap and missing.position in (Position.GAP, Position.NEVER, Position.BEFORE, Position.AFTER)
+    other = None if missing.exported_in is None else fixes.install_torch(missing, missing.exported_in)
+    yield from row_causes(
+        "torch-of-two-builds",
+        missing,
+        commands={
+            "stray": _of_no_package(missing),
+            "torch_again": _torch_again(missing),
+            "build_program": "" if "-packages/" in missing.file.path else programs_by_id()["c++"].build,
+            "other_torch": other or "",
+        },
+        file=missing.file.file_name,
+        torches=_several_torches(missing),
+        of_c="yes" if missing.name_kind is NameKind.C else "",
+        gap="yes" if has_gap else "",
+        in_gap="yes" if in_gap else "",
     )
-    lacking = _exporting_releases_have_gap(missing)
-    yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.72 if lacking else 0.8, tuple(evidence), fix)
-    stale = (
-        f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
-        "An older torch may have left a library behind when this one was installed over it.",
-    )
-    # No build hides C names.
-    yield Candidate(
-        CauseId.BUILT_FOR_OLDER_TORCH,
-        0.55 if missing.name_kind is NameKind.C else 0.45,
-        stale,
-        f"{_torch_again(missing)}\nor, in a source directory: {_CLEAN}",
-    )
-    hidden = (
-        f"{missing.file.file_name} needs {missing.shown}, a torch symbol, and does not find it.",
-        "In a torch that was built from source, the library that defines it may not export it (no TORCH_API).",
-    )
-    at_gap = lacking and missing.position in (Position.GAP, Position.NEVER, Position.BEFORE, Position.AFTER)
-    yield Candidate(
-        CauseId.SYMBOL_HIDDEN,
-        0.78 if at_gap else 0.5,
-        (*hidden, missing.exported_text) if lacking else hidden,
-        _release_or_clean_build(missing) if lacking else _CLEAN_BUILD,
-    )
-
-
-def _of_program(missing: MissingName) -> str:
-    """How to build a program without Python that loads the library; empty for the torch of a Python."""
-    if "-packages/" in missing.file.path:
-        return ""
-    build = programs_by_id()["c++"].build
-    return f"or, where a program without Python loads it, build the program again with one libtorch: {build}\n"
-
-
-_CLEAN_BUILD: Final = "Build torch again from a clean tree (python setup.py clean), or install a release."
-
-
-def _exporting_releases_have_gap(missing: MissingName) -> bool:
-    """Whether releases between those that export it do not: what needs it there finds it in no library."""
-    return missing.exported_in is not None and len(missing.exported_in) > 1
-
-
-def _release_or_clean_build(missing: MissingName) -> str:
-    """Another release, in which the symbol is exported, or a build that exports it."""
-    ranges = missing.exported_in
-    other = None if ranges is None else fixes.install_torch(missing, ranges)
-    build = "in the source, mark the function TORCH_API (TORCH_CUDA_API), as later releases do, and build torch again"
-    return f"{other or 'Install a release that exports it'}\nor, to keep this release: {build}"
 
 
 # Folders that the loader searches by default.
@@ -160,7 +90,7 @@ def _of_no_package(missing: MissingName) -> str:
         f"This libtorch is in a folder of the system, and not part of the torch of Python: dpkg -S {path}  # its "
         f"package, if it has one: remove that; otherwise mkdir /opt/libtorch.old; mv {folder}/libtorch* "
         f"{folder}/libc10* /opt/libtorch.old; ldconfig\n"
-        f"Then build the extension again with the torch of Python: {BUILD} .\n"
+        f"Then build the extension again with the torch of Python: {BUILD} ."
     )
 
 
@@ -240,7 +170,7 @@ def _other_build(missing: MissingName) -> Candidates:
             evidence.append(f"Its git revision {target.git_revision[:10]} is not that of the release ({release[:10]}).")
     if several := _several_torches(missing):
         score = min(score + 0.08, 0.9)
-        evidence += several
+        evidence.append(f"More than one torch is installed: {several}.")
     if missing.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
@@ -292,6 +222,7 @@ def _variant_fix(missing: MissingName) -> str:
     return text
 
 
-def _several_torches(missing: MissingName) -> tuple[str, ...]:
+def _several_torches(missing: MissingName) -> str:
+    """The folders of the installed torches; empty for fewer than two."""
     torches = () if missing.environment is None else missing.environment.torches
-    return (f"More than one torch is installed: {', '.join(torches)}.",) if len(torches) > 1 else ()
+    return ", ".join(torches) if len(torches) > 1 else ""

@@ -7,6 +7,7 @@ again."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -31,10 +32,10 @@ def causes(missing: MissingName) -> Candidates:
         # An Android app has no Python and ships its libraries: only their releases can differ.
         return
     if missing.reference.before_torch:
-        yield _not_yet_imported(missing)
+        yield from row_causes("torch-not-yet-imported", missing, module=_module(missing))
     unfound = [each for each in missing.reference.unfound if is_torch_library(each)]
     if unfound:
-        yield _behind_unfound(missing, unfound)
+        yield from row_causes("ldd-did-not-find-torch", missing, unfound=", ".join(unfound))
     library = (
         missing.reference.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
     )
@@ -48,7 +49,8 @@ def causes(missing: MissingName) -> Candidates:
     if library is None:
         open_there = missing.knowledge.exports is None and not missing.reference.link_time
         if open_there and not missing.exported_in and not missing.related and _may_be_global(missing):
-            yield _exported_before_index(missing)
+            oldest = missing.known_versions[0] if missing.known_versions else "1.0"
+            yield from row_causes("torch-symbol-from-before-index", missing, module=_module(missing), oldest=oldest)
         return
     if (
         missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER)
@@ -59,12 +61,14 @@ def causes(missing: MissingName) -> Candidates:
         return
     is_linux = system_of(missing.knowledge.machine) is OperatingSystem.LINUX
     if missing.reference.status is Status.UNREACHABLE and not is_linux:
-        yield _moved(missing, library)
+        # A file that records the library of each symbol was linked with another torch.
+        yield from row_causes("torch-symbol-in-other-library", missing, library=library)
         return
     if missing.reference.msvc and not missing.reference.link_time and not missing.reference.bare:
         # A message of Windows: each import of a file names a DLL, which was found.
         if missing.target_library is not None and not is_linux:
-            yield _other_copy(missing, library)
+            exported = _exported(missing, library)
+            yield from row_causes("other-copy-of-dll-found", missing, library=library, exported=exported)
         return
     python_only = torch_stem(library) == _PYTHON_LIBRARY
     # If the index knows no older torch, a symbol that every known release exports most likely existed before.
@@ -113,27 +117,6 @@ def _android_app(missing: MissingName) -> bool:
     return path.startswith("/data/app/") and ("/lib/arm" in path or "/lib/x86" in path or ".apk" in path)
 
 
-def _not_yet_imported(missing: MissingName) -> Candidate:
-    evidence = (
-        f"The text shows the import of {_module(missing)} and none of torch before it: then the torch libraries are "
-        f"not loaded.",
-        "The file does not list a torch library as needed: otherwise the loader would report that library, not "
-        f"{missing.shown}.",
-    )
-    return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.7, evidence, f"import torch  # before {_module(missing)}")
-
-
-def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
-    """`ldd -r` searches the libraries that it found, and continues without the others."""
-    evidence = (
-        f"ldd did not find {', '.join(unfound)}, so it reports every torch symbol as undefined.",
-        missing.exported_text,
-    )
-    folder = "$(python -c 'import torch, os; print(os.path.join(os.path.dirname(torch.__file__), \"lib\"))')"
-    fix = f"LD_LIBRARY_PATH={folder} ldd -r FILE  # prints what is missing with torch loaded"
-    return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.9, evidence, fix)
-
-
 def _may_be_global(missing: MissingName) -> bool:
     """Whether the torch may be a release that loads its libraries with RTLD_GLOBAL."""
     return missing.target is None or loaded_globally(missing.target.version)
@@ -142,38 +125,6 @@ def _may_be_global(missing: MissingName) -> bool:
 def _all_global(missing: MissingName) -> bool:
     """Whether all releases that export the symbol are such releases."""
     return missing.exported_in is not None and bool(missing.exported_in) and loaded_globally(missing.exported_in.last)
-
-
-def _exported_before_index(missing: MissingName) -> Candidate:
-    evidence = [
-        f"{missing.shown} is a torch symbol that no known release exports; it may be from a release before "
-        f"{missing.known_versions[0] if missing.known_versions else '1.0'}.",
-        f"Extensions for torch up to 1.4 do not link the torch libraries: imported before torch, they find no torch "
-        f"symbol{'' if missing.target is None else f', {missing.target_label} included'}.",
-    ]
-    score = 0.38 if missing.target is None else 0.49
-    return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
-
-
-def _moved(missing: MissingName, library: str) -> Candidate:
-    """A file that records the library of each symbol expects it in another one: it was linked with another torch."""
-    evidence = (
-        f"{missing.target_label} exports {missing.shown} in {library}, but the file looks for it in another library.",
-        "Windows and macOS search only the library that the file specifies.",
-    )
-    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, evidence, fixes.rebuild(missing))
-
-
-def _other_copy(missing: MissingName, library: str) -> Candidate:
-    evidence = (
-        _exported(missing, library),
-        f"Windows found a {library} that does not: another build or release of torch, from another folder.",
-    )
-    fix = (
-        f"where {library}  # lists the copies in PATH: that of another environment or program may be found first\n"
-        "python -c 'import torch; print(torch.__version__, torch.__file__)'  # must print the release that you expect"
-    )
-    return Candidate(CauseId.DISTRIBUTION_VARIANT, 0.7, evidence, fix)
 
 
 def _exported(missing: MissingName, library: str) -> str:

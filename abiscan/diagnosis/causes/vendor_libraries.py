@@ -6,13 +6,8 @@ import re
 from typing import Final
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.cxx_runtime_names import (
-    FOR_NEWER_MACOS,
-    NEWER_MACOS,
-    cxx_abi_causes,
-    cxx_runtime_causes,
-    is_of_dyld,
-)
+from abiscan.diagnosis.catalogue.code_causes import row_causes
+from abiscan.diagnosis.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.wheel_rows import platform_of
@@ -67,34 +62,36 @@ def causes(missing: MissingName) -> Candidates:
         yield from _cuda(missing, vendor)
     elif missing.reference.version is None or missing.file.facts is not None:
         if missing.name.startswith(_OF_MKL) and (missing.file.is_torch_itself or not missing.file.path):
-            yield _conda_mkl(missing, vendor)
+            product = vendor.product
+            yield from row_causes("torch-of-conda-with-newer-mkl", missing, symbol=missing.name, product=product)
             return
         of_plugin = missing.file.base_name.startswith("libtorch") and not missing.file.is_torch_itself
         if of_plugin and missing.file.facts is None and vendor.library in _OF_PLUGINS:
             # Plug-ins link the libraries that they call: another release is installed.
-            yield _missing(vendor, 0.85)
-            yield _not_linked(missing, vendor, 0.5)
+            yield from _other_copy(missing, vendor, 0.85)
+            yield from _not_linked(missing, vendor, 0.5)
             return
         if missing.file.facts is None and not missing.reference.link_time and _is_of_another_release(missing, vendor):
-            yield _other_release(missing, vendor)
-            yield _not_linked(missing, vendor, 0.5)
+            yield from _other_release(missing, vendor)
+            yield from _not_linked(missing, vendor, 0.5)
             return
         if _is_built_elsewhere(missing) and not missing.file.base_name.startswith("libmkl_"):
-            text = (
-                f"{_owner_text(missing, vendor)}, which {missing.file.base_name} links: the loaded copy is probably of "
-                "another release."
+            yield from row_causes(
+                "library-of-vendor-lacks-symbol",
+                missing,
+                owner_text=_owner_text(missing, vendor),
+                file=missing.file.base_name,
+                path=missing.file.path,
+                vendor_library=vendor.library,
             )
-            fix = _one_release(missing, vendor)
-            yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.75, (text,), fix)
-            yield _not_linked(missing, vendor, 0.5)
+            yield from _not_linked(missing, vendor, 0.5)
             return
         if is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
-            text = f"On macOS {missing.shown} is part of libSystem: the one of this macOS does not export it."
-            yield Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.78, (text, FOR_NEWER_MACOS), NEWER_MACOS)
+            yield from row_causes("symbol-of-libsystem-missing", missing)
             return
-        yield _not_linked(missing, vendor, 0.8)
+        yield from _not_linked(missing, vendor, 0.8)
         if missing.file.facts is None:
-            yield _missing(vendor)
+            yield from _other_copy(missing, vendor, 0.45)
 
 
 def _is_of_another_release(missing: MissingName, vendor: Vendor) -> bool:
@@ -111,38 +108,18 @@ _MKL: Final = "mkl_rt"
 _OF_ROCM = r"R0([6-9])00$"
 
 
-def _other_release(missing: MissingName, vendor: Vendor) -> Candidate:
+def _other_release(missing: MissingName, vendor: Vendor) -> Candidates:
     """The library is there in another release, which lacks the symbol."""
-    evidence = [f"{_owner_text(missing, vendor)}, which the file links: the loaded copy is of another release."]
-    if vendor.owner is not Owner.HIP:
-        evidence.append("The file is itself part of that product: copies of two releases are in the search path.")
-        if vendor.library == _MKL:
-            fix = (
-                "find / -name 'libmkl_core.so*' 2>/dev/null; echo $LD_LIBRARY_PATH; pip list | grep -i mkl  # every "
-                "copy\nUse one of them: a new environment without the package mkl for oneAPI's (source setvars.sh), or "
-                "unset LD_LIBRARY_PATH for that of the environment"
-            )
-        else:
-            fix = _one_release(missing, vendor)
-        return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, tuple(evidence), fix)
-    release = re.search(_OF_ROCM, missing.name)
-    if release is not None:
-        evidence.append(f"The symbol came with ROCm {release[1]}.0: the loaded library is older.")
-    evidence.append("torch's wheels for ROCm contain its libraries, which are loaded first, whatever /opt/rocm has.")
-    fix = (
-        "python -c 'import torch; print(torch.version.hip)'; hipcc --version  # both must be of one ROCm release\n"
-        "Install the torch for the ROCm of hipcc (pip install --force-reinstall torch --index-url "
-        f"https://download.pytorch.org/whl/rocmX.Y), then {fixes.rebuild(missing)}"
-    )
-    return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85 if release else 0.78, tuple(evidence), fix)
-
-
-def _one_release(missing: MissingName, vendor: Vendor) -> str:
-    path = fixes.safe(missing.file.path, "FILE")
-    return (
-        f"ldd {path}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null; echo $LD_LIBRARY_PATH  # every copy, and "
-        f"the one that is loaded\nUse one of them: unset LD_LIBRARY_PATH, or put the folder of {path} first in it, or "
-        "remove the other release"
+    of_hip = vendor.owner is Owner.HIP
+    release = re.search(_OF_ROCM, missing.name) if of_hip else None
+    yield from row_causes(
+        "vendor-library-of-other-release",
+        missing,
+        owner_text=_owner_text(missing, vendor),
+        kind="hip" if of_hip else "mkl" if vendor.library == _MKL else "other",
+        release="" if release is None else release[1],
+        path=missing.file.path,
+        vendor_library=vendor.library,
     )
 
 
@@ -207,7 +184,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             not_linked = 0.88
         elif missing.reference.library is not None:
             not_linked = 0.2
-        yield _not_linked(missing, vendor, not_linked)
+        yield from _not_linked(missing, vendor, not_linked)
     if missing.target is not None and missing.target.variant == "cpu" and vendor.with_torch and not needed:
         text = (
             f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
@@ -366,51 +343,32 @@ def _is_extension(missing: MissingName) -> bool:
     )
 
 
-def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
-    evidence = [f"{_owner_text(missing, vendor)}."]
-    if missing.file.facts is not None:
-        evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
-    elif not missing.reference.link_time:
-        evidence.append("Check the needed libraries of the file: `readelf -d FILE`.")
+def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidates:
     flags = f"-l{vendor.library}"
     if missing.reference.link_time and platform_of(missing) == "win_amd64":
         flags = f"{vendor.library}.lib"
         if vendor.cuda:
             flags += ' with /LIBPATH:"%CUDA_PATH%\\lib\\x64"'
-    fix = f"Link it: {flags}, then {fixes.rebuild(missing)}"
-    if _is_built_elsewhere(missing):
-        # A vendor's library is not built from source: the other one must be loaded before it.
-        fix = (
-            f"LD_PRELOAD=lib{vendor.library}.so python ...  # with its folder, if it is in no search path\n"
-            f"or install both libraries again from one source (conda or pip): {missing.file.base_name} comes with "
-            "packages that require the other one"
-        )
-    if missing.file.is_torch_itself:
-        fix = f"Link it if torch is built from source: -l{vendor.library} (torch releases link it)."
-    return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
-
-
-# MKL exported this until 2024.0 (pytorch/pytorch issue 123097).
-_OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in a pip environment'
-
-
-def _conda_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
-    """torch from conda channels uses ITT symbols of MKL."""
-    evidence = (
-        f"{missing.name} belongs to {vendor.product}: torch from conda channels expects it in MKL.",
-        "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
+    by_loader = missing.file.facts is None and not missing.reference.link_time
+    yield from row_causes(
+        "vendor-library-not-linked",
+        missing,
+        score=score,
+        commands={"flags": flags},
+        owner_text=_owner_text(missing, vendor),
+        needed=", ".join(missing.file.needed),
+        by_loader="yes" if by_loader else "",
+        of_vendor=missing.file.base_name if _is_built_elsewhere(missing) else "",
+        torch_library="yes" if missing.file.is_torch_itself else "",
+        vendor_library=vendor.library,
     )
-    return Candidate(CauseId.LIBRARY_VERSION_MISMATCH, 0.85, evidence, _OLDER_MKL)
 
 
-def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
-    return Candidate(
-        CauseId.LIBRARY_MISSING,
-        score,
-        (f"The symbol belongs to {vendor.product}; the copy that was found may be another version or build.",),
-        f"Install {vendor.product.split(' (')[0]} in the release that the file was built with. `ldd FILE` prints the "
-        "copy that is found.",
-    )
+def _other_copy(missing: MissingName, vendor: Vendor, score: float) -> Candidates:
+    """The copy of the library that was found may be of another release."""
+    product = vendor.product
+    commands = {"product": product, "brief": product.split(" (")[0]}
+    yield from row_causes("copy-of-other-release", missing, score=score, commands=commands)
 
 
 # On Linux these are, or were, libraries of their own.
