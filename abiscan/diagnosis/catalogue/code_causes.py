@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from abiscan.data import data_file
-from abiscan.diagnosis.catalogue.answer_messages import PlaceValues, fill_causes
-from abiscan.diagnosis.catalogue.message_row import CodeCauses
-from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidates
+
+if TYPE_CHECKING:
+    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+    from abiscan.diagnosis.missing_name import MissingName
+    from abiscan.diagnosis.ranking import Candidates
 
 
 @cache
 def _rows() -> Mapping[str, CodeCauses]:
+    from abiscan.diagnosis.catalogue.message_row import CodeCauses
+
     with open(data_file("code_causes.json"), "rb") as file:
         rows = msgspec.json.decode(file.read(), type=tuple[CodeCauses, ...])
     return {row.id: row for row in rows}
@@ -39,6 +43,9 @@ def row_causes(
         commands: values that are safe in a command.
         values: further values for its places; an empty one is absent.
     """
+    # With all facts: most scans have no such cause.
+    from abiscan.diagnosis.catalogue.answer_messages import PlaceValues, fill_causes
+
     given = PlaceValues(values, missing, commands)
     for candidate in fill_causes(_rows()[row].cause, given):
         yield msgspec.structs.replace(
