@@ -10,8 +10,9 @@ from msgspec import Struct
 from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
+from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.diagnosis.symbol_causes import causes_of
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Status

@@ -524,8 +524,8 @@ HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", 
 def test_a_hostile_name_reaches_no_command(name: str) -> None:
     from abiscan.diagnosis.missing_library import causes
     from abiscan.diagnosis.missing_name import MissingName
-    from abiscan.diagnosis.ranking import causes_of
     from abiscan.diagnosis.reference import Reference, ReferringFile
+    from abiscan.diagnosis.symbol_causes import causes_of
 
     named = MissingName(Reference(name), Knowledge(), ReferringFile(f"/s/{name}.so"))
     of_file = MissingName(Reference("_ZN3c105Error4whatEv"), Knowledge(), ReferringFile(f"{name}/{name}_cpu.so"))

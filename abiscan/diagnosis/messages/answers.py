@@ -26,9 +26,10 @@ from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
+from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.related_exports import find_related
+from abiscan.diagnosis.symbol_causes import causes_of
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.diagnosis.windows_commands import for_windows
 from abiscan.mangling import Demangler, DifferenceKind, NameKind, classify, parse
