@@ -143,20 +143,6 @@ def test_a_library_of_torch_without_a_name_of_cuda(index: ReleaseIndex) -> None:
     assert '"libcusparse=11.*"' in subject.causes[0].fix
 
 
-def test_a_linker_that_triton_starts_finds_the_driver(index: ReleaseIndex) -> None:
-    """pytorch/pytorch issue 94585: nobody can add -L to the command that Triton runs."""
-    (subject,) = _ask("/usr/bin/ld: cannot find -lcuda", index)
-    assert "ln -s libcuda.so.1" in subject.causes[0].fix
-    assert "LIBRARY_PATH=/usr/local/cuda/lib64/stubs" in subject.causes[0].fix
-
-
-def test_a_cpu_build_that_only_other_systems_have(index: ReleaseIndex) -> None:
-    """fairseq2: the shipped index has CPU builds of other systems with this version, and none of Linux."""
-    text = "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"
-    (subject,) = _ask(f"{text}\n\ntorch    2.1.1+cpu    pypi_0    pypi", index)
-    assert subject.causes[0].cause is CauseId.CUDA_BUILD_REQUIRED
-
-
 def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
     """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
     (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)
@@ -456,16 +442,6 @@ def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseI
     assert f"the torch in the text is torch {torch}" in subject.causes[0].evidence[0]
     (same,) = _ask(text.replace(torch, "2.3.1" if "2.3" in label else "2.1.0" if "pt21" in label else "2.0.1"), index)
     assert "by its version label" not in _said(same)
-
-
-def test_a_missing_dll_is_explained_by_the_label(index: ReleaseIndex) -> None:
-    text = (
-        "torch==2.8.0\na_attention-2.2.0+cu128torch2.9.0.post3-cp39-abi3-win_amd64\n"
-        "ImportError: DLL load failed while importing _fused: The specified procedure could not be found."
-    )
-    (subject,) = _ask(text, index)
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    assert "a-attention is built for torch 2.9" in subject.causes[0].evidence[0]
 
 
 def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) -> None:

@@ -17,7 +17,6 @@ BLOCK = "PyTorch version: {torch}\n[pip3] torchaudio=={audio}\nunable to load to
 NCCL = "ImportError: /e/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister"
 DRIVER = "OSError: libcuda.so.1: cannot open shared object file: No such file or directory"
 CUDNN_SYMBOL = "Invalid handle. Cannot load symbol cudnnCreateTensorDescriptor"
-CASTER = "undefined symbol: _ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb"
 NO_TOOLKIT = "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root."
 
 
@@ -145,26 +144,11 @@ def test_the_driver_of_wsl_is_that_of_windows() -> None:
     assert "Install the NVIDIA driver" not in fix
 
 
-def test_torchvision_is_built_on_jetson() -> None:
-    """NVlabs/nvdiffrast issue 224: PyPI has no torchvision for NVIDIA's builds of torch."""
-    text = "RuntimeError: operator torchvision::nms does not exist\n5.15-tegra aarch64\ntorch 2.4.0a0+3bcc3cddb5.nv24.7"
-    assert "git+https://github.com/pytorch/vision.git@release/0.19" in (_first(text).causes[0].fix or "")
-
-
 def test_gcc_of_macos_names_another_standard_library() -> None:
     """parlance/ctcdecode issue 208: torch for macOS is built with libc++, whose names contain std::__1."""
     name = "__ZN5torch3jit17parseSchemaOrNameERKSs"
     cause = _first(f"ImportError: dlopen(/e/x_ext.so, 2): Symbol not found: {name}").causes[0]
     assert (cause.cause, "CC=clang" in (cause.fix or "")) == (CauseId.CXX11_ABI_MISMATCH, True)
-
-
-@pytest.mark.parametrize(
-    ("folder", "cause"),
-    [("/home/u/foo/build", CauseId.LIBTORCH_PYTHON_NOT_LINKED), ("/usr/lib", CauseId.BUILT_FOR_NEWER_TORCH)],
-)
-def test_a_module_in_a_build_folder_is_of_cmake(folder: str, cause: CauseId) -> None:
-    """pybind/pybind11 issue 4696: CMake's TORCH_LIBRARIES has no libtorch_python."""
-    assert _first(f"ImportError: {folder}/foo.cpython-310-x86_64-linux-gnu.so: {CASTER}").causes[0].cause == cause
 
 
 def test_a_program_without_a_name_has_none_in_the_answer() -> None:

@@ -487,12 +487,6 @@ def test_static_tls_names_the_library_and_two_ways_out(nothing: Knowledge) -> No
     assert "LD_PRELOAD=/usr/lib/aarch64-linux-gnu/libgomp.so.1" in cause.fix
 
 
-def test_a_kernel_whose_name_python_reads_as_private_is_to_be_renamed(nothing: Knowledge) -> None:
-    (subject,) = explain("NameError: name '_Runner__mm_kernel_0' is not defined", nothing)
-    assert "Rename the Triton kernel" in subject.causes[0].fix
-    assert "torch 2.6" not in subject.causes[0].fix
-
-
 def test_a_mistyped_name_shows_the_one_that_is_meant(nothing: Knowledge) -> None:
     # l for I, as read from a screenshot.
     (subject,) = explain("_ZNK3c106lValue23reportToTensorTypeErrorEv", nothing)
@@ -601,14 +595,6 @@ def test_a_kernel_with_two_underscores_is_renamed(torch: str, released: Released
     assert ("or: pip install torch==2.13.0  # the build of the package index, for CUDA 13.0" in fix) is upgrades
 
 
-@pytest.mark.parametrize("name", ["constexpr", "triton_helpers", "primals_1", "_Runner__", "_grid_2"])
-def test_only_sizes_are_made_static(name: str, nothing: Knowledge) -> None:
-    text = f"  File \"/tmp/torchinductor_me/ab/cab.py\", line 12, in call\nNameError: name '{name}' is not defined"
-    (subject,) = explain(text, nothing)
-    assert subject.causes[0].cause is CauseId.GENERATED_KERNEL
-    assert "static" not in subject.causes[0].fix
-
-
 _CHECK = "undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRK"
 
 
@@ -694,9 +680,3 @@ def test_a_template_without_its_parameters(name: str, released: Released) -> Non
     """Oracle: `nm -DC` of libtorch_cpu.so 2.13.0, which exports `at::TensorBase::const_data_ptr<long>() const`."""
     (subject,) = explain(f"undefined symbol: {name}", released("2.6.0"))
     assert subject.mangled == "_ZNK2at10TensorBase14const_data_ptrIlEEPKT_v"
-
-
-def test_flashinfer_is_built_with_its_kernels(nothing: Knowledge) -> None:
-    """Oracle: docs/installation.rst of FlashInfer 0.2: without the variable, a build makes no flashinfer_kernels."""
-    (subject,) = explain(f"/x/flashinfer/flashinfer_kernels.abi3.so: undefined symbol: {CLANG}", nothing)
-    assert "FLASHINFER_ENABLE_AOT=1 TORCH_CUDA_ARCH_LIST=9.0 pip install" in subject.causes[0].fix

@@ -47,22 +47,6 @@ def test_a_program_gets_another_libtorch(text: str, command: str) -> None:
     assert re.search(r"^(?:or: |Otherwise: )?(?:pip|python) ", fix, re.MULTILINE) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"ImportError: /v/lib/python3.11/site-packages/torch_foo/_C.so: undefined symbol: {ADDED}",
-        f"find_package(Torch REQUIRED), pip install torch\nImportError: /w/build/_C.so: undefined symbol: {ADDED}",
-    ],
-)
-def test_what_python_loads_is_no_program(text: str) -> None:
-    assert "pip install" in explain(text)[0].causes[0].fix
-
-
-def test_the_other_glibc_of_a_package_is_moved_away() -> None:
-    text = "/lib/x86_64-linux-gnu/libpthread.so.0: version `GLIBC_PRIVATE' not found (required by /h/p/lib/librt.so.1)"
-    assert explain(text)[0].causes[0].fix.startswith("mv /h/p/lib/librt.so.1 /h/p/lib/librt.so.1.bak")
-
-
 def test_patterns_are_bounded_and_have_a_source() -> None:
     for program in package_data.catalogue().program:
         for pattern in (program.pattern, program.unless):
@@ -81,13 +65,3 @@ def test_a_program_takes_bounded_time(program: Program) -> None:
                 re.search(pattern, text, re.ASCII)
             # The first search compiles the pattern.
             assert time.process_time() - started < 0.5, text[:40]
-
-
-def test_a_note_of_rustc_names_the_program() -> None:
-    """Oracle: the output of cargo in LaurentMazare/tch-rs issue 880, and what solved it."""
-    text = (
-        "/x/function_schema_inl.h:337: undefined reference to `c10::detail::torchCheckFail(char const*, char const*, "
-        "unsigned int, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)'\n"
-        "= note: use the `cargo:rustc-link-lib` directive to specify the native libraries to link with Cargo"
-    )
-    assert "export LIBTORCH=" in explain(text)[0].causes[0].fix

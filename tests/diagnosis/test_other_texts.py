@@ -21,15 +21,3 @@ def test_the_end_of_a_failed_build_tells_less_than_any_other_message(nothing: Kn
 @pytest.mark.parametrize("text", _TEXTS["nothing_known"])
 def test_nothing_is_known_of_it(text: str, nothing: Knowledge) -> None:
     assert explain(text, nothing) == ()
-
-
-@pytest.mark.parametrize(("right", "text"), _TEXTS["answered"])
-def test_what_is_right_of_it_comes_first(right: str, text: str, nothing: Knowledge) -> None:
-    (subject,) = explain(text, nothing)
-    assert subject.causes[0].cause == right
-
-
-def test_a_function_of_the_c_library_is_named_as_such(nothing: Knowledge) -> None:
-    (subject,) = explain("undefined reference to `sqrt'", nothing)
-    assert "libm" in subject.causes[0].evidence[0]
-    assert "-lm" in subject.causes[0].fix

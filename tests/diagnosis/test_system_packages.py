@@ -75,20 +75,6 @@ def test_no_fix_installs_the_package_with_the_file(row: SystemLibrary, nothing: 
         assert re.match(installs, subject.causes[0].fix), subject.causes[0].fix
 
 
-@pytest.mark.parametrize(
-    ("header", "package"),
-    [
-        ("google/dense_hash_map", "libsparsehash-dev"),
-        ("libaio.h", "libaio-dev"),
-        ("GL/glew.h", "libglew-dev"),
-        ("mpi.h", "libopenmpi-dev"),
-    ],
-)
-def test_a_header_that_a_compiler_does_not_find_is_of_a_package(header: str, package: str, nothing: Knowledge) -> None:
-    (subject,) = explain(f"a.cu:3:10: fatal error: {header}: No such file or directory", nothing)
-    assert subject.causes[0].fix.startswith(f"apt-get install -y {package} ")
-
-
 def test_a_header_of_a_submodule_is_fetched_with_it(nothing: Knowledge) -> None:
     # .gitmodules of diff-gaussian-rasterization: third_party/glm. Ubuntu 22.04 has GLM 0.9.9.8, without gtx/pca.hpp.
     (subject,) = explain("a.cu:3:10: fatal error: glm/gtx/pca.hpp: No such file or directory", nothing)

@@ -26,16 +26,6 @@ def test_the_cause_that_the_words_tell(cause: str, text: str, index: ReleaseInde
     assert subject.causes[0].cause == cause, [str(each.cause) for each in subject.causes]
 
 
-def test_a_duplicate_registration_has_low_confidence(nothing: Knowledge) -> None:
-    """torch/library.h does not name the two libraries: no cause is certain."""
-    text = (
-        "Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of them in one."
-    )
-    (subject,) = explain(text, nothing)
-    assert subject.text == "torchvision"
-    assert "are registered twice" in subject.causes[0].evidence[0]
-
-
 def test_a_release_without_wheels_for_the_python_is_excluded(nothing: Knowledge) -> None:
     """Wheels for CPython 3.8 end with torch 2.4.1 (package index): a symbol that was removed after 2.6.0 still
     existed."""

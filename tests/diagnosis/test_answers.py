@@ -1,0 +1,63 @@
+"""Texts and what their answers have: the rows of `data/answers.toml` and `data/retellings.toml`.
+
+A row has `text`, or `texts` with the same answer. Its other keys are compared with the subject (the only one, unless
+`several`), its first cause (`fix_`, `evidence_`) and the whole answer (`has`, `lacks`). Oracles are in the comments of
+the files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+_DATA = Path(__file__).parent / "data"
+_FILES = {"answers.toml": "answer", "retellings.toml": "text"}
+_KEYS = {
+    *("text", "texts", "several", "subject", "mangled", "message", "cause", "only_cause", "confidence", "has", "lacks"),
+    *("fix_begins", "fix_has", "fix_lacks", "fix_ends", "evidence_begins_with", "evidence_has", "evidence_lacks"),
+}
+
+
+def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, table in _FILES.items():
+        for row in tomllib.loads((_DATA / name).read_text(encoding="utf-8"))[table]:
+            assert row.keys() <= _KEYS, row
+            assert row.keys() - {"text", "texts", "several"}, row
+            for text in row.get("texts") or [row["text"]]:
+                yield text, row
+
+
+@pytest.mark.parametrize(("text", "row"), list(_rows()))
+def test_answer(text: str, row: dict[str, Any]) -> None:
+    subject, *others = explain(text, _OPTIONS)
+    first = subject.causes[0]
+    fix, evidence = first.fix, "\n".join(first.evidence)
+    answer = "\n".join(part for cause in subject.causes for part in (*cause.evidence, cause.fix))
+    assert not others or row.get("several")
+    assert len(subject.causes) == 1 or not row.get("only_cause")
+    found = {
+        "subject": subject.text,
+        "mangled": subject.mangled,
+        "message": subject.message,
+        "cause": first.cause,
+        "confidence": first.confidence,
+    }
+    assert {name: value for name, value in found.items() if name in row} == {
+        name: row[name] for name in found if name in row
+    }
+    assert fix.startswith(row.get("fix_begins", ""))
+    assert fix.endswith(row.get("fix_ends", ""))
+    assert [part for part in row.get("evidence_begins_with", []) if part not in first.evidence[0]] == []
+    for where, words in (("fix", fix), ("evidence", evidence)):
+        assert [part for part in row.get(f"{where}_has", []) if part not in words] == []
+        assert [part for part in row.get(f"{where}_lacks", []) if part in words] == []
+    assert [part for part in row.get("has", []) if part not in answer] == []
+    assert [part for part in row.get("lacks", []) if part in answer] == []
