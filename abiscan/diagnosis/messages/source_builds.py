@@ -20,7 +20,9 @@ _BUILD: Final = (
     "(?:\u7f16\u8bd1|\u6784\u5efa|\u5efa\u7f6e|\u6253\u5305|\u7f16(?=[\u7684\u4e86\u8fc7\u51fa\u597d\u6210])"
     "| ?(?:build|compile)(?![A-Za-z]))"
 )
-_SELF: Final = "(?:\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
+_SELF: Final = (
+    "(?:\u5185\u90e8|\u81ea\u5df1|\u81ea\u884c|\u81ea|\u624b\u52a8|\u624b\u5de5|\u672c\u5730|\u672c\u673a|\u4eb2\u81ea)"
+)
 _WORDS: Final = re.compile(
     # tools/generate_torch_version.py of pytorch; no other package has `git` before the commit.
     r"(?P<torch>(?<![\w.])[12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?\b"
@@ -32,6 +34,10 @@ _WORDS: Final = re.compile(
     r" (?:repo|tree|checkout|clone|source|folder|director)"
     r"|\b(?:[Mm]y|[Oo]ur) (?:own )?(?:compiled|built|lib[Tt]orch build|(?:[Pp]y)?[Tt]orch build)"
     r"(?:(?<=build)|(?= (?:[Pp]y)?[Tt]orch(?![\w-])))"
+    r"|\b[Ii]nstalled (?:[Pp]y)?[Tt]orch (?:with|by|via|using) [`'\"]?(?:python3? )?setup\.py"
+    r"|(?:\bpython3? )?setup\.py (?:install|develop)[`'\"]? ?(?:\u5b89\u88c5|\u88c5|\u7f16\u8bd1)[\u4e86\u7684]? ?"
+    r"(?:[Pp]y)?[Tt]orch(?! ?[-_])"
+    r"|\b(?:[Pp]y)?[Tt]orch (?:(?:from|on|at) )?(?:the )?(?:git )?(?:master|main) branch\b"
     r"|\b(?:[Pp]atched|[Rr]ebuilt|[Rr]ecompiled|[Mm]odified) (?:[Pp]y)?[Tt]orch(?! ?[-_])(?=[ ,.])"
     r"|(?:\A|\n|[.;,] |\b(?:then|and|just) )[Bb]uilt (?:my |our )?(?:[Pp]y)?[Tt]orch(?! ?[-_]| ext| [Cc]\+\+)(?=[ ,.])"
     r"|git clone [^\n]{0,60}github\.com/pytorch/pytorch(?:\.git)?(?=[\s;&`])[\s\S]{0,200}?"
@@ -40,7 +46,9 @@ _WORDS: Final = re.compile(
     r"|orch (?:v?\d[\w.+]{0,24} ?)?[(\uff08](?:[Ss]ource|\u6e90\u7801)[)\uff09])"
     r"|\b(?:(?:out of|from|via|in) (?:(?:the|its|git|github|latest|official) ){0,2}sources?(?! ?(?:files?|of)\b)"
     r"|(?:that|which) (?:I|we) (?:built|compiled)"
-    r"|(?:built|compiled) from (?:the )?(?:git |github )?(?:v?\d[\w.]{0,12} )?(?:tag|branch|main|master|checkout)"
+    r"|(?:built|compiled) by (?:our|my|the) (?:[a-zA-Z]{2,16} ?){1,2}"
+    r"|(?:built|compiled)(?: in (?:an? |the )?[a-z]{2,16})? from (?:the |an? )?(?:git |github )?"
+    r"(?:v?\d[\w.]{0,12} )?(?:tag|branch|main|master|checkout)"
     r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
     r"|(?P<checkout>python3? setup\.py (?:install|develop|bdist_wheel)|pip3? install (?:-v )?-e \.)"
     r"|by (?:hand|myself|ourselves)"
@@ -140,7 +148,9 @@ _SHARED_RELEASE: Final = re.compile(
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 # torch_geometric itself has no binary; these have, and it uses them where they are installed.
-_GEOMETRIC: Final = re.compile(r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG|pyg)(?![\w/-])", re.ASCII)
+_GEOMETRIC: Final = re.compile(
+    r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG|pyg)(?![\w/-])|data\.pyg\.org", re.ASCII
+)
 _OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
 # Behind a name in the output of pip, conda and collect_env.
 _IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
