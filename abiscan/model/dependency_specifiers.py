@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from abiscan.model.limits import MAX_COMPARISONS, MAX_DIGITS, MAX_FIELD, MAX_PARENTHESES, MAX_REQUIREMENTS
@@ -42,7 +42,7 @@ _TORCH = r"\s*(?:py)?torch\b(?![-_.]\w)"
 # subprocess and 20 modules of its own: 130 of 1,900 million instructions of a wheel.
 _LONGEST = 120
 _RELEASE = r"\d{1,6}(?:\.\d{1,6}){0,5}"
-_COMPARISON = rf"\s*(==|!=|>=|<=|>|<)\s*({_RELEASE})\s*"
+_COMPARISON = rf"\s*(==|!=|>=|<=|>|<)\s*({_RELEASE}(\.\*)?)\s*"
 _WITH_LABEL = rf"({_RELEASE})(?:\+[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*)?"
 _Numbers = tuple[int, ...]
 _COMPARE: Mapping[str, Callable[[_Numbers, _Numbers], bool]] = {
@@ -140,7 +140,7 @@ def _read(make: Callable[[str], _T], text: str) -> _T:
 def _comparisons_of(specifiers: str) -> tuple[tuple[str, str], ...] | None:
     """(operator, release) of each comparison; None if `packaging` must read it."""
     parts = [re.fullmatch(_COMPARISON, part) for part in specifiers.split(",")] if specifiers else []
-    found = [(part[1], part[2]) for part in parts if part is not None]
+    found = [(part[1], part[2]) for part in parts if part is not None and not (part[3] and part[1] != "==")]
     return tuple(found) if len({each for each, _release in found}) == len(parts) else None
 
 
@@ -162,6 +162,16 @@ def _numbers(version: str) -> _Numbers | None:
     return None if found is None else tuple(numbers)
 
 
+def _bounds(comparison: str, release: str) -> Iterator[tuple[Callable[[_Numbers, _Numbers], bool], _Numbers]]:
+    """The bounds of a comparison: two of `==2.7.*`, at least 2.7 and less than 2.8."""
+    if release.endswith(".*"):
+        *first, last = map(int, release[:-2].split("."))
+        yield operator.ge, _numbers(release[:-2]) or ()
+        yield operator.lt, (*first, last + 1)
+    else:
+        yield _COMPARE[comparison], _numbers(release) or ()
+
+
 def admits(specifiers: str, versions: Iterable[str]) -> bool:
     """Whether a version specifier admits at least one of the versions, pre-releases included. Text that is not a
     version is admitted only by `===`.
@@ -172,7 +182,7 @@ def admits(specifiers: str, versions: Iterable[str]) -> bool:
     versions, comparisons = tuple(versions), _comparisons_of(specifiers)
     releases = [numbers for version in versions if (numbers := _numbers(version)) is not None]
     if comparisons is not None and len(releases) == len(versions):
-        bounds = [(_COMPARE[each], _numbers(release) or ()) for each, release in comparisons]
+        bounds = [bound for each, release in comparisons for bound in _bounds(each, release)]
         return any(all(compare(numbers, bound) for compare, bound in bounds) for numbers in releases)
     parsed = read_specifiers(specifiers)
     return any(not find_excess(version) and parsed.contains(version, prereleases=True) for version in versions)

@@ -74,16 +74,17 @@ def test_a_marker_that_asks_what_is_not_known_holds() -> None:
 
 _RELEASES = ("0", "1.13.1", "2", "2.0", "2.4", "2.4.0", "2.4.1", "2.4.1.0", "2.10.0")
 _SPECIFIERS = [f"{each}{release}" for each in ("==", "!=", ">=", "<=", ">", "<") for release in _RELEASES]
-_OF_PACKAGING = ("==2.4.*", "~=2.4", "==2.4.1+cu118", "===2.4.1", ">=2.4a0", ">=2.4,>2.4", ">=2.4,", "")
+_PREFIXES = ("==2.4.*", "== 2.0.*", "==2.*", "==0.*", "==2.4.0.*,<2.4.1", "==2.10.*,!=2.10.0", "==999999.*")
+_OF_PACKAGING = ("!=2.4.*", "~=2.4", "==2.4.1+cu118", "===2.4.1", ">=2.4a0", ">=2.4,>2.4", ">=2.4,", "")
 
 
 def test_releases_are_compared_as_packaging_does() -> None:
     """Most comparisons are made without packaging, which takes long to import."""
     labelled = ("2.4.1+cu118", "2.10.0+cxx11.abi", "2.5.0a0+git1234567", "2.4.1.post1", "2.4.0.dev20240501", "nothing")
     pairs = (f"{one} , {other}" for one, other in itertools.product(_SPECIFIERS[::4], _SPECIFIERS[::5]))
-    for specifier in (*_SPECIFIERS, *_OF_PACKAGING, *pairs):
+    for specifier in (*_SPECIFIERS, *_PREFIXES, *_OF_PACKAGING, *pairs):
         parsed = SpecifierSet(specifier)
-        for version in (*_RELEASES, *labelled):
+        for version in (*_RELEASES, *labelled, "999999.1"):
             assert admits(specifier, (version,)) is parsed.contains(version, prereleases=True), (specifier, version)
 
 
@@ -91,7 +92,14 @@ def test_releases_are_compared_as_packaging_does() -> None:
     "form", ["torch{}", "torch ({})", "Torch >= 2.1,{} ", "torch[extra]{}", "torch-x{}", "torch{})"]
 )
 def test_a_requirement_on_torch_is_read_as_packaging_does(form: str) -> None:
-    for specifier in (*_SPECIFIERS, *_OF_PACKAGING, "<2.9, !=2.4.0", "; extra == 'x'", " @ https://host/x.whl"):
+    for specifier in (
+        *_SPECIFIERS,
+        *_PREFIXES,
+        *_OF_PACKAGING,
+        "<2.9, !=2.4.0",
+        "; extra == 'x'",
+        " @ https://host/x.whl",
+    ):
         text = form.format(specifier)
         found = torch_specifier(text)
         try:
