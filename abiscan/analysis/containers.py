@@ -85,7 +85,7 @@ def _with_verified_advice(
     verified = verified_releases(members) if any(member.causes for member in members) else None
     if verified is None:
         return members
-    from abiscan.diagnosis.fixes import restrict_releases
+    from abiscan.diagnosis.torch_ranges import restrict_releases
 
     builds = Counter(_module(member) for member in members)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from abiscan.compare.environment import InspectedEnvironment, missing_distributions, products_of
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.pip_command import PipInstall, one_line
-from abiscan.diagnosis import build_commands, package_commands, torch_commands
+from abiscan.diagnosis import build_commands, torch_commands, wheel_choice
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -211,7 +211,7 @@ def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnv
         return None
     missing = _question(candidate.version, candidate.variant, inspected, package)
     assert missing.target is not None
-    found = package_commands.find_wheel(known, missing, missing.target)
+    found = wheel_choice.find_wheel(known, missing, missing.target)
     if found is None or found.remark:
         return None
     installed = f"{known.name}=={package.version}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 
 from abiscan.diagnosis import build_commands, package_commands, torch_commands
@@ -12,10 +12,10 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.torch_ranges import torch_range
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import string_abi
 from abiscan.model import versions
-from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
@@ -301,43 +301,6 @@ def _label(version: str, target: TorchBuild | None) -> str:
     minor = versions.minor(target.version)
     wanted = minor if "." in found["release"] else minor.replace(".", "")
     return f" (look for {found['word']}{wanted} in its version)"
-
-
-def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
-    """A requirement for a release in one of the ranges, newest first: `"torch>=2.1.0,<=2.2.2"`."""
-    first, last = ranges[-1]
-    if last == newest_known:
-        return f'"torch>={first}"'
-    return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
-
-
-_INSTALL = r'pip install "torch(?P<specifier>[^"]*)"'
-
-
-@lru_cache(maxsize=256)  # the same fix is advised for many files
-def _admitted(specifier: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(version for version in known if admits(specifier, (version,)))
-
-
-def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], bool], *, widen: bool = False) -> str:
-    """A fix without alternatives that name other releases of torch than the admitted ones.
-
-    Args:
-        known: public versions of the known releases, oldest first.
-        widen: whether a named range becomes that of all admitted releases.
-    """
-    ways = []
-    for way in fix.split("\nor: "):
-        found = re.search(_INSTALL, way)
-        named = () if found is None else _admitted(found["specifier"], tuple(known))
-        right = tuple(version for version in (known if widen and named else named) if admitted(version))
-        if found is not None and right != named:
-            if not right:
-                continue
-            text = torch_range(ReleaseRanges.of_known(known, right.__contains__), known[-1])
-            way = f"{way[: found.start()]}pip install {text}{way[found.end() :]}"  # noqa: PLW2901
-        ways.append(way)
-    return "\nor: ".join(ways)
 
 
 def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from abiscan.diagnosis import cuda_on_macos, fixes, package_commands
+from abiscan.diagnosis import cuda_on_macos, fixes, wheel_choice
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.hip_sources import lacks_cuda
@@ -118,7 +118,7 @@ def _on_hip(name: str, missing: MissingName) -> Candidates:
 def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:
     """A library of an extension for one torch, with its version in the name."""
     package = package_of_file(name)
-    known = "\n".join(() if package is None else package_commands.for_release(package, version, missing))
+    known = "\n".join(() if package is None else wheel_choice.for_release(package, version, missing))
     commands = {"known": known}
     yield from row_causes("library-for-one-torch-missing", missing, commands=commands, library=name, version=version)
 

@@ -19,25 +19,21 @@ from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.torch_commands import install_torch
+from abiscan.diagnosis.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.wheel_rows import (
     PIP,
     PIP_WITH_TORCH,
-    PublishedWheel,
     cuda_major,
     entry_of_release,
     fill_places,
     is_in_span,
-    nearest_variant,
     patch_release,
     platform_of,
-    published_wheel,
     python_tag,
-    pythons_of_wheel,
     rows_of,
 )
 from abiscan.mangling import string_abi
 from abiscan.model import versions
-from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.pythons import with_wheels
 
@@ -45,8 +41,6 @@ from abiscan.releases.pythons import with_wheels
 _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
 _INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
-# What only a wheel for one release of torch has: such a command has no place for another one.
-_OF_ONE_BUILD: Final = re.compile(r"\{(?:release|python|py|platform|abi|short|digits)\}")
 _MOST_BUILDS: Final = 3
 _MOST_RELEASES: Final = 8
 
@@ -187,40 +181,6 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
     return python is not None and bool(spans) and (python.major, python.minor) > max(each[:2] for each in spans)
 
 
-def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
-    """A sentence and the commands that install the nearest torch with a known wheel, and that wheel: another patch
-    release, else the newest torch before the target, else the oldest behind it. Empty if none fits the Python."""
-    target, python = missing.target, missing.loading_python
-    if target is None:
-        return ()
-    at = versions.order(target.version) or ()
-    found = []
-    for wheels in rows_of(package, missing):
-        for torch in wheels.releases or wheels.variants:
-            order, known = versions.order(torch) or (), entry_of_release(wheels.variants, torch) or ()
-            variant = known[0] if package.any_variant and known else nearest_variant(known, target.variant)
-            release = patch_release(torch)
-            if variant is None or (python is not None and python not in pythons_of_wheel(wheels, release)):
-                continue
-            command = published_wheel(wheels, package, release, variant, missing).command
-            other = None if wheels.with_torch else install_torch(release, missing, variant=_variant_of(target, variant))
-            if not wheels.with_torch and other is None:
-                continue
-            rank = 0 if order[:2] == at[:2] else 1 if order < at else 2
-            near = tuple(-each for each in order) if rank < 2 else order
-            found.append((rank, near, release, tuple(filter(None, (other, command)))))
-    if not found:
-        return ()
-    _rank, _near, release, commands = min(found)
-    return (f"With torch {release}, for which a wheel is known:", *commands)
-
-
-def _variant_of(target: TorchBuild, variant: str) -> str:
-    """The variant of torch for a wheel: a wheel for all of CUDA 12 leaves that of the target."""
-    of_major = cuda_major(variant) == variant.removeprefix("cu")
-    return target.variant if of_major and cuda_major(target.variant) == cuda_major(variant) else variant
-
-
 def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
     yield f"Install the release of {package.name} for {missing.target_label}, if one exists:"
@@ -340,166 +300,3 @@ def _fetched(package: Package, wheels: Wheels, missing: MissingName) -> tuple[st
 
 def _upgrade(package: Package) -> str:
     return f"pip install --upgrade {package.name}"
-
-
-def find_wheel(package: Package, missing: MissingName, target: TorchBuild) -> PublishedWheel | None:
-    """The published wheel for the target; None if none is known."""
-    return next(_wheels_for(package, missing, target), None)
-
-
-def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> Iterator[PublishedWheel]:
-    """The wheel of each row of wheels with one for the target."""
-    python = missing.loading_python
-    for wheels in rows_of(package, missing):
-        known = entry_of_release(wheels.variants, target.version)
-        if known is None:
-            continue
-        variant = _chosen_variant(package, known, target, missing.log.variant)
-        if variant is None or (wheels.releases and entry_of_release(wheels.releases, target.version) is None):
-            continue
-        if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
-            continue
-        remark = ""
-        if python is None and "{python}" in wheels.install:
-            tag = wheels.pythons[-1]
-            remark = f"{python_tag(tag)} is Python {tag}: replace with yours"
-        yield replace(published_wheel(wheels, package, target.version, variant, missing), remark=remark)
-
-
-def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:
-    """The variant of a wheel for the target.
-
-    Args:
-        named: variant of a CUDA release that the text names, where it does not name that of torch.
-    """
-    if package.any_variant:
-        return known[0]
-    if named in known:
-        return named
-    variant = target.variant
-    if variant in known:
-        return variant
-    return variant if f"cu{cuda_major(variant)}" in known else None
-
-
-def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str, ...]:
-    """The wheel of a package for a release of torch with possibly unknown variant, else with the nearest torch that has
-    a wheel, an older one first. Empty if none is known."""
-    rows = rows_of(package, missing)
-    for wheels in rows:
-        known = entry_of_release(wheels.variants, torch)
-        if known is not None:
-            chosen = missing.target.variant if missing.target is not None else known[-1]
-            variant = chosen if chosen in known else known[-1]
-            return (published_wheel(wheels, package, torch, variant, missing).command,)
-    if not rows:
-        return ()
-    known_for = sorted(rows[0].variants, key=lambda each: versions.order(each) or ())
-    older = [each for each in known_for if (versions.order(each) or ()) < (versions.order(torch) or ())]
-    nearest = older[-1] if older else known_for[0]
-    which = "newest known before it" if older else "first known after it"
-    variant = rows[0].variants[nearest][-1]
-    release = patch_release(nearest)
-    other = install_torch(release, missing, cuda=cuda_major(variant) or None)
-    none = f"No wheel of {package.name} for torch {torch} is known; the {which} is for torch {nearest}:"
-    command = published_wheel(rows[0], package, release, variant, missing).command
-    return (none, command) if other is None else (none, other, command)
-
-
-def _from_release_on(version: str, rows: tuple[Wheels, ...]) -> Iterator[tuple[str, Wheels]]:
-    """A release of torch, then the later minor releases with wheels, oldest first, and their rows."""
-    at = versions.order(version) or ()
-    newer = {patch_release(each): wheels for wheels in rows for each in wheels.variants}
-    ordered = sorted((versions.order(each) or (), each) for each in newer)
-    later = [each for order, each in ordered if order > at]
-    yield from ((version, wheels) for wheels in rows)
-    yield from ((each, newer[each]) for each in later if versions.minor(each) != versions.minor(version))
-
-
-def _has_code(variant: str, missing: MissingName) -> bool:
-    """Whether the CUDA of a variant (`cu118`) compiles for the GPU of a text."""
-    from abiscan.model.gpu_toolkits import first_toolkit
-
-    # Code for 8.0 runs on 8.9, and so on.
-    major = missing.log.capability.partition(".")[0]
-    first = versions.order(first_toolkit(f"{major}.0") or "")
-    digits = variant.removeprefix("cu")
-    cuda = versions.order(f"{digits[:-1]}.{digits[-1]}") if digits.isdigit() else None
-    return first is None or cuda is None or cuda >= first
-
-
-def _newest_with(variant: str, rows: tuple[Wheels, ...]) -> str:
-    """The newest torch with a wheel for a variant, else with any wheel; empty if there is none."""
-    torches = {torch: known for wheels in rows for torch, known in wheels.variants.items()}
-    newest = next((torch for torch, known in torches.items() if variant in known), next(iter(torches), ""))
-    return patch_release(newest) if newest else ""
-
-
-def _pythons_of(wheels: Wheels, version: str, rows: tuple[Wheels, ...]) -> Iterator[str]:
-    """For which CPythons a torch and a wheel for it exist, and the first torch with both for the next CPython."""
-    if not (pythons := pythons_of_wheel(wheels, version)):
-        return
-    yield f"this torch and its wheel of the package exist for Python {pythons[0]}-{pythons[-1]}"
-    later = ((torch, row) for torch, row in _from_release_on(version, rows) if torch != version)
-    newer = (torch for torch, row in later if pythons_of_wheel(row, torch)[-1:] > pythons[-1:])
-    if (first := next(newer, None)) is not None:
-        yield f"for a newer Python: torch {versions.minor(first)} or later"
-
-
-def _for_own_release(commands: tuple[str, ...], version: str, variant: str, named: str) -> tuple[str, ...]:
-    """Commands for an example, with places for the release of torch that a person has: the example would replace it.
-
-    Args:
-        named: variant that is known; empty if it is a place, too.
-    """
-    own = "" if variant == named else "cuNNN"
-    minor = versions.minor(version)
-    of_cuda = f"if it has a build for {variant}, as torch {minor} has"
-    if own:
-        of_cuda = f"{own}: a CUDA for which it has a build, such as {variant} of torch {minor}"
-    notes = ("X.Y: the release of your torch (torch.__version__)", of_cuda)
-    torch, *others = (
-        each.replace(version, f"X.Y.{version.rpartition('.')[2]}").replace(variant, own or variant) for each in commands
-    )
-    return (f"{torch}  # {'; '.join(notes)}", *others)
-
-
-def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
-    """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
-    the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
-
-    Args:
-        variant: preferred variant; another one of its CUDA is used if that has no wheel.
-    """
-    if missing.knowledge.target_from_source:
-        return ()
-    rows = rows_of(package, missing)
-    target = missing.target
-    stated = target is not None and versions.order(target.version) is not None
-    wanted = target.version if target is not None and stated else _newest_with(variant, rows)
-    for version, wheels in _from_release_on(wanted, rows):
-        known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
-        of_target = "" if target is None or version != wanted else target.variant
-        chosen = nearest_variant(known, variant or (of_target if of_target in known else ""))
-        here = missing.loading_python
-        if chosen is None or (here is not None and here not in pythons_of_wheel(wheels, version)):
-            continue
-        build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
-        there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
-        torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
-        wheel = published_wheel(wheels, package, version, chosen, there).command
-        if not stated and torch and not _OF_ONE_BUILD.search(wheels.install):
-            return _for_own_release((torch, wheel), version, chosen, variant)
-        reason = "this GPU" if here is None else f"this GPU or Python {here}"
-        notes = [f"torch {wanted} has none for {reason}"] if version != wanted else []
-        notes += (
-            [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
-        )
-        if variant and chosen != variant and cuda_major(variant):
-            notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
-        # Which wheels for Windows a page has is not recorded.
-        if platform_of(missing) != "win_amd64":
-            notes.extend(_pythons_of(wheels, version, rows))
-        torch += f"  # {'; '.join(filter(None, notes))}" if torch and any(notes) else ""
-        return tuple(filter(None, (torch, wheel)))
-    return ()

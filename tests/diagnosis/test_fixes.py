@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.fixes import restrict_releases
+from abiscan.diagnosis.torch_ranges import restrict_releases
 
 KNOWN = ("2.1.0", "2.1.2", "2.2.0", "2.7.1", "2.13.0")
 PACKAGE = frozenset(("2.1.0", "2.1.2", "2.2.0", "2.7.1"))

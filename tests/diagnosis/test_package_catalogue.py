@@ -17,8 +17,9 @@ from abiscan.diagnosis.catalogue.load_packages import load_packages, package_of_
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.package_commands import find_package, for_release, install
+from abiscan.diagnosis.package_commands import find_package, install
 from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.diagnosis.wheel_choice import for_release
 from abiscan.library import api
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion

@@ -7,7 +7,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import build_requirements, file_package, fixes, package_commands, torch_commands, wheel_rows
+from abiscan.diagnosis import (
+    build_requirements,
+    file_package,
+    fixes,
+    package_commands,
+    torch_commands,
+    wheel_choice,
+    wheel_rows,
+)
 from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
@@ -130,7 +138,7 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     package = package_commands.find_package(missing, built_project(values, missing))
     if package is None or is_for_hip(missing):
         return None
-    return "\n".join(package_commands.with_cuda(package, missing, values.get("label", ""))) or None
+    return "\n".join(wheel_choice.with_cuda(package, missing, values.get("label", ""))) or None
 
 
 def built_project(values: Values, missing: MissingName) -> str | None:

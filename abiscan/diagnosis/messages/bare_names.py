@@ -13,6 +13,7 @@ from abiscan.diagnosis.catalogue.python_readers import RECORD
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
+from abiscan.diagnosis.messages.demangled_text import qualified_name
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import (
     FoundSubject,
@@ -191,7 +192,7 @@ def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
         # A package name may look like a C shim (`torch_geometric`).
         shim = name.startswith(SHIM_PREFIXES)
         return not shim or is_known(name, knowledge) or bool(near_names.near(name, knowledge))
-    if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:
+    if _CODE.intersection(name.replace("operator=", "operator")) or qualified_name(name) is None:
         return False
     if "::" in name.split("(", 1)[0]:
         return True

@@ -10,6 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.messages.demangled_text import IDENTIFIER, before_parameters, comparable, qualified_name
+from abiscan.diagnosis.messages.msvc_names import read_msvc_name
 from abiscan.environment.python_names import exported_by
 from abiscan.mangling import (
     CxxName,
@@ -19,7 +21,6 @@ from abiscan.mangling import (
     search_prefixes,
     string_abi,
 )
-from abiscan.mangling.parser.microsoft_codes import OPERATORS
 from abiscan.mangling.string_spelling import Abi, respelled
 from abiscan.releases.build import SymbolHistory
 
@@ -29,7 +30,6 @@ _LIMIT = 400
 _CUT_LENGTH = 24
 # Characters behind a name that may be of the text around it.
 _STRAY: Final = 3
-_IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
 # <nested-name> without the prefix of C++ names.
 _HEADLESS = re.compile(r"Z?N[rVK]{0,3}[RO]?\d{1,3}[A-Za-z_]")
 _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
@@ -37,44 +37,6 @@ _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
 _STRUCTORS: Final = ("C1", "C2", "D0", "D1", "D2")
 _LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
-_MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
-# A template: `??$data_ptr@J@TensorBase@at@@QEBA...`, with its arguments after the base.
-_MSVC_TEMPLATE = re.compile(
-    r"(?:__imp_)?\?\?\$([A-Za-z_]\w{0,255})@((?:_?[A-Z]|[UVW]\w{1,255}(?:@\w{1,255}){0,8}@@){1,8})@"
-    r"((?:[A-Za-z_]\w{0,255}@){1,16})@"
-)
-_MSVC_STRUCTORS: Final = {"?0": "", "?1": "~"}
-_MSVC_TYPES: Final = {
-    "C": "signed char",
-    "D": "char",
-    "E": "unsigned char",
-    "F": "short",
-    "G": "unsigned short",
-    "H": "int",
-    "I": "unsigned int",
-    "J": "long",
-    "K": "unsigned long",
-    "M": "float",
-    "N": "double",
-    "_N": "bool",
-    "_J": "__int64",
-    "_K": "unsigned __int64",
-}
-# Long spellings of std::string in libstdc++ and libc++.
-_STRING = re.compile(
-    r"std::(?:__cxx11::|__1::)?basic_string<char,\s*std::(?:__1::)?char_traits<char>,\s*std::(?:__1::)?allocator<char>\s*>"
-)
-# Types of sources that demanglers print as builtin ones (Linux on 64 bits).
-_OF_WIDTH: Final = {
-    "int8_t": "signed char",
-    "uint8_t": "unsigned char",
-    "int16_t": "short",
-    "int32_t": "int",
-    "uint32_t": "unsigned int",
-    "int64_t": "long",
-    "uint64_t": "unsigned long",
-}
-_FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
@@ -209,7 +171,7 @@ def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
         at = end
     if parts and name[at : at + 2] in _STRUCTORS:
         parts.append(parts[-1] if name[at] == "C" else f"~{parts[-1]}")
-    return tuple(parts) if parts and all(_IDENTIFIER.fullmatch(part) for part in parts) else None
+    return tuple(parts) if parts and all(IDENTIFIER.fullmatch(part) for part in parts) else None
 
 
 def _malformed(name: str) -> str:
@@ -231,56 +193,14 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
 
 
 def _msvc(given: str, knowledge: Knowledge) -> Spelled:
-    """`?f@scope@@YAXXZ`: names innermost first (https://learn.microsoft.com/cpp/build/reference/decorated-names)."""
     note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it."
-    template = _MSVC_TEMPLATE.match(given)
-    if template is not None:
-        return _msvc_template(given, template, knowledge, note)
-    found = _MSVC.match(given)
-    if found is None:
+    entity = read_msvc_name(given)
+    if entity is None:
         return Spelled(given, (given,), exact=False, notes=(note,))
-    special, base, scopes = found.groups()
-    scope = [part for part in scopes.split("@") if part]
-    if special and scope:
-        # ??0 and ??1 are constructor and destructor of the next class, which the pattern took for the base or a scope.
-        names = [*reversed(scope), base or scope[0]]
-        if special in _MSVC_STRUCTORS:
-            names.append(f"{_MSVC_STRUCTORS[special]}{names[-1]}")
-    else:
-        names = [*reversed(scope), base or ""]
-    if (operator := OPERATORS.get((special or "")[1:])) is not None:
-        names.append(operator)
-    names = [name for name in names if name]
-    if not names:
-        return Spelled(given, (given,), exact=False, notes=(note,))
-    qualified = "::".join(names)
-    candidates = tuple(_exported(_made_up(tuple(names)), knowledge))
-    return Spelled(
-        given,
-        candidates[:1] or (_made_up(tuple(names)),),
-        exact=False,
-        shown=qualified,
-        notes=(note, f"It is {qualified}."),
-    )
-
-
-def _msvc_template(given: str, found: re.Match[str], knowledge: Knowledge, note: str) -> Spelled:
-    base, argument, scopes = found.groups()
-    names = (*reversed([part for part in scopes.split("@") if part]), base)
-    if argument[0] in "UVW":
-        shown = "::".join(reversed(argument[1:].strip("@").split("@")))
-    else:
-        shown = _MSVC_TYPES.get(argument, "...")
-    qualified = f"{'::'.join(names)}<{shown}>"
-    # The index has Linux builds, whose long is another type.
-    candidates = () if argument in ("J", "K") else tuple(_exported(_made_up(names), knowledge))
-    return Spelled(
-        given,
-        candidates[:1] or (_made_up(names),),
-        exact=False,
-        shown=qualified,
-        notes=(note, f"It is {qualified}."),
-    )
+    made_up = _made_up(entity.names)
+    candidates = _exported(made_up, knowledge) if entity.is_in_linux_builds else []
+    names = tuple(candidates[:1]) or (made_up,)
+    return Spelled(given, names, exact=False, shown=entity.shown, notes=(note, f"It is {entity.shown}."))
 
 
 # --- demangled ------------------------------------------------------------------------------------------------------
@@ -350,74 +270,6 @@ def _string_of(text: str, macos: bool) -> Abi | None:
     return "libc++" if macos or "std::__1::" in text else "old"
 
 
-def qualified_name(text: str) -> tuple[str, ...] | None:
-    """The scopes and base of a demangled name, without return type, arguments and parameters; None if it is no name."""
-    for lead in (
-        "vtable for ",
-        "typeinfo for ",
-        "typeinfo name for ",
-        "VTT for ",
-        "guard variable for ",
-        "non-virtual thunk to ",
-    ):
-        text = text.removeprefix(lead)
-    head = _before_parameters(text)
-    parts: list[str] = []
-    part = ""
-    depth = 0
-    at = 0
-    while at < len(head):
-        char = head[at]
-        if char in "<([{":
-            depth += 1
-        elif char in ">)]}":
-            depth -= 1
-        elif depth == 0:
-            if head.startswith("::", at):
-                parts.append(part)
-                part = ""
-                at += 2
-                continue
-            if char == " ":
-                if part.startswith("operator"):
-                    part += char
-                else:
-                    # A return type, `const` and similar words precede.
-                    parts, part = [], ""
-            else:
-                part += char
-        at += 1
-    parts.append(part.split("[abi:")[0].strip("*&"))
-    names = tuple(
-        p for p in (re.sub(r"\[abi:.*", "", p).strip("*& ") for p in parts) if p and not p.startswith("__cxx11")
-    )
-    if not names or not all(_IDENTIFIER.fullmatch(p) for p in names):
-        return None
-    return names
-
-
-def _before_parameters(text: str) -> str:
-    """The part before the parameter list; `(anonymous namespace)` is not one."""
-    depth = 0
-    for at, char in enumerate(text):
-        if char == "(" and depth == 0 and not text.startswith("(anonymous", at) and not text[:at].endswith("operator"):
-            return text[:at]
-        if char == "<" and not text[:at].endswith("operator"):
-            depth += 1
-        elif char == ">" and depth:
-            depth -= 1
-    return text
-
-
-def comparable(text: str) -> str:
-    """A normal form of a demangled text, equal for the output of two demanglers."""
-    text = _STRING.sub("std::string", text)
-    text = _FIXED_WIDTH.sub(lambda found: _OF_WIDTH[found[1]], text)
-    text = re.sub(r"\[abi:\w+\]|__cxx11::|\(anonymous namespace\)|\s+", "", text)
-    text = re.sub(r"(?<=,)\((?:int\)(\d{1,9})|(\d{1,9})\))(?=[,>])", r"\1\2", text)
-    return text.replace("unsignedlong", "ulong")
-
-
 def _compares(name: str, wanted: str) -> bool:
     parsed = parse(name)
     if parsed is None:
@@ -426,7 +278,7 @@ def _compares(name: str, wanted: str) -> bool:
     signature = comparable(parsed.signature)
     # With or without a return type, parameters and const; data and names without parameters unchanged.
     without_const = signature.removesuffix("const")
-    return wanted in (shown, signature, without_const, _before_parameters(signature), comparable(parsed.qualified))
+    return wanted in (shown, signature, without_const, before_parameters(signature), comparable(parsed.qualified))
 
 
 def _length(part: str) -> int:
