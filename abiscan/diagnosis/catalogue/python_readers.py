@@ -64,6 +64,7 @@ _PREBUILT = re.compile(
     r"|import ?(?:\u62a5\u9519|\u5931\u8d25)|\u5bfc\u5165\u5931\u8d25"
     r"|\u9884\u7f16\u8bd1|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
 )
+_LINES_OF_COMMANDS = 4
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
@@ -166,8 +167,10 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
 
 
 def built_extensions(hit: Hit, _values: Values) -> Values | None:
-    """The extensions that the line names (`project`, `about`, joined by blanks), if the builder of torch is unknown."""
-    project = "" if find_other_build(hit.line) is not None else " ".join(built_packages(hit.line))
+    """The extensions that the line names, else the commands behind it (`project`, `about`, joined by blanks), if the
+    builder of torch is unknown."""
+    named = built_packages(hit.line) or built_packages(hit.following(_LINES_OF_COMMANDS))
+    project = "" if find_other_build(hit.line) is not None else " ".join(named)
     return {"project": project, "about": project} if project else None
 
 

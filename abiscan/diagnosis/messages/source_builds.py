@@ -29,7 +29,7 @@ _WORDS: Final = re.compile(
     r"|(?<![\w.<>=~!])[12]\.\d{1,2}\.\d{1,2}a0(?![\w+.]))"
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
-    r"|orch (?:is |was )?(?:built|compiled) with -D_GLIBCXX_USE_CXX11_ABI"
+    r"|orch (?:is |was )?(?:built|compiled) with (?:-D_GLIBCXX_USE_CXX11_ABI|(?:GCC|gcc|g\+\+|[Cc]lang) ?\d)"
     r"|(?:\bpython3? )?setup\.py (?:install|develop) (?:in|from|inside) (?:(?:the|my|a) )?(?:[Pp]y)?[Tt]orch"
     r" (?:repo|tree|checkout|clone|source|folder|director)"
     r"|\b(?:[Mm]y|[Oo]ur) (?:own )?(?:compiled|built|lib[Tt]orch build|(?:[Pp]y)?[Tt]orch build)"
