@@ -351,6 +351,28 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path) -> None:
     assert done.stdout == "fine\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        ("void f(at::Tensor x, cudaStream_t s);", "f: torch.library has no type for cudaStream_t s"),
+        ("using at::Tensor;", "f: its declaration was not found"),
+    ],
+)
+def test_why_nothing_is_registered(declared: str, reason: str) -> None:
+    text = f'#include <torch/extension.h>\n{declared}\nPYBIND11_MODULE(k, m) {{ m.def("f", &f); }}\n'
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "k")
+    assert not stub.changes
+    assert [(each.line, each.reason) for each in stub.unchanged] == [(3, reason)]
+
+
+def test_the_name_of_a_function_is_one_line() -> None:
+    """A continued string of C++ has several lines, which would be code of the Python file."""
+    text = "#include <torch/extension.h>\nvoid g(at::Tensor x);\nvoid f(at::Tensor x);\n"
+    text += 'PYBIND11_MODULE(k, m) { m.def("g", &g); m.def("f\\\nimport os #\\\n", &f); }\n'
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "k")
+    assert [line for line in stub.after.splitlines() if line.startswith("import os")] == []
+
+
 def test_no_stub_for_what_is_registered() -> None:
     assert list(stubs_for(MODULE + "TORCH_LIBRARY(a, m) {}", "bind.cpp", RULES, SingleSource(), None)) == []
 

@@ -45,6 +45,7 @@ import {module} as _bound
 '''
 
 
+_NAMED = 3  # functions in a reason
 # Placeholder for an unknown module name, and the comment about it.
 UNKNOWN_MODULE = "MODULE_NAME"
 _UNNAMED = """# The name of the module is unknown: no setup.py or CMakeLists.txt names the module of this source.
@@ -71,13 +72,20 @@ def registration_stub(source: str, module: str | None, functions: list[PybindFun
     for function in {each.name: each for each in functions}.values():
         text = _function(namespace, function)
         if text is None:
-            left.append(f"#   {function.name}: {_reason(function)}")
+            left.append(f"#   {_shown(function)}: {_reason(function)}")
         else:
             written.append(text)
     if not written:
         return None
     tail = ["\n# Not written:", *left] if left else []
     return "\n".join([head.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
+
+
+def why_unregistered(functions: list[PybindFunction]) -> str:
+    """Why none of the functions is registered, for the first three of them."""
+    named = [f"{_shown(each)}: {_reason(each)}" for each in functions[:_NAMED]]
+    more = [f"and {len(functions) - _NAMED} more"] if len(functions) > _NAMED else []
+    return "; ".join((*named, *more))
 
 
 def _function(namespace: str, function: PybindFunction) -> str | None:
@@ -148,8 +156,10 @@ def _writes(signature: PybindSignature) -> bool:
 def _reason(function: PybindFunction) -> str:
     """Why a function is not written: the types without a counterpart in torch.library."""
     signature = function.signature
-    if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
+    if not function.name.isidentifier() or keyword.iskeyword(function.name):
         return "no Python name"
+    if signature is None:
+        return "its declaration was not found"
     unknown = [f"{_text(each.type)} {each.name}".strip() for each in signature.parameters if not _annotation(each.type)]
     if _result(signature) is None:
         unknown.append(f"result {_text(signature.result)}")
@@ -160,6 +170,11 @@ def _reason(function: PybindFunction) -> str:
     if not _RETURNS_TENSORS.fullmatch(_result(signature) or "") and written:
         return f"it may write to {written}, which an operator with this result may not. Else write it by hand"
     return "two parameters have one name"
+
+
+def _shown(function: PybindFunction) -> str:
+    """The name for a comment of one line: a continued string of C++ has several."""
+    return function.name if function.name.isidentifier() else ascii(function.name)[:80]
 
 
 def _text(words: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.pybind_functions import pybind_functions
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten, edited
-from abiscan.source.rewrites.registration_stub import registration_stub
+from abiscan.source.rewrites.registration_stub import registration_stub, why_unregistered
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
 from abiscan.source.source_set import SourceSet
 
@@ -129,7 +129,7 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
 def stubs_for(
     text: str, path: str, rules: SourceRules, others: SourceSet, module: str | None
 ) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
-    """A new Python file that registers what a source binds by pybind11 only.
+    """A new Python file that registers what a source binds by pybind11 only; without changes if that is nothing.
 
     Args:
         module: import name, if the project defines it.
@@ -137,11 +137,8 @@ def stubs_for(
     for place in places_in(text, path, rules, others):
         if place.rule.id != STUB_RULE:
             continue
-        functions = [
-            each
-            for each in pybind_functions(place.at, Code(path, text, many=True), others)
-            if each.signature is not None and each.signature.on_tensors
-        ]
+        bound = pybind_functions(place.at, Code(path, text, many=True), others)
+        functions = [each for each in bound if each.signature is not None and each.signature.on_tensors]
         stem = posixpath.splitext(posixpath.basename(path))[0]
         named = _module_named(text, place.at)
         # The name in setup.py ends in the name in the source, which alone does not identify the package.
@@ -150,3 +147,7 @@ def stubs_for(
         if stub is not None:
             target = posixpath.join(posixpath.dirname(path), f"{stem}_operators.py")
             yield place, Rewritten(target, "", stub, (STUB_RULE,))
+        elif bound:
+            line = text.count("\n", 0, place.at) + 1
+            reason = why_unregistered(functions or bound)
+            yield place, Rewritten(path, "", "", (), (UnchangedPlace(path, line, STUB_RULE, reason),))

@@ -40,7 +40,7 @@ def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: l
             yield made
         if STUB_RULE in wanted:
             for _place, stub in stubs_for(text, path, rules, others, _module_name(path)):
-                if os.path.exists(stub.path):
+                if stub.changes and os.path.exists(stub.path):
                     there.append(stub.path)
                 else:
                     yield stub
