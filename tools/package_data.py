@@ -1,5 +1,4 @@
-"""`abiscan/data/packages.json`: packages, libraries of the system and facts of a text, as one file that `explain` reads
-at once."""
+"""Generates `abiscan/data/packages.json`: packages, libraries of the system, facts of a text and inlined calls."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import msgspec
 from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
-FILES = ("packages.toml", "libraries.toml", "text_facts.toml")
+FILES = ("packages.toml", "libraries.toml", "text_facts.toml", "inlined_calls.toml")
 # Members of rows that no program uses.
 _UNREAD = ("source", "examples", "others")
 

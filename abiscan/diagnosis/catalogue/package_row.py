@@ -260,6 +260,22 @@ class TextFact(_Row, frozen=True, kw_only=True):
     others: tuple[str, ...] = ()
 
 
+class InlinedCall(_Row, frozen=True, kw_only=True):
+    """An out-of-line function and the calls whose inline code reaches it.
+
+    Attributes:
+        entity: its qualified name.
+        called_by: the code in the source.
+        header: of the inline code.
+        instead: replacement; may be empty.
+    """
+
+    entity: str
+    called_by: str
+    header: str
+    instead: str = ""
+
+
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
     """Every row, as in `abiscan/data/packages.json`."""
 
@@ -268,3 +284,4 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
     text_fact: tuple[TextFact, ...] = ()
+    inlined_call: tuple[InlinedCall, ...] = ()
