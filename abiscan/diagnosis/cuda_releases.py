@@ -44,5 +44,14 @@ def release_evidence(missing: MissingName, vendor: Vendor) -> ReleaseEvidence | 
     return ReleaseEvidence(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
 
 
+def exported_since(missing: MissingName, vendor: Vendor) -> str | None:
+    """The CUDA release from which on all known ones export a symbol (`12.8`); None if the oldest one does, if a later
+    one does not, or if nothing is known."""
+    found = None if vendor.library in ("cuda", "nccl") else exporting(vendor.library, missing.name)
+    if found is None or not 0 < len(found.having) < len(found.known):
+        return None
+    return found.having[0] if found.known[-len(found.having) :] == found.having else None
+
+
 def _spans(found: Exporting, counted: str) -> str:
     return f"{counted} {ReleaseRanges.of_known(found.known, set(found.having).__contains__).text()}"

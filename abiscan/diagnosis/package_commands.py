@@ -42,6 +42,7 @@ _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
 _INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 _MOST_BUILDS: Final = 3
+_ONLY_NEW_STRING: Final = (2, 7)
 _MOST_RELEASES: Final = 8
 
 
@@ -101,6 +102,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         general = _for_any(package, missing, variant) if page is None else ()
         if page is not None:
             general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
+        if general and package.ended and source:
+            return (*general, f"or, for a torch without a wheel there: {source}")
         return general if general else ((source,) if source else ())
     wheel = None if from_source or target is None else find_wheel(package, missing, target)
     if wheel is not None:
@@ -224,6 +227,9 @@ def _for_any(package: Package, missing: MissingName, variant: str | None) -> tup
     """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
     entries = tuple(_possible_entries(package, missing))
+    if _other_string(missing).get("abi") == "FALSE":
+        # No torch of 2.7 or later has the old std::string.
+        entries = tuple(each for each in entries if (versions.order(each[1]) or ()) < _ONLY_NEW_STRING)
     of_variant = [each for each in entries if variant in each[2]]
     if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
         return _for_any(package, missing, missing.log.variant)

@@ -56,7 +56,8 @@ def install_file(name: str) -> tuple[str, ...]:
         brew = f"brew install {row.brew or row.conda or row.id}"
         folder = f"$({brew.replace('install', '--prefix')})/lib"
         beside = f'where its path begins with @rpath: ln -s "{folder}/{name}" DIRECTORY  # of the file that needs it'
-        return (brew, beside, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
+        searched = f"or: export DYLD_FALLBACK_LIBRARY_PATH={folder}  # dyld looks there for what it does not find"
+        return (brew, beside, searched, *([f"or: {_CONDA} {row.conda}"] if row.conda else []))
     found = re.fullmatch(_SONAME, name)
     major = None if found is None else found["major"]
     return _ways(row, row.apt, row.dnf, row.pip, major)

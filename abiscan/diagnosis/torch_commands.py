@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
@@ -22,6 +23,7 @@ from abiscan.releases.pythons import with_wheels
 
 INDEXES: Final = "https://download.pytorch.org/whl/"
 """The wheels of PyTorch, one folder a variant."""
+_LOADED_RELEASE: Final = """$(python -c 'import torch; print(torch.__version__.split("+")[0])')"""
 _FIRST_COMPLETE_CUDA: Final = (12,)
 
 
@@ -71,6 +73,32 @@ def find_torch(
 def _of_cuda(variants: tuple[str, ...], cuda: str) -> list[str]:
     """The variants for one CUDA major release; for any if it is empty."""
     return [each for each in variants if (major := cuda_major(each)) and cuda in ("", major)]
+
+
+def torch_of_cuda_since(since: str, major: str, missing: MissingName) -> str | None:
+    """The command that installs the same release of torch for a CUDA release with this major number that is `since` or
+    later; None if no release is, or not that of the target."""
+    least, target = versions.order(since) or (), missing.target
+    for wheels in rows_of(_torch(), missing):
+        known = (
+            tuple(chain(*wheels.variants.values()))
+            if target is None
+            else entry_of_release(wheels.variants, target.version) or ()
+        )
+        late = [each for each in _of_cuda(known, major) if _cuda_order(each) >= least[:2]]
+        if not late:
+            continue
+        chosen = min(late, key=_cuda_order)
+        if target is not None:
+            return f"pip install --force-reinstall {fill_row(wheels, _torch(), target.version, chosen, missing)}"
+        return f'pip install --force-reinstall "torch=={_LOADED_RELEASE}" --index-url {INDEXES}{chosen}'
+    return None
+
+
+def _cuda_order(variant: str) -> tuple[int, ...]:
+    """(12, 8) for `cu128`."""
+    digits = variant.removeprefix("cu")
+    return int(digits[:-1]), int(digits[-1])
 
 
 def from_package_index(version: str, missing: MissingName) -> str:

@@ -10,6 +10,7 @@ from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.torch_commands import torch_of_cuda_since
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -293,6 +294,9 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     both = _of_two_releases(missing, vendor)
     if both:
         return _keep_one(missing, both)
+    newer = _of_newer_cuda(missing, vendor)
+    if newer:
+        line = "\n".join((*newer, f"or, if torch.version.cuda is late enough: {line}"))
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} for its CUDA release"
@@ -311,6 +315,31 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     return (
         f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
         "  # lists every copy: keep the one that torch requires"
+    )
+
+
+def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
+    """The ways to load a library that exports a symbol of a later CUDA release; empty unless that of torch may lack
+    it."""
+    from abiscan.diagnosis.cuda_releases import exported_since
+
+    soname = re.search(_RELEASE_OF_SONAME, missing.reference.library or "")
+    since = exported_since(missing, vendor)
+    if since is None or missing.reference.link_time or not _is_extension(missing) or vendor.distribution is None:
+        return ()
+    major = since.partition(".")[0] if soname is None else soname[1]
+    target, distribution = missing.target, cuda_distribution(vendor, int(major))
+    own = None if target is None else versions.order(target.cuda or "")
+    if major != since.partition(".")[0] or distribution is None or (own and own >= (versions.order(since) or ())):
+        return ()
+    torch = torch_of_cuda_since(since, major, missing)
+    library = f"lib{vendor.library}.so.{major}"
+    return (
+        f"python -c 'import torch; print(torch.version.cuda)'  # CUDA {since} or later has the symbol",
+        *([f"If it is older: {torch}"] if torch else []),
+        f'{"or" if torch else "If it is older"}: pip install --upgrade "{distribution}"  # beside torch, '
+        "which requires another release (pip warns)",
+        f"or: LD_PRELOAD=/usr/local/cuda-{since}/lib64/{library} python ...  # with that toolkit or a later one",
     )
 
 
@@ -343,6 +372,10 @@ def _is_extension(missing: MissingName) -> bool:
     )
 
 
+# torch.utils.cpp_extension.load, as of the operators of DeepSpeed.
+_OF_JIT: Final = "torch_extensions/"
+
+
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidates:
     flags = f"-l{vendor.library}"
     if missing.reference.link_time and platform_of(missing) == "win_amd64":
@@ -361,6 +394,7 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         of_vendor=missing.file.base_name if _is_built_elsewhere(missing) else "",
         torch_library="yes" if missing.file.is_torch_itself else "",
         vendor_library=vendor.library,
+        by_jit="yes" if _OF_JIT in missing.file.path else "",
     )
 
 
