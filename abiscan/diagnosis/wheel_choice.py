@@ -28,7 +28,7 @@ from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 
 # What only a wheel for one release of torch has: such a command has no place for another one.
-_OF_ONE_BUILD: Final = re.compile(r"\{(?:release|python|py|platform|abi|short|digits)\}")
+_OF_ONE_BUILD: Final = r"\{(?:release|python|py|platform|abi|short|digits)\}"
 
 
 def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
         torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
         wheel = published_wheel(wheels, package, version, chosen, there).command
-        if not stated and torch and not _OF_ONE_BUILD.search(wheels.install):
+        if not stated and torch and not re.search(_OF_ONE_BUILD, wheels.install):
             return _for_own_release((torch, wheel), version, chosen, variant)
         reason = "this GPU" if here is None else f"this GPU or Python {here}"
         notes = [f"torch {wanted} has none for {reason}"] if version != wanted else []
