@@ -6,8 +6,6 @@ import itertools
 import re
 from typing import Final
 
-from abiscan.diagnosis.messages.text_facts import is_shown, shown
-
 _MOST: Final = 1_000
 NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
@@ -28,6 +26,8 @@ _NAMES = r"(?a)\b(?:G?[BH][1-3]00|H[28]0|H800|A100|A800|V100|(?:RTX|GTX) ?(?:PRO
 def find_gpu_vendor(text: str) -> str:
     """`nvidia`, `amd`, `dcu` or `npu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of
     NVIDIA and of another vendor."""
+    from abiscan.diagnosis.messages.text_facts import is_shown, shown  # a scan uses the names of vendors alone
+
     without_amd = is_shown("without_amd", text)
     found = [vendor for vendor, _ in shown("gpu", text) if vendor != AMD or not without_amd]
     if NVIDIA not in found and find_capability(text):
