@@ -39,7 +39,7 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
         name = hit.before.rpartition("'")[2]
     else:
         behind = hit.word.endswith(("undeclared identifier", "incomplete type"))
-        name = (first_quoted(hit.rest) if behind else last_quoted(hit.before)) or ""
+        name = (first_quoted(hit.rest) if behind else last_quoted(hit.before)) or _former_without_quotes(hit.before)
     name = name.removeprefix("struct ")
     constant = _CONSTANT.match(name)
     function = f"{constant[1].lower()}Create" if constant is not None else name
@@ -56,6 +56,15 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
     if torch_names.is_macro(name) or name.startswith("aoti_torch_"):
         return {"name": name, "of_release": of_release}
     return None
+
+
+_LAST_WORD = re.compile(r"(?<!\w)[A-Z]\w{3,63}(?= ?\Z)", re.ASCII)
+
+
+def _former_without_quotes(before: str) -> str:
+    """The name of an older torch at the end of a line whose quotation marks were lost; empty for other names."""
+    found = _LAST_WORD.search(before[-80:])
+    return found[0] if found is not None and torch_names.is_former_source_name(found[0]) else ""
 
 
 _HEADER = re.compile(r"""['"<\u2018]?([A-Za-z][\w./+-]{1,200})""")

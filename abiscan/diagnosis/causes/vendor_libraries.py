@@ -34,6 +34,8 @@ _RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
 # Accelerators with plug-ins for torch.
 _OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
+# Of torch's libraries for ROCm: libtorch_hip.so, libc10_hip.so.
+_OF_HIP = "_hip."
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -59,7 +61,10 @@ def causes(missing: MissingName) -> Candidates:
     vendor = vendor or vendor_of(missing.name) or _vendor_despite_lost_underscore(missing)
     if vendor is None or missing.name.startswith(_LINKED_BINARY):
         return
-    if vendor.cuda:
+    if vendor.library == "nccl" and missing.file.facts is None and _OF_HIP in missing.file.base_name:
+        file, path = missing.file.base_name, missing.file.path
+        yield from row_causes("rccl-lacks-symbol", missing, symbol=missing.name, file=file, path=path)
+    elif vendor.cuda:
         yield from _cuda(missing, vendor)
     elif missing.reference.version is None or missing.file.facts is not None:
         if missing.name.startswith(_OF_MKL) and (missing.file.is_torch_itself or not missing.file.path):
