@@ -153,7 +153,7 @@ def _is_in_target(meant: MissingName) -> bool:
 _CONSTRAINED = "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v"
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; after I and preceding arguments.
-_DECLARED = r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))"
+_DECLARED = r"I\w{0,256}?(T(?:n(?:[A-Z]|$)|y|t|p))"
 # What has digits: <substitution>, <template-param>, literals; and <source-name> with its length.
 _WITH_DIGITS = r"S[0-9A-Z]{0,9}_|T\d{0,9}_|L[a-z]n?\d{1,20}E|(\d{1,5})"
 

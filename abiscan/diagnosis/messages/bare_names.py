@@ -96,6 +96,10 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if len(lines) > _LINES or len(text) > _CHARACTERS:
         return ()
     found = [each for at, line in enumerate(lines) if (each := _whole(line, at, knowledge, sure)) is not None]
+    is_unnamed = _UNNAMED.search(" ".join(lines)) is not None
+    if is_unnamed:
+        # A library whose symbols are looked up was found: its line is a part of that sentence.
+        found = [each for each in found if not isinstance(each, LibrarySubject) or each.by_linker]
     if found:
         return tuple(found)
     names = _without_counterparts([name for _at, name in mangled_names(text, _NAMES)])
@@ -110,9 +114,9 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names and _FAILURE.search(text) is not None:
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
-        if not names and _UNNAMED.search(text) is not None:
+        if not names and is_unnamed:
             names = [word for word in words if spelling.is_method_of_tensor(word, knowledge)]
-    if not names and _UNNAMED.search(text) is not None:
+    if not names and is_unnamed:
         file = _SHARED_OBJECT.search(text)
         name = file[0] if file is not None else knowledge.log.project
         message = _as_message("undefined symbol without its name: {}", name, 0) if name else None
@@ -157,7 +161,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
     if linked is not None:
         return LibrarySubject(text=f"lib{linked[1]}.so", position=at, by_linker=True)
     library = _LIBRARY_NAME.fullmatch(text)
-    if library is not None and _UNNAMED.search(line) is None:
+    if library is not None:
         return LibrarySubject(text=library[1], position=at)
     token = read_name(text)
     if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):
