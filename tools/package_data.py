@@ -1,16 +1,17 @@
-"""Generates `abiscan/data/packages.json`: packages, libraries of the system, facts of a text and inlined calls."""
+"""Generates `abiscan/data/packages.json` (packages, libraries of the system, inlined calls) and `text_facts.json`."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.package_row import PackageCatalogue
+from abiscan.diagnosis.catalogue.package_row import PackageCatalogue, TextFact
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
-FILES = ("packages.toml", "libraries.toml", "text_facts.toml", "inlined_calls.toml")
+FILES = ("packages.toml", "libraries.toml", "inlined_calls.toml")
 # Members of rows that no program uses.
 _UNREAD = ("source", "examples", "others")
 
@@ -27,12 +28,29 @@ def catalogue() -> PackageCatalogue:
     return msgspec.convert(rows, PackageCatalogue)
 
 
+def text_facts() -> tuple[TextFact, ...]:
+    """Every row of the facts of a text, with its examples.
+
+    Raises:
+        msgspec.ValidationError: a key is unknown or a value is of another type.
+    """
+    rows = tomllib.loads((FOLDER / "text_facts.toml").read_text(encoding="utf-8"))
+    return msgspec.convert(rows["text_fact"], tuple[TextFact, ...])
+
+
 def render(_current: str) -> str:
     """One line per row, for readable diffs; without sources and examples."""
     rows = catalogue()
-    parts = []
-    for key in PackageCatalogue.__struct_fields__:
-        values = (msgspec.to_builtins(row) for row in getattr(rows, key))
-        lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
-        parts.append(f'"{key}": [\n' + ",\n".join(lines) + "\n]")
+    parts = (f'"{key}": {_render_rows(getattr(rows, key))}' for key in PackageCatalogue.__struct_fields__)
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def render_text_facts(_current: str) -> str:
+    """One line per row, for readable diffs; without examples."""
+    return _render_rows(text_facts()) + "\n"
+
+
+def _render_rows(rows: Iterable[msgspec.Struct]) -> str:
+    values = (msgspec.to_builtins(row) for row in rows)
+    lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
+    return "[\n" + ",\n".join(lines) + "\n]"

@@ -7,12 +7,11 @@ import time
 
 import pytest
 
-from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import TextFact
-from abiscan.diagnosis.messages.text_facts import shown
+from abiscan.diagnosis.messages.text_facts import shown, text_facts
 from tools import package_data
 
-ROWS = package_data.catalogue().text_fact
+ROWS = package_data.text_facts()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.fact} {row.value}")
@@ -28,7 +27,7 @@ def test_patterns_are_bounded() -> None:
     assert [pattern for pattern, outside_classes in patterns.items() if re.search(r"[^\\][*+]", outside_classes)] == []
 
 
-@pytest.mark.parametrize("row", load_packages().text_fact, ids=lambda row: f"{row.fact} {row.value}")
+@pytest.mark.parametrize("row", text_facts(), ids=lambda row: f"{row.fact} {row.value}")
 def test_bounded_time(row: TextFact) -> None:
     """A backtracking pattern would take long on text like its matches."""
     (example, *_) = next(each.examples for each in ROWS if (each.fact, each.value) == (row.fact, row.value))

@@ -283,5 +283,4 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
-    text_fact: tuple[TextFact, ...] = ()
     inlined_call: tuple[InlinedCall, ...] = ()

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from abiscan.diagnosis.catalogue.load_packages import load_packages
+import msgspec
+
+from abiscan.data import data_file
 from abiscan.diagnosis.catalogue.package_row import TextFact
 
 
@@ -30,8 +32,15 @@ def first_shown(fact: str, text: str) -> str:
 
 
 @cache
+def text_facts() -> tuple[TextFact, ...]:
+    """Every row, without examples."""
+    with open(data_file("text_facts.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=tuple[TextFact, ...])
+
+
+@cache
 def _rows(fact: str) -> tuple[TextFact, ...]:
-    return tuple(row for row in load_packages().text_fact if row.fact == fact)
+    return tuple(row for row in text_facts() if row.fact == fact)
 
 
 @cache
