@@ -1,4 +1,5 @@
-"""Generates `abiscan/data/packages.json` (packages, libraries of the system, inlined calls) and `text_facts.json`."""
+"""Generates `abiscan/data/packages.json` (packages and libraries of the system), `text_facts.json` and
+`inlined_calls.json`."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.package_row import PackageCatalogue, TextFact
+from abiscan.diagnosis.catalogue.package_row import InlinedCall, PackageCatalogue, TextFact
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
-FILES = ("packages.toml", "libraries.toml", "inlined_calls.toml")
+FILES = ("packages.toml", "libraries.toml")
 # Members of rows that no program uses.
 _UNREAD = ("source", "examples", "others")
 
@@ -38,6 +39,16 @@ def text_facts() -> tuple[TextFact, ...]:
     return msgspec.convert(rows["text_fact"], tuple[TextFact, ...])
 
 
+def inlined_calls() -> tuple[InlinedCall, ...]:
+    """Every row of the calls that headers inline.
+
+    Raises:
+        msgspec.ValidationError: a key is unknown or a value is of another type.
+    """
+    rows = tomllib.loads((FOLDER / "inlined_calls.toml").read_text(encoding="utf-8"))
+    return msgspec.convert(rows["inlined_call"], tuple[InlinedCall, ...])
+
+
 def render(_current: str) -> str:
     """One line per row, for readable diffs; without sources and examples."""
     rows = catalogue()
@@ -48,6 +59,11 @@ def render(_current: str) -> str:
 def render_text_facts(_current: str) -> str:
     """One line per row, for readable diffs; without examples."""
     return _render_rows(text_facts()) + "\n"
+
+
+def render_inlined_calls(_current: str) -> str:
+    """One line per row, for readable diffs."""
+    return _render_rows(inlined_calls()) + "\n"
 
 
 def _render_rows(rows: Iterable[msgspec.Struct]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.environment.python_names import exported_by, known_versions
 from abiscan.model import versions
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
@@ -379,7 +378,7 @@ def _inlined(case: Case, fields: Fields) -> bool:
     entity = case.qualified
     if entity.startswith("at::_ops::"):
         return fields.get("header", "ATen/ops") == "ATen/ops"
-    rows = [row for row in load_packages().inlined_call if row.entity in (entity, case.name)]
+    rows = [row for row in inlined_calls() if row.entity in (entity, case.name)]
     return any(fields.get("header", row.header) == row.header for row in rows) and any(
         fields.get("call", row.called_by) == row.called_by for row in rows
     )

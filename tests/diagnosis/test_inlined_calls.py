@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import InlinedCall
+from abiscan.diagnosis.causes.inlined_calls import inlined_calls
 from abiscan.releases import ReleaseIndex
 from tests import torch_here
 
@@ -13,7 +13,7 @@ NEWEST = "2.13.0"
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("row", load_packages().inlined_call, ids=lambda row: row.entity)
+@pytest.mark.parametrize("row", inlined_calls(), ids=lambda row: row.entity)
 def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
     scope, _, base = row.entity.rpartition("::")
     if scope:

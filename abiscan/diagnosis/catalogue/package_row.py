@@ -283,4 +283,3 @@ class PackageCatalogue(_Row, frozen=True, kw_only=True):
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
-    inlined_call: tuple[InlinedCall, ...] = ()

@@ -4,18 +4,29 @@ The calls are rows of `catalogue/inlined_calls.toml`."""
 
 from __future__ import annotations
 
+from functools import cache
+
+import msgspec
+
+from abiscan.data import data_file
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import InlinedCall
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
 
+@cache
+def inlined_calls() -> tuple[InlinedCall, ...]:
+    """Every row."""
+    with open(data_file("inlined_calls.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=tuple[InlinedCall, ...])
+
+
 def causes(missing: MissingName) -> Candidates:
     """For an entity that is in the table."""
     qualified = missing.name if missing.cxx is None else missing.cxx.qualified
-    row = next((row for row in load_packages().inlined_call if row.entity == qualified), None)
+    row = next((row for row in inlined_calls() if row.entity == qualified), None)
     if row is None and missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::"):
         operator = missing.cxx.scope[2] if len(missing.cxx.scope) > 2 else missing.cxx.base
         # The name is the operator with its overload (`add_Tensor`, `to_dtype_layout`), without a separator.
