@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from abiscan.data import data_file
+from abiscan.diagnosis.causes.inlined_calls import inlined_calls
 from abiscan.environment.python_names import exported_by, known_versions
 from abiscan.model import versions
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
