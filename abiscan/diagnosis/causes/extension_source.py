@@ -183,11 +183,21 @@ def _fix(missing: MissingName, base: str) -> str:
     return f"{first}{fixes.rebuild(missing)}\nIf that does not help: {sources}"
 
 
+# Functions that extensions define in a .cu file: `nms_cuda`, `BallQueryKernelLauncher`.
+_OF_KERNEL = r"(?i:_(?:cuda|gpu)(?:_|$)|cuda_?(?:forward|backward|kernel)|kernel_?launch)"
+
+
 def _add_source(missing: MissingName, base: str) -> str:
     text = (
         f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
         f"{fixes.safe(base, 'NAME')} ."
     )
+    if re.search(_OF_KERNEL, base) is not None:
+        text += (
+            "\nIf it is a .cu file that is listed: the build found no CUDA, or another one than torch's. "
+            "nvcc --version; python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'  "
+            f"# one release, and True; then: rm -rf build *.egg-info; export FORCE_CUDA=1; {fixes.rebuild(missing)}"
+        )
     if missing.namespace is not None or missing.cxx is not None:
         text += (
             "\nIf it is defined under #if or for some architectures (TORCH_CUDA_ARCH_LIST), build for that "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence, Set
 from itertools import groupby
 
@@ -51,6 +52,14 @@ def causes(missing: MissingName) -> Candidates:
     all_known = known_versions()
     in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
     here = _interpreter(missing)
+    width = re.match(_UNICODE_WIDTH, name)
+    if width is not None and not missing.knowledge.pythons:
+        reason = (
+            f"{name} is exported by CPython 2 with characters of UCS{width[1]} only: the file was built for such a "
+            "Python, and another one loads it."
+        )
+        yield Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.9, (reason,), _fix_of_width(width[1]))
+        return
     evidence = []
     score = 0.75
     if found:
@@ -105,6 +114,24 @@ def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
     if not found:
         return "Build it with the headers of a CPython that it supports, and tag the wheel for that version."
     return f"Restrict the wheel to CPython {ranges(found)}, or rebuild without the symbol."
+
+
+# A build of CPython 2 has one of the two (pytorch/pytorch issues 591 and 17094).
+_UNICODE_WIDTH = r"PyUnicodeUCS([24])_"
+
+
+def _fix_of_width(width: str) -> str:
+    """Python or wheel with the width of characters of the other one; that of the file is given."""
+    tag, other = ("cp27mu", "cp27m") if width == "4" else ("cp27m", "cp27mu")
+    conda = "conda create -n py27 python=2.7; or: " if width == "4" else ""
+    return (
+        "python -c 'import sys; print(sys.maxunicode)'  # 65535: a UCS2 build of Python (wheels cp27m), 1114111: UCS4 "
+        f"(cp27mu). The file was built for UCS{width} ({tag})\n"
+        f"Install the wheel of the other build, cp27-{other}: pip2 install https://download.pytorch.org/whl/cu80/"
+        f"torch-1.0.1.post2-cp27-{other}-linux_x86_64.whl  # cu80: CUDA 8.0\n"
+        f"or a Python of UCS{width}, of one release with that of the build (2.7.15): "
+        f"{conda}PYTHON_CONFIGURE_OPTS=--enable-unicode=ucs{width} pyenv install 2.7.18"
+    )
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:

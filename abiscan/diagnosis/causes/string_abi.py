@@ -32,6 +32,12 @@ def causes(missing: MissingName) -> Candidates:
     """A counterpart of the symbol in the other ABI, in the target or in some release."""
     if missing.macho and missing.is_torch_name and re.search(_OF_LIBSTDCXX, missing.name) is not None:
         yield _of_gcc_on_macos(missing)
+    if (
+        missing.macho
+        and missing.is_torch_name
+        and re.search(_DEMANGLED, missing.reference.spelled_as or "") is not None
+    ):
+        yield _of_gcc_on_macos(missing)
     if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
         return
@@ -106,6 +112,10 @@ _OF_LIBSTDCXX = (
     r"St(?:10unique_ptr|10shared_ptr|8functionI|6vectorI|4pairI|5tupleI|8optionalI|13unordered_map|3mapI|4listI)"
     r"|NSt7__cxx11|_Z\w{1,512}(?:Ss|RKSs)"
 )
+
+
+# ld64 prints names of libc++ with `std::__1::`.
+_DEMANGLED = r"\bstd::(?:[io]?stream\b|(?:unique_ptr|shared_ptr|optional|vector|function|tuple|unordered_map)<)"
 
 
 def _of_gcc_on_macos(missing: MissingName) -> Candidate:

@@ -281,7 +281,11 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
             "LD_LIBRARY_PATH."
         )
     line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
-    if missing.name.startswith(_OF_NVCC) and missing.file.facts is None and _is_extension(missing):
+    if (
+        missing.name.startswith(_OF_NVCC)
+        and missing.file.facts is None
+        and (not missing.file.path or _is_extension(missing))
+    ):
         shows = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release"
         line = (
             f"{shows}\nBuild with the nvcc of torch's CUDA: export CUDA_HOME=/usr/local/cuda-X.Y; "

@@ -357,7 +357,8 @@ def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[s
     if missing.related:
         return near_names.with_one_word_misspelt(name, missing.knowledge) if spelled.exact else ()
     if is_python_name(name):
-        return near_names.near_of_python(name)
+        # Both widths of characters are names of CPython 2, of which one build is known.
+        return () if name.startswith("PyUnicodeUCS") else near_names.near_of_python(name)
     near = near_names.near(name, missing.knowledge) if spelled.exact or classify(name) is NameKind.CXX else ()
     if near or missing.cxx is None or not missing.is_torch_name or not typed:
         return near

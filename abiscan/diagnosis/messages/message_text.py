@@ -28,6 +28,8 @@ _BROKEN = re.compile(
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
 # A mangled name with underscores that Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
+# Bold words and lines: `version **libcudnn_ops_infer.so.8** not defined`.
+_BOLD = re.compile(r"(?<![\w*/])\*\*(?=[^\s*])([^*\n]{1,512}?)(?<=[^\s*])\*\*(?![\w*])")
 # Spaces in web pages and East Asian text, where a message has an ASCII one.
 _WIDE_BLANKS: Final = ("\xa0", "\u202f", "\u3000")
 # A JSON string with an escape (RFC 8259, 7): a value, or an element of a list on a line of its own.
@@ -93,6 +95,8 @@ def clean(text: str) -> str:
         text = _rejoined(text)
     if "*ZN" in text:
         text = _EMPHASIS.sub(lambda name: name[0].replace("*", "_"), text)
+    if "**" in text:
+        text = _BOLD.sub(r"\1", text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     if not text.isascii() and _OF_TRADITIONAL.search(text) is not None and _KANA.search(text) is None:
