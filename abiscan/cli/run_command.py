@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 from msgspec.structs import replace
@@ -48,15 +49,21 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
         words = "no such command" if isinstance(error, FileNotFoundError) else os_error_words(error)
         click.echo(f"abiscan: error: {command[0]}: {words}", err=True)
         ctx.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
-    _explain(tail, command, CommandLine(**given))
+    text = tail.decode("utf-8", "replace")
+    if status == 0:
+        text = re.sub(_WARNING, "", text)
+    _explain(text, command, CommandLine(**given))
     ctx.exit(status)
 
 
-def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
+# Of a command that succeeded, a line with a warning is no error, unless a library was not loaded.
+_WARNING: Final = r"(?m)^(?!.*(?i:symbol|shared object|cannot open|dlopen)).*\b(?:\w*W|w)arning: .*$"
+
+
+def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
     """Explain the errors in the text. If that fails, print one line; the exit status stays that of the command."""
     from abiscan.diagnosis.messages.read_text import read_text
 
-    text = tail.decode("utf-8", "replace")
     if not read_text(text).found:
         return  # symbols without an error message
     from abiscan.analysis.explanation import explain

@@ -22,6 +22,7 @@ from abiscan.model.environment_report import (
     ProblemKind,
 )
 from abiscan.model.python_version import PythonVersion
+from abiscan.model.target import TorchBuild
 from abiscan.ownership.vendors import cuda_distribution, vendor_of_library
 from abiscan.wheel.tags import TorchRequirement, applicable, torch_allowed, torch_requirements
 
@@ -32,6 +33,7 @@ class InspectedEnvironment(Struct, frozen=True):
     Attributes:
         python: its label.
         torch, after: versions with labels (`2.13.0+cpu`); None if none is installed or no upgrade is requested.
+        source_build: the installed torch, if it is built from source: no wheel is made for it.
         packages: distributions with shared objects. `pure` is the number of others.
         now, later: package name -> outcomes of its shared objects with each torch. Packages that do not import torch
             are not in `later`.
@@ -62,6 +64,7 @@ class InspectedEnvironment(Struct, frozen=True):
     version: PythonVersion | None = None
     builds: Mapping[str, str] = {}
     pure_requirements: Mapping[str, tuple[TorchRequirement, ...]] = {}
+    source_build: TorchBuild | None = None
 
     @property
     def torch_fails(self) -> bool:
@@ -123,6 +126,8 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
     action = Action.INSTALL if waits else _action(outcome, package)
     what = ([wanted] if wanted else []) if waits else missing_distributions(outcome.absent)
     command = " ".join((inspected.pip, *map(shlex.quote, what))) if what and action is Action.INSTALL else ""
+    if action is Action.REPLACE and inspected.source_build is not None and inspected.after is None:
+        action, command = Action.REBUILD, build_for_source_build(package, inspected.source_build, inspected)
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -141,6 +146,8 @@ def _package(package: Distribution, inspected: InspectedEnvironment, wanted: str
 
 def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
     """The requirement on the newest torch that all packages which need one load on; None if there is none."""
+    if inspected.source_build is not None:
+        return None  # pip would put a release in its place
     if inspected.torch is not None:
         return f"torch=={inspected.torch.partition('+')[0]}"
     candidates = inspected.installable
@@ -151,6 +158,18 @@ def _torch_to_install(inspected: InspectedEnvironment) -> str | None:
             allowed = torch_allowed(torch_requirements(package.requires_dist), candidates, (inspected.markers,))
             candidates = tuple(v for v in candidates if v in on and (allowed is None or v in allowed))
     return f"torch=={candidates[-1]}" if candidates else None
+
+
+def build_for_source_build(package: Distribution, torch: TorchBuild, inspected: InspectedEnvironment) -> str:
+    """The command that builds a package for the installed torch."""
+    from abiscan.diagnosis.fixes import rebuild
+    from abiscan.diagnosis.knowledge import Environment, Knowledge
+    from abiscan.diagnosis.missing_name import MissingName
+    from abiscan.diagnosis.reference import Reference, ReferringFile
+
+    knowledge = Knowledge(target=torch, environment=Environment(python=inspected.version), machine=inspected.machine)
+    missing = MissingName(Reference(""), knowledge, ReferringFile(distribution=package.name))
+    return rebuild(missing, package.name).replace("pip install", inspected.pip)
 
 
 def missing_distributions(libraries: Sequence[str]) -> list[str]:

@@ -10,7 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from abiscan.compare.environment import InspectedEnvironment, missing_distributions, products_of
+from abiscan.compare.environment import (
+    InspectedEnvironment,
+    build_for_source_build,
+    missing_distributions,
+    products_of,
+)
 from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on, releases_of
 from abiscan.compare.pip_command import PipInstall, one_line
 from abiscan.diagnosis import build_commands, torch_commands, wheel_choice
@@ -140,13 +145,16 @@ def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
         return [_released(version, variant, inspected, checked=True)]
     version, _, variant = (inspected.torch or "").partition("+")
     found = [] if inspected.torch is None else [_Candidate(version, variant, _repair(inspected), checked=True)]
+    if inspected.source_build is not None:
+        return found  # whoever built torch does not want a release in its place
     others = (each for each in reversed(inspected.installable) if each != version)
     return found + [_released(each, variant, inspected, checked=False) for each in others]
 
 
 def _repair(inspected: InspectedEnvironment) -> str:
     """Arguments that install what the installed torch requires, if it cannot be imported."""
-    return f"torch=={(inspected.torch or '').partition('+')[0]}" if inspected.torch_fails else ""
+    repairs = inspected.torch_fails and inspected.source_build is None
+    return f"torch=={(inspected.torch or '').partition('+')[0]}" if repairs else ""
 
 
 def _released(version: str, variant: str, inspected: InspectedEnvironment, *, checked: bool) -> _Candidate:
@@ -207,7 +215,8 @@ def _outcome(
 def _wheel(package: Distribution, candidate: _Candidate, inspected: InspectedEnvironment) -> PublishedWheel | None:
     """The published wheel for the candidate, unless it is the installed one, which does not load there."""
     known = packages_by_name().get(normal_name(package.name))
-    if known is None or not candidate.variant:
+    of_source_build = inspected.source_build is not None and inspected.after is None
+    if known is None or not candidate.variant or of_source_build:
         return None
     missing = _question(candidate.version, candidate.variant, inspected, package)
     assert missing.target is not None
@@ -246,6 +255,9 @@ def _conflict(
     if absent:
         return FixConflict(package.name, f"needs {', '.join(products_of(absent))}, which pip does not install")
     text = f"loads on {on_releases(loads_on(files))}" if loads_on(files) else find_package_outcome(files).reason
+    if inspected.source_build is not None and inspected.after is None:
+        built = build_for_source_build(package, inspected.source_build, inspected)
+        return FixConflict(package.name, f"{text}; no wheel is made for a torch that was built from source", built)
     with_wheels = _ranges(candidates, lambda at: choices[at].wheel is not None)
     text += f"; wheels are known for {with_wheels}" if with_wheels else "; no other wheel of it is known"
     known = packages_by_name().get(normal_name(package.name))

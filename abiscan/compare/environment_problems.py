@@ -10,6 +10,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.python_version import PythonVersion
+from abiscan.model.target import TorchBuild
 from abiscan.releases.pythons import installable
 from abiscan.wheel.requirement_lines import normal_name, required_name
 
@@ -45,14 +46,16 @@ def torch_problems(
             yield Problem(ProblemKind.DAMAGED_TORCH, text)
 
 
-def failing_torch(failure: str | None, version: str, pip: str) -> Iterator[Problem]:
-    """The torch cannot be imported; `failure` is the loader's error."""
+def failing_torch(failure: str | None, version: str, pip: str, source_build: TorchBuild | None) -> Iterator[Problem]:
+    """The torch cannot be imported; `failure` is the loader's error. No command installs a source build."""
     if failure is not None:
-        command = f"{pip} torch=={version.partition('+')[0]}"
+        command = "" if source_build is not None else f"{pip} torch=={version.partition('+')[0]}"
         yield Problem(ProblemKind.TORCH_FAILS, failure, command)
 
 
-def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:
+def missing_requirements(
+    packages: Sequence[Distribution], version: str, pip: str, source_build: TorchBuild | None
+) -> Iterator[Problem]:
     """Requirements of torch that are not installed: `import torch` may fail. CUDA libraries are left to the loader
     prediction, because torch requires them on some systems only."""
     names = {normal_name(package.name) for package in packages}
@@ -62,7 +65,8 @@ def missing_requirements(packages: Sequence[Distribution], version: str, pip: st
     absent = [name for name in wanted if name is not None and name not in names]
     if absent:
         text = f"torch {version} requires {', '.join(absent)}, not installed here: `import torch` may fail"
-        yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} torch=={version.partition('+')[0]}")
+        what = absent if source_build is not None else (f"torch=={version.partition('+')[0]}",)
+        yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} {' '.join(what)}")
 
 
 def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from abiscan.compare.environment_problems import (
 )
 from abiscan.compare.file_outcome import FileOutcome, find_file_outcome
 from abiscan.compare.runtime_copies import several_runtimes, shadowed
+from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.errors import UsageError
 from abiscan.inputs.distributions import distributions
 from abiscan.releases.pythons import installable
@@ -58,11 +59,20 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         target = AnalysisContext(upgraded).target.run_torch(machine or FALLBACK_MACHINE).target
         after = target.label
     here = functools.partial(find_file_outcome, installed=installed is not None)
+    source_build = None
+    if installed is not None and built_from_source(context.target.run_torch().target):
+        source_build = context.target.run_torch().target
     now, errors = scan_packages(others, options, here, jobs)
     version, pip = environment.version, pip_command(environment, every)
     problems = [
-        *(failing_torch(context.loader.torch_failure, installed.version, pip) if installed is not None else ()),
-        *(missing_requirements(every, installed.version, pip) if installed is not None else ()),
+        *(
+            (
+                *failing_torch(context.loader.torch_failure, installed.version, pip, source_build),
+                *missing_requirements(every, installed.version, pip, source_build),
+            )
+            if installed is not None
+            else ()
+        ),
         *torch_problems(environment, every, None if installed is None else installed.version),
         *several_runtimes(native),
     ]
@@ -92,6 +102,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         installable=installable(context.known_versions(machine_or_usual), version) if version else (),
         machine=machine_or_usual,
         version=version,
+        source_build=source_build,
         builds={build.torch: build.variant for build in context.index.builds(machine_or_usual)},
         pure_requirements={
             package.name: wanted

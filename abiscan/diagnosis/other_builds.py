@@ -25,11 +25,8 @@ _OTHER_BUILD = rf"(?i)\d(?:a|b|rc)\d|dev\d|nv\d|git(?:[0-9a-f]{{6,}}|unknown)|{S
 # Variants of releases, without their digits.
 _OF_RELEASES = frozenset(("cpu", "cu", "rocm", "xpu"))
 # setup.py of torch: version.txt has `2.1.0a0`. Without PYTORCH_BUILD_VERSION it adds the commit, or `gitUnknown`
-# without git.
-_FROM_SOURCE = (
-    rf"(?i)\d+a0\+(?:git)?(?:[0-9a-f]{{6,40}}|unknown)|\+git(?:[0-9a-f]{{6,40}}|unknown)"
-    rf"|\+(?:{SOURCE_BUILD}|{_PACKAGED})"
-)
+# without git, or nothing. The label of an installed torch may be missing here.
+_FROM_SOURCE = rf"(?i)\d\.\d+a0(?!\d)|\+git(?:[0-9a-f]{{6,40}}|unknown)|\+(?:{SOURCE_BUILD}|{_PACKAGED})"
 
 
 def is_other_build(target: TorchBuild) -> bool:

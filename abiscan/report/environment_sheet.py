@@ -47,7 +47,7 @@ def sheet(found: EnvironmentReport) -> Sheet:
         partly = sum(p.now.state is PackageState.PARTLY for p in found.packages)
         lead = f"{where}, {torch}: "
         if found.torch_failure is not None:
-            lead += f"{found.torch_failure.text}; {_run(found.torch_failure.command)}; "
+            lead += f"{_problem(found.torch_failure)}; "
         verb = "fails" if len(broken) == 1 else "fail"
         headline = lead + f"{len(broken)} of {packages} {verb}"
         if found.lacks_torch and not broken:

@@ -79,6 +79,26 @@ def test_errors_of_compilers_and_of_torch_compile_are_explained(lines: tuple[str
     assert f"[{cause}, ".encode() in run.stderr
 
 
+# Of torch 2.13.0 without NumPy, behind pip's line, from the log of a build of torch-scatter 2.1.2 that succeeded.
+NUMPY_WARNING = (
+    "  Running command python setup.py egg_info",
+    "  torch/_subclasses/functional_tensor.py:368: UserWarning: Failed to initialize NumPy: No module named 'numpy'",
+)
+
+
+def test_a_warning_of_a_command_that_succeeds_is_no_error() -> None:
+    script = "import sys; print({!r}); sys.exit({})"
+    for lines, status in (
+        (NUMPY_WARNING, 0),
+        (NUMPY_WARNING, 1),
+        (('k.cu:9: warning: no instance of overloaded function "__ldg" matches the argument list',), 0),
+    ):
+        alone, run = alone_and_run(script.format("\n".join(lines), status))
+        assert run.stderr == alone.stderr, lines
+    _, run = alone_and_run(script.format(f"UserWarning: Failed to load image Python extension: {MESSAGE}", 0))
+    assert b"[cxx11-abi-mismatch, " in run.stderr
+
+
 def test_a_name_alone_is_no_error() -> None:
     alone, run = alone_and_run("print('_ZN3c106detail14torchCheckFailEPKcS2_jRKSs')")
     assert run.stderr == alone.stderr

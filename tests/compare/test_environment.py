@@ -6,11 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.compare.environment import InspectedEnvironment, environment_report
+from abiscan.compare.environment_fix import environment_fix
+from abiscan.compare.environment_problems import failing_torch, missing_requirements
 from abiscan.compare.file_outcome import FileOutcome
 from abiscan.model.environment_report import Action, PackageState, Problem, ProblemKind
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.report import sheet
 from abiscan.report.environment_sheet import sheet as page_of
 from abiscan.report.style import Style
@@ -51,6 +54,30 @@ def inspected(
     return InspectedEnvironment(
         "Python 3.11 at /v", torch, after, (package,), 0, {"p": files}, then, problems, installable=installable
     )
+
+
+def test_a_source_build_is_never_replaced_and_its_packages_are_built() -> None:
+    """Oracle: pip has no torch 2.13.0a0, and data.pyg.org no wheels for one (its pages are named after releases)."""
+    torch = TorchBuild(TorchKind.INSTALLED, "2.13.0a0", "cpu", None, None, True, "/v/torch", None)
+    fails = replace(
+        inspected(FAILS, torch="2.13.0a0", installable=("2.12.0", "2.13.0")),
+        packages=(distribution("torch-scatter", "torch"),),
+        now={"torch-scatter": (FAILS,)},
+        source_build=torch,
+        builds={"2.13.0": "cu130"},
+        pip="/v/bin/python -m pip install",
+    )
+    row = environment_report(fails).packages[0]
+    assert row.action is Action.REBUILD
+    assert row.command.endswith("--no-binary torch-scatter torch-scatter")
+    fix = environment_fix(fails)
+    assert (fix.torch, fix.command, fix.replaced) == ("2.13.0a0", "", ())
+    assert fix.conflicts[0].command == row.command
+    problems = [
+        *failing_torch("libc10.so", "2.13.0a0", "pip install", torch),
+        *missing_requirements((distribution("torch", "filelock"),), "2.13.0a0", "pip install", torch),
+    ]
+    assert [each.command for each in problems] == ["", "pip install filelock"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,36 @@ import pytest
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import built_from_source
+from abiscan.diagnosis.package_commands import install
+from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
+from abiscan.model.target import TorchBuild, TorchKind
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+
+
+@pytest.mark.parametrize(
+    ("version", "variant", "expected"),
+    [
+        ("2.13.0a0", "cpu", True),
+        ("2.13.0a0", "git7bcf7da", True),
+        ("2.13.0", "cpu", False),
+        ("2.14.0.dev20260101", "cu130", False),
+        ("2.13.0a01", "cpu", False),
+    ],
+)
+def test_the_version_of_version_txt_is_that_of_a_source_build(version: str, variant: str, expected: bool) -> None:
+    """Oracle: setup.py and version.txt of torch 2.13.0: `2.13.0a0`, with or without a label."""
+    torch = TorchBuild(TorchKind.INSTALLED, version, variant, None, None, True, "/v/torch", None)
+    assert built_from_source(torch) is expected
+    file = ReferringFile(distribution="torch-scatter")
+    ways = install(packages_by_name()["torch-scatter"], MissingName(Reference(""), Knowledge(target=torch), file))
+    assert not expected or ("--no-binary torch-scatter torch-scatter" in ways[0] and "data.pyg.org" not in ways[0])
 
 
 @pytest.mark.parametrize(
