@@ -80,14 +80,9 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
     if first.sources == before.sources:
         return (replace(first, lead=""),)
-    if at is None or at[:2] >= _FOR_OLDER:
-        return first, before
     # Builds of torch before 2.1 are for ROCm 5.4 and older; some images of AMD have a later one. Hygon's are for other
     # releases of HIP.
-    if vendor_of(missing) != AMD or missing.knowledge.target_from_source:
-        return before, first
-    later = f"with HIP {_FIRST} or later ({of_first}): {' '.join(first.sources)}"
-    return (replace(before, lead="", notes=(*before.notes, *([later] if first.sources else ()))),)
+    return (first, before) if at is None or at[:2] >= _FOR_OLDER else (before, first)
 
 
 def _with_older_hip(packages: Sequence[Package], torch: str) -> tuple[str, ...]:

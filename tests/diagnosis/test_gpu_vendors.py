@@ -98,8 +98,8 @@ def test_capability() -> None:
         ),
         (
             "no matching function for call to '__ldg' c10::Half HIP",
-            ("torch-scatter: do not edit", "pytorch_scatter.git", "Other sources:"),
-            (),
+            ("torch-scatter: do not edit", "pytorch_scatter.git", "Replace `__ldg(p)` with `*p`"),
+            ("cuNNN", "this alone", "Other sources"),
         ),
     ],
 )

@@ -95,3 +95,36 @@ def test_source_build_of_torch() -> None:
     assert "nvcc" not in fix
     assert "pyg-rocm-build" not in fix
     assert '--no-binary torch-cluster "git+https://github.com/rusty1s/pytorch_scatter.git" torch-cluster' in fix
+
+
+@pytest.mark.parametrize(
+    ("text", "present", "absent"),
+    [
+        ("does rocm support __ldg with at::BFloat16 pointer", ("#include <c10/util/BFloat16.h>",), ("torch-scatter",)),
+        (
+            "nvcc can't find an __ldg overload for c10::BFloat16 in torch-scatter, torch 1.10, CUDA 11.3",
+            ("torch==1.10.0+cu113", "--no-index torch-scatter"),
+            ("HIP", "AMD"),
+        ),
+        (
+            "/opt/dtk/hip/include/hip/amd_detail/hip_ldg.h:65: note: candidate function not viable: no known conversion "
+            "from 'const c10::Half *' to 'const char *' for 1st argument",
+            ("Replace `__ldg(p)` with `*p`",),
+            (),
+        ),
+        ("no matching function for call to“__ldg”", ("Replace `__ldg(p)` with `*p`",), ()),
+        ("How do I port __ldg to hip in a PyTorch extension", ("Replace", "torch-scatter: do not"), ("X.Y", "NVIDIA")),
+        (
+            "use of undeclared identifier '__shfl_up_sync' building torch-scatter 2.0.9 with hipcc",
+            (_HEAD, "==2.1.2"),
+            ("#define",),
+        ),
+    ],
+)
+def test_the_compiler_and_the_package_that_a_text_names_decide(
+    text: str, present: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    """Oracle: torch/headeronly/util/BFloat16.h of torch 2.13 (`__CUDACC__` or `__HIPCC__`); Clang 19 with HIP 5.2."""
+    fix = _fix(text)
+    assert [word for word in present if word not in fix] == []
+    assert [word for word in absent if word in fix] == []

@@ -106,18 +106,24 @@ def for_hip(_values: Values, missing: MissingName) -> str | None:
 
 def with_hip(values: Values, missing: MissingName) -> str | None:
     """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
-    retells the message (value `prose`) and names no GPU of NVIDIA."""
+    retells the message (value `prose`) and names neither a GPU of NVIDIA nor its compiler alone."""
     return "yes" if values.get("hip") or is_for_hip(missing) or _retold_of_hip(values, missing) else None
 
 
 def _retold_of_hip(values: Values, missing: MissingName) -> bool:
-    return "prose" in values and vendor_of(missing) != NVIDIA
+    is_nvcc = "nvcc_named" in values and "hip_named" not in values
+    return "prose" in values and vendor_of(missing) != NVIDIA and not is_nvcc
 
 
 def hip_is_likely(values: Values, missing: MissingName) -> str | None:
     """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
-    is_shown = "generated" in values or is_for_hip(missing)
+    is_shown = "generated" in values or "hip_named" in values or is_for_hip(missing)
     return "yes" if values.get("hip") == "__ldg" and not is_shown else None
+
+
+def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
+    """Set if the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
+    return "yes" if values.get("half", "").endswith("::BFloat16") else None
 
 
 def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
