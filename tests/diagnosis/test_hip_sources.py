@@ -107,8 +107,8 @@ def test_source_build_of_torch() -> None:
             ("HIP", "AMD"),
         ),
         (
-            "/opt/dtk/hip/include/hip/amd_detail/hip_ldg.h:65: note: candidate function not viable: no known conversion "
-            "from 'const c10::Half *' to 'const char *' for 1st argument",
+            "/opt/dtk/hip/include/hip/amd_detail/hip_ldg.h:65: note: candidate function not viable: no known "
+            "conversion from 'const c10::Half *' to 'const char *' for 1st argument",
             ("Replace `__ldg(p)` with `*p`",),
             (),
         ),
