@@ -146,7 +146,7 @@ def _candidates(inspected: InspectedEnvironment) -> list[_Candidate]:
     version, _, variant = (inspected.torch or "").partition("+")
     found = [] if inspected.torch is None else [_Candidate(version, variant, _repair(inspected), checked=True)]
     if inspected.source_build is not None:
-        return found  # whoever built torch does not want a release in its place
+        return found  # a release must not replace it
     others = (each for each in reversed(inspected.installable) if each != version)
     return found + [_released(each, variant, inspected, checked=False) for each in others]
 
