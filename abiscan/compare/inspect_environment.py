@@ -19,7 +19,6 @@ from abiscan.compare.environment_problems import (
 )
 from abiscan.compare.file_outcome import FileOutcome, find_file_outcome
 from abiscan.compare.runtime_copies import several_runtimes, shadowed
-from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.errors import UsageError
 from abiscan.inputs.distributions import distributions
 from abiscan.releases.pythons import installable
@@ -60,7 +59,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         after = target.label
     here = functools.partial(find_file_outcome, installed=installed is not None)
     source_build = None
-    if installed is not None and built_from_source(context.target.run_torch().target):
+    if installed is not None and context.knowledge(machine_or_usual).target_from_source:
         source_build = context.target.run_torch().target
     now, errors = scan_packages(others, options, here, jobs)
     version, pip = environment.version, pip_command(environment, every)

@@ -116,12 +116,20 @@ class Knowledge(Struct, frozen=True, dict=True):
         """Whether the target has the C++11 std::string; None if unknown."""
         return self.cxx11_abi if self.target is None else self.target.cxx11_abi
 
-    @property
+    @functools.cached_property
     def target_from_source(self) -> bool:
-        """Whether the target is a source build, according to its version or a text."""
+        """Whether the target is a source build, according to its version and commit or a text."""
         from abiscan.diagnosis.other_builds import built_from_source
 
-        return self.from_source if self.target is None else built_from_source(self.target)
+        return self.from_source if self.target is None else built_from_source(self.target, self.release_revision)
+
+    @functools.cached_property
+    def release_revision(self) -> str | None:
+        """Commit of the released builds of the target's version; None if unknown."""
+        if self.releases is None or self.target is None:
+            return None
+        released = (b for b in self.releases.builds(self.machine) if b.torch == self.target.version and not b.user)
+        return next((build.git_revision for build in released if build.git_revision), None)
 
     @functools.cached_property
     def known_versions(self) -> tuple[str, ...]:

@@ -43,6 +43,13 @@ def is_packaged(target: TorchBuild) -> bool:
     return re.fullmatch(_PACKAGED, target.variant) is not None
 
 
-def built_from_source(target: TorchBuild) -> bool:
-    """Whether only a build from a checkout has such a version."""
-    return re.search(_FROM_SOURCE, f"{target.version}+{target.variant}") is not None
+def built_from_source(target: TorchBuild, released: str | None = None) -> bool:
+    """Whether only a build from a checkout has such a version or, with PYTORCH_BUILD_VERSION, such a commit.
+
+    Args:
+        released: commit of the released builds of this version, if known.
+    """
+    if re.search(_FROM_SOURCE, f"{target.version}+{target.variant}") is not None:
+        return True
+    commit = target.git_revision or ""
+    return released is not None and commit != released and re.fullmatch(r"[0-9a-f]{40}", commit) is not None

@@ -19,6 +19,7 @@ from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchBuild, TorchKind
+from abiscan.releases.index import ReleaseIndex
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
@@ -40,6 +41,17 @@ def test_the_version_of_version_txt_is_that_of_a_source_build(version: str, vari
     file = ReferringFile(distribution="torch-scatter")
     ways = install(packages_by_name()["torch-scatter"], MissingName(Reference(""), Knowledge(target=torch), file))
     assert not expected or ("--no-binary torch-scatter torch-scatter" in ways[0] and "data.pyg.org" not in ways[0])
+
+
+def test_a_release_number_with_another_commit_is_a_source_build(index: ReleaseIndex) -> None:
+    """Oracle: torch/version.py of each released wheel, in the index. PYTORCH_BUILD_VERSION sets the version."""
+    (released,) = {build.git_revision for build in index.builds("x86_64") if build.torch == "2.13.0"}
+    for commit, expected in ((released, False), ("7bcf7da3" * 5, True), ("Unknown", False), (None, False)):
+        torch = TorchBuild(
+            TorchKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/v/torch", None, git_revision=commit
+        )
+        assert Knowledge(target=torch, releases=index).target_from_source is expected
+        assert not Knowledge(target=torch).target_from_source
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def _other_build(missing: MissingName) -> Candidates:
         evidence.insert(0, _source_build_text(missing))
     if not score:
         return
-    release = _release_revision(missing)
+    release = missing.knowledge.release_revision
     if target.git_revision and release:
         if release == target.git_revision:
             score -= 0.2
@@ -193,17 +193,6 @@ def _releases_of(version: str) -> str:
 
 def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:
     return bool(missing.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
-
-
-def _release_revision(missing: MissingName) -> str | None:
-    """The git revision of the released builds of the target's version."""
-    releases, target = missing.knowledge.releases, missing.target
-    if releases is None or target is None:
-        return None
-    for build in releases.builds(missing.knowledge.machine):
-        if build.torch == target.version and not build.user and build.git_revision:
-            return build.git_revision
-    return None
 
 
 def _variant_fix(missing: MissingName) -> str:
