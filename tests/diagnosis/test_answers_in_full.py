@@ -489,6 +489,7 @@ def test_a_companion_without_a_table_of_releases_is_answered(index: ReleaseIndex
     assert "pip list | grep -i -E '^(torch|torchtext) '" in subject.causes[0].fix
 
 
+@pytest.mark.slow
 def test_each_answer_to_a_bare_message_has_evidence(index: ReleaseIndex) -> None:
     """Each sentence of evidence may need a value; a log that is cut off (`torch::`) may lack all of them."""
     without = [

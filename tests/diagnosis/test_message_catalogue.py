@@ -109,6 +109,7 @@ def _seconds(hit: Hit, message: Message) -> float:
     return time.process_time() - started
 
 
+@pytest.mark.slow
 def test_one_time_for_twice_the_text() -> None:
     """Every anchor of the catalogue, repeated: twice the text takes twice the time."""
     once = "".join(f"{anchor} {number}\n" for number in range(20) for anchor in messages_by_anchor())
