@@ -167,7 +167,8 @@ def build_for_source_build(package: Distribution, torch: TorchBuild, inspected: 
     from abiscan.diagnosis.missing_name import MissingName
     from abiscan.diagnosis.reference import Reference, ReferringFile
 
-    knowledge = Knowledge(target=torch, environment=Environment(python=inspected.version), machine=inspected.machine)
+    environment = Environment(python=inspected.version)
+    knowledge = Knowledge(target=torch, environment=environment, machine=inspected.machine, from_source=True)
     missing = MissingName(Reference(""), knowledge, ReferringFile(distribution=package.name))
     return rebuild(missing, package.name).replace("pip install", inspected.pip)
 

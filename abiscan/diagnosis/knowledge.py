@@ -60,7 +60,7 @@ class Knowledge(Struct, frozen=True, dict=True):
             that.
         machine: architecture of the builds, as in `SharedObject.machine`.
         cxx11_abi: whether a torch without known version (`target` None) has the C++11 std::string, according to a text.
-        from_source: whether a torch without known version was built from source, according to a text.
+        from_source: whether torch was built from source, according to a text or the caller.
         log: what a text states about the environment; of a file, nothing.
     """
 
@@ -121,7 +121,8 @@ class Knowledge(Struct, frozen=True, dict=True):
         """Whether the target is a source build, according to its version and commit or a text."""
         from abiscan.diagnosis.other_builds import built_from_source
 
-        return self.from_source if self.target is None else built_from_source(self.target, self.release_revision)
+        built = self.target is not None and built_from_source(self.target, self.release_revision)
+        return built or self.from_source
 
     @functools.cached_property
     def release_revision(self) -> str | None:

@@ -56,11 +56,13 @@ def inspected(
     )
 
 
-def test_a_source_build_is_never_replaced_and_its_packages_are_built() -> None:
-    """Oracle: pip has no torch 2.13.0a0, and data.pyg.org no wheels for one (its pages are named after releases)."""
-    torch = TorchBuild(TorchKind.INSTALLED, "2.13.0a0", "cpu", None, None, True, "/v/torch", None)
+@pytest.mark.parametrize("version", ["2.13.0a0", "2.13.0"])
+def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: str) -> None:
+    """Oracle: pip has no torch 2.13.0a0, and data.pyg.org no wheels for one (its pages are named after releases). With
+    PYTORCH_BUILD_VERSION a source build has the number of a release; its commit shows that it is none."""
+    torch = TorchBuild(TorchKind.INSTALLED, version, "cpu", None, None, True, "/v/torch", None)
     fails = replace(
-        inspected(FAILS, torch="2.13.0a0", installable=("2.12.0", "2.13.0")),
+        inspected(FAILS, torch=version, installable=("2.12.0", "2.13.0")),
         packages=(distribution("torch-scatter", "torch"),),
         now={"torch-scatter": (FAILS,)},
         source_build=torch,
@@ -71,11 +73,11 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built() -> None:
     assert row.action is Action.REBUILD
     assert row.command.endswith("--no-binary torch-scatter torch-scatter")
     fix = environment_fix(fails)
-    assert (fix.torch, fix.command, fix.replaced) == ("2.13.0a0", "", ())
+    assert (fix.torch, fix.command, fix.replaced) == (version, "", ())
     assert fix.conflicts[0].command == row.command
     problems = [
-        *failing_torch("libc10.so", "2.13.0a0", "pip install", torch),
-        *missing_requirements((distribution("torch", "filelock"),), "2.13.0a0", "pip install", torch),
+        *failing_torch("libc10.so", version, "pip install", torch),
+        *missing_requirements((distribution("torch", "filelock"),), version, "pip install", torch),
     ]
     assert [each.command for each in problems] == ["", "pip install filelock"]
 

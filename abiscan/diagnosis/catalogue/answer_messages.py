@@ -46,8 +46,9 @@ class PlaceValues:
     def for_command(self, name: str, otherwise: str) -> str | None:
         """The value for a command; `otherwise` if it contains characters that a shell interprets."""
         value = self.get(name)
-        is_safe = value is None or name in FACTS or name in self._commands
-        return value if is_safe or value is None else fixes.safe(value, otherwise)
+        if value is None or name in FACTS or name in self._commands:
+            return value
+        return fixes.safe(value, otherwise)
 
     def hold(self, conditions: Iterable[str]) -> bool:
         """Whether every condition holds."""
@@ -89,7 +90,7 @@ def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
 
 
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
-    """The causes whose conditions hold."""
+    """The causes with conditions that hold."""
     values = PlaceValues({**found.values, "quote": found.quote}, missing)
     of_source_build = _of_source_build(found, missing, values)
     if of_source_build is not None:
@@ -101,7 +102,7 @@ def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
 
 
 def fill_causes(rows: Iterable[AnswerCause], values: PlaceValues) -> Candidates:
-    """The causes whose conditions hold, with the values in their places."""
+    """The causes with conditions that hold, and the values in their places."""
     for row in rows:
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)

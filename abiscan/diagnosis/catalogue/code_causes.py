@@ -34,7 +34,7 @@ def row_causes(
     commands: Mapping[str, str] | None = None,
     **values: str,
 ) -> Candidates:
-    """The causes of a row whose conditions hold.
+    """The causes of a row with conditions that hold.
 
     Args:
         row: its id.

@@ -62,7 +62,7 @@ _LAST_WORD = re.compile(r"(?<!\w)[A-Z]\w{3,63}(?= ?\Z)", re.ASCII)
 
 
 def _former_without_quotes(before: str) -> str:
-    """The name of an older torch at the end of a line whose quotation marks were lost; empty for other names."""
+    """The name of an older torch at the end of a line without its quotation marks; empty for other names."""
     found = _LAST_WORD.search(before[-80:])
     return found[0] if found is not None and torch_names.is_former_source_name(found[0]) else ""
 

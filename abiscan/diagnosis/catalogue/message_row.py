@@ -90,7 +90,7 @@ class Answer(_Row, frozen=True, kw_only=True):
         owner: owner of the subject.
         find: names of finders.
         only_alone: omitted if the text has any other subject; with low confidence, also beside others of this kind.
-        cause: causes; those whose conditions hold are used.
+        cause: causes; those with conditions that hold are used.
         repeats_symbol: omitted if the text has a missing symbol, which is then the reason.
         computed: names of functions of `computed_causes.py` that add causes.
     """
@@ -112,7 +112,7 @@ class CodeCauses(_Row, frozen=True, kw_only=True):
     Attributes:
         values: values that the code gives.
         commands: those of them that are safe in a command.
-        cause: causes; those whose conditions hold are used.
+        cause: causes; those with conditions that hold are used.
     """
 
     id: str

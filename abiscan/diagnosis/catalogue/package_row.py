@@ -261,7 +261,7 @@ class TextFact(_Row, frozen=True, kw_only=True):
 
 
 class InlinedCall(_Row, frozen=True, kw_only=True):
-    """An out-of-line function and the calls whose inline code reaches it.
+    """An out-of-line function and the calls that reach it by inline code.
 
     Attributes:
         entity: its qualified name.

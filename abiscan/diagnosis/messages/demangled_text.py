@@ -19,20 +19,23 @@ _OF_WIDTH: Final = {
     "int64_t": "long",
     "uint64_t": "unsigned long",
 }
+DEMANGLED_LEADS: Final = (
+    "vtable for ",
+    "typeinfo for ",
+    "typeinfo name for ",
+    "VTT for ",
+    "guard variable for ",
+    "non-virtual thunk to ",
+    "virtual thunk to ",
+)
+"""Words before the name of a special symbol in its demangled form (demangle.c of libiberty)."""
 _FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
 IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
 
 
 def qualified_name(text: str) -> tuple[str, ...] | None:
     """The scopes and base of a demangled name, without return type, arguments and parameters; None if it is no name."""
-    for lead in (
-        "vtable for ",
-        "typeinfo for ",
-        "typeinfo name for ",
-        "VTT for ",
-        "guard variable for ",
-        "non-virtual thunk to ",
-    ):
+    for lead in DEMANGLED_LEADS:
         text = text.removeprefix(lead)
     head = before_parameters(text)
     parts: list[str] = []

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from abiscan.mangling.parser.microsoft_codes import OPERATORS
+from abiscan.mangling.parser.microsoft_codes import BUILTINS, OPERATORS, WIDE_BUILTINS
 
 _NAME = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
 # A template: `??$data_ptr@J@TensorBase@at@@QEBA...`, with its arguments after the base.
@@ -17,19 +17,10 @@ _TEMPLATE = re.compile(
     r"((?:[A-Za-z_]\w{0,255}@){1,16})@"
 )
 _STRUCTORS: Final = {"?0": "", "?1": "~"}
+# As undname prints them.
 _TYPES: Final = {
-    "C": "signed char",
-    "D": "char",
-    "E": "unsigned char",
-    "F": "short",
-    "G": "unsigned short",
-    "H": "int",
-    "I": "unsigned int",
-    "J": "long",
-    "K": "unsigned long",
-    "M": "float",
-    "N": "double",
-    "_N": "bool",
+    **BUILTINS,
+    **{f"_{code}": name for code, name in WIDE_BUILTINS.items()},
     "_J": "__int64",
     "_K": "unsigned __int64",
 }
@@ -41,7 +32,7 @@ class MsvcEntity(Struct, frozen=True):
     Attributes:
         names: its scopes and base.
         shown: the qualified name, with the argument of a template.
-        is_in_linux_builds: whether its argument is the same type on Linux, whose long is another one.
+        is_in_linux_builds: whether its argument is the same type on Linux, where long is another one.
     """
 
     names: tuple[str, ...]

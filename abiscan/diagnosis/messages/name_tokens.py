@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from abiscan.diagnosis.messages.demangled_text import DEMANGLED_LEADS
+
 # Closing quotation mark -> opening ones: in the languages of compilers and loaders, Markdown and JSON.
 QUOTES: Final = {
     "'": "`'\u2018",
@@ -46,15 +48,6 @@ _MANGLED = re.compile(r"_{1,2}Z[A-Za-z0-9_$.]+|\?[A-Za-z_?][A-Za-z0-9_?@$]+")
 _CONTINUED = re.compile(r"[> \t|]{0,16}([A-Za-z0-9_]{1,4096})")
 _BROKEN_INTO: Final = 3
 _WORD = re.compile(r"[A-Za-z]?[a-z]+")
-_LEADS: Final = (
-    "vtable for ",
-    "typeinfo for ",
-    "typeinfo name for ",
-    "VTT for ",
-    "guard variable for ",
-    "non-virtual thunk to ",
-    "virtual thunk to ",
-)
 # Words next to a name in a demangled text; any other word ends it.
 _BESIDE: Final = frozenset(
     (
@@ -186,7 +179,7 @@ def _in_name(text: str, at: int) -> bool:
 
 
 def _bare(text: str, at: int) -> NameToken | None:
-    if text.startswith(_LEADS, at) or _begins_demangled(text, at):
+    if text.startswith(DEMANGLED_LEADS, at) or _begins_demangled(text, at):
         end = demangled_end(text, at)
         name = text[at:end].strip().rstrip(".,;:*")
         return NameToken(name, None, end, False) if name else None
@@ -238,7 +231,7 @@ def demangled_end(text: str, at: int) -> int:
     """The end of the demangled name at an offset, with balanced brackets and without following prose."""
     depth = 0
     parameters_closed = False
-    here = at + len(next((lead for lead in _LEADS if text.startswith(lead, at)), ""))
+    here = at + len(next((lead for lead in DEMANGLED_LEADS if text.startswith(lead, at)), ""))
     while here < len(text):
         char = text[here]
         if char == "o" and not _is_word(text[here - 1 : here]) and (operator := _OPERATOR.match(text, here)):
@@ -282,7 +275,7 @@ def _goes_on(text: str, at: int, closed: bool) -> bool:
 
 
 def _is_demangled_text(text: str) -> bool:
-    return _begins_demangled(text, 0) or text.startswith(_LEADS)
+    return _begins_demangled(text, 0) or text.startswith(DEMANGLED_LEADS)
 
 
 def is_plain_word(name: str) -> bool:
