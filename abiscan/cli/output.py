@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from abiscan.cli.progress_bar import ProgressBar
     from abiscan.report.style import Style
 
+# Never opened by their names: in a container without the links of /dev they would become files, and opening them anew
+# empties the file that standard output goes to.
+_STANDARD_OUTPUT = frozenset({"", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+
 
 def progress(counted: str = "files") -> ProgressBar | None:
     """A progress bar on a terminal; None in CI or a pipe."""
@@ -48,7 +52,7 @@ def outputs_of(given: Sequence[str], known: Iterable[str], inputs: Iterable[str]
     """(format, file) pairs.
 
     Args:
-        given: `NAME[:FILE]` of every `-f`.
+        given: `NAME[:FILE]` of every `-f`; `-` and `/dev/stdout` are standard output.
         known: names of formats.
         inputs: paths of what is read.
 
@@ -65,7 +69,7 @@ def outputs_of(given: Sequence[str], known: Iterable[str], inputs: Iterable[str]
             raise UsageError(
                 f"no format {name!r}; " + (f"did you mean {near}?" if near else f"known: {', '.join(names)}")
             )
-        outputs.append((name, path or None))
+        outputs.append((name, None if path in _STANDARD_OUTPUT else path))
     if sum(path is None for _, path in outputs) > 1:
         raise UsageError("two formats for standard output: give all but one a file (-f json:report.json)")
     taken: dict[str, str] = {}

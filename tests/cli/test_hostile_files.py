@@ -173,13 +173,26 @@ def test_an_output_is_no_input_and_no_pipe(tmp_path: Path, output: str, said: st
     }
 
 
-@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/dev/null", "report.json"])
+@pytest.mark.parametrize("output", ["-", "/dev/stdout", "/dev/fd/1", "/dev/null", "report.json"])
 def test_an_output_that_is_a_descriptor_or_a_device(tmp_path: Path, output: str) -> None:
     (tmp_path / "report.json").write_text("{}")
     done = run("--torch", "2.9.0", "-f", f"json:{output}", "-q", SMALL, cwd=tmp_path)
     assert done.returncode in (0, 1)
     written = {"/dev/null": "", "report.json": (tmp_path / "report.json").read_text()}.get(output, done.stdout)
     assert ("schema_version" in written) is (output != "/dev/null")
+
+
+def test_standard_output_by_its_name_keeps_what_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("before\n")
+    with (tmp_path / "log").open("a") as log:
+        subprocess.run(
+            [sys.executable, "-m", "abiscan", "--torch", "2.9.0", "-f", "concise:/dev/stdout", "-q", SMALL],
+            stdout=log,
+            check=False,
+            env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])},
+        )
+    before, _, report = (tmp_path / "log").read_text().partition("\n")
+    assert (before, SMALL.name in report) == ("before", True)
 
 
 def test_an_output_is_whole_or_absent_where_the_disk_is_full(tmp_path: Path) -> None:
