@@ -186,7 +186,7 @@ def test_standard_output_by_its_name_keeps_what_it_holds(tmp_path: Path) -> None
     (tmp_path / "log").write_text("before\n")
     with (tmp_path / "log").open("a") as log:
         subprocess.run(
-            [sys.executable, "-m", "abiscan", "--torch", "2.9.0", "-f", "concise:/dev/stdout", "-q", SMALL],
+            [sys.executable, "-m", "abiscan", "--torch", "2.9.0", "-f", "json:/dev/stdout", "-q", SMALL],
             stdout=log,
             check=False,
             env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])},
