@@ -34,6 +34,8 @@ _NOT_NVIDIA = (AMD, DCU, NPU)
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
+# Nothing is checked against exports.
+_OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION))
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
@@ -65,9 +67,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         return tuple(
             subject
             if subject.kind in _OF_NO_RELEASE
-            else replace(
-                subject, notes=(*subject.notes, of_message if subject.kind is SubjectKind.RUNTIME_ERROR else checked)
-            )
+            else replace(subject, notes=(*subject.notes, of_message if subject.kind in _OF_MESSAGES else checked))
             for subject in subjects
         )
     if here:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
@@ -31,4 +32,15 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     if causes and causes[0].cause is CauseId.TEMPLATE_MANGLING and causes[0].confidence is Confidence.HIGH:
         # The name is of another compiler: no release of torch exports it, whatever its signature.
         return tuple(each for each in causes if each.cause not in _OF_OTHER_RELEASES)
+    if missing.knowledge.target_from_source:
+        return tuple(_of_source_build(causes, missing))
     return causes
+
+
+def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Iterator[Candidate]:
+    """The causes for a torch that was built from source: one that no release is known of is compared with none."""
+    explained = any(each.cause is CauseId.DISTRIBUTION_VARIANT for each in causes)
+    for each in causes:
+        compared = missing.target is None and each.cause in _OF_OTHER_RELEASES
+        if not explained or not (compared or each.confidence is Confidence.LOW):
+            yield each

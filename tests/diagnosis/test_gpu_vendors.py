@@ -98,7 +98,7 @@ def test_capability() -> None:
         ),
         (
             "no matching function for call to '__ldg' c10::Half HIP",
-            ("torch-scatter: do not edit", "pytorch_scatter.git", "Replace `__ldg(p)` with `*p`"),
+            ("only for torch-scatter: its kernels", '"torch-scatter __ldg HIP"', "Replace `__ldg(p)` with `*p`"),
             ("cuNNN", "this alone", "Other sources"),
         ),
     ],

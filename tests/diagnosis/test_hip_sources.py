@@ -113,7 +113,7 @@ def test_source_build_of_torch() -> None:
             (),
         ),
         ("no matching function for call to“__ldg”", ("Replace `__ldg(p)` with `*p`",), ()),
-        ("How do I port __ldg to hip in a PyTorch extension", ("Replace", "torch-scatter: do not"), ("X.Y", "NVIDIA")),
+        ("How do I port __ldg to hip in a PyTorch extension", ("Replace", "only for torch-scatter"), ("X.Y", "NVIDIA")),
         (
             "use of undeclared identifier '__shfl_up_sync' building torch-scatter 2.0.9 with hipcc",
             (_HEAD, "==2.1.2"),

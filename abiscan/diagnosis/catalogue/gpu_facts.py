@@ -6,8 +6,8 @@ import re
 
 from abiscan.diagnosis import wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
-from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import NO_GPU, NPU, NVIDIA
+from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import DCU, NO_GPU, NPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
@@ -104,10 +104,17 @@ def for_hip(_values: Values, missing: MissingName) -> str | None:
     return "yes" if is_for_hip(missing) else None
 
 
+def hip_platform(_values: Values, missing: MissingName) -> str:
+    """What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`."""
+    return "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip()
+
+
 def with_hip(values: Values, missing: MissingName) -> str | None:
     """Set if HIP's compiler failed: the message shows it (value `hip`), the GPU is AMD's or Hygon's, or the text
     retells the message (value `prose`) and names neither a GPU of NVIDIA nor its compiler alone."""
-    return "yes" if values.get("hip") or is_for_hip(missing) or _retold_of_hip(values, missing) else None
+    # GCC prints the arguments, Clang does not: a person wrote them, unless a file is named.
+    is_shown = values.get("hip") and not (values["hip"] == "__ldg(" and "source_file" in values)
+    return "yes" if is_shown or is_for_hip(missing) or _retold_of_hip(values, missing) else None
 
 
 def _retold_of_hip(values: Values, missing: MissingName) -> bool:

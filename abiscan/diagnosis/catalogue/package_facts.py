@@ -21,7 +21,7 @@ from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip
-from abiscan.diagnosis.messages.gpu_vendors import AMD
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
@@ -81,6 +81,14 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     cuda = values.get("torch_cuda", "").replace(".", "")
     ways = () if package is None else package_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
     return "\n".join(ways) or None
+
+
+def reinstall_with_cuda(values: Values, missing: MissingName) -> str | None:
+    """The same where a CPU build of torch is of no use."""
+    if not missing.log.gpu and not is_for_hip(missing):
+        known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))
+        missing = MissingName(missing.reference, known, missing.file)
+    return reinstall_package(values, missing)
 
 
 _BY_TORCH: Final = 'TORCH_CUDA_ARCH_LIST="{capability}"'
@@ -169,16 +177,6 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
         known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
         missing = MissingName(missing.reference, known, missing.file)
     return fixes.rebuild(missing, project=built_project(values, missing))
-
-
-def scatter_for_hip(_values: Values, missing: MissingName) -> str | None:
-    """The builds of torch-scatter that compile with HIP, where the text names no package."""
-    return hip_rebuild({"project": "torch-scatter"}, missing)
-
-
-def scatter_for_cuda(values: Values, missing: MissingName) -> str | None:
-    """The same with CUDA; None if the GPU is not NVIDIA's."""
-    return cuda_wheels({**values, "project": "torch-scatter"}, missing)
 
 
 def project_release(_values: Values, missing: MissingName) -> str | None:

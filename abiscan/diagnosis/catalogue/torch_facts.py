@@ -7,6 +7,7 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
@@ -41,6 +42,24 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
 def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
     """Where torch for a Jetson is; None on other machines."""
     return torch_commands.WHEELS_FOR_JETSON if missing.log.is_jetson else None
+
+
+def explain_release(_values: Values, missing: MissingName) -> str:
+    """`abiscan explain` for the release of the torch that the text names, else of the torch in the command's Python."""
+    return _explain('torch.__version__.split("+")[0]', missing)
+
+
+def explain_torch(_values: Values, missing: MissingName) -> str:
+    """The same with the label of that torch, which names its ROCm."""
+    return _explain("torch.__version__", missing)
+
+
+def _explain(version: str, missing: MissingName) -> str:
+    if missing.target is not None and versions.is_release(missing.target.version):
+        return f"abiscan explain --torch {missing.target.version}"
+    if platform_of(missing) == "win_amd64":  # cmd.exe has no `$(...)`
+        return "abiscan explain"
+    return f"abiscan explain --torch \"$(python -c 'import torch; print({version})')\""
 
 
 def torch_from_source(_values: Values, missing: MissingName) -> str | None:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import NameKind
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -110,7 +111,7 @@ def _other_build(missing: MissingName) -> Candidates:
     if target is None:
         if missing.knowledge.target_from_source:
             told = (_source_build_text(missing), missing.exported_text)
-            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, told, fixes.rebuild(missing))
+            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.78, told, _build_of_source(missing))
         elif missing.exported_in:
             yield Candidate(
                 CauseId.DISTRIBUTION_VARIANT,
@@ -195,10 +196,22 @@ def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:
     return bool(missing.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
 
 
+def _build_of_source(missing: MissingName) -> str:
+    """The build of an extension, and the command that finds the others that need one."""
+    package = find_package(missing)
+    page = ", without the wheel page (-f)" if package is not None and package.wheels else ""
+    others = 'abiscan env --python "$(which python)"  # checks every installed package: build each that does not load'
+    lines = [f"Build it from source against this torch{page}:", fixes.rebuild(missing)]
+    return "\n".join(lines if platform_of(missing) == "win_amd64" else (*lines, others))
+
+
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
-    text = f"Rebuild it with the installed torch:\n{fixes.rebuild(missing)}"
-    if missing.knowledge.target_from_source and missing.file.path:
+    from_source = missing.knowledge.target_from_source
+    text = (
+        _build_of_source(missing) if from_source else f"Rebuild it with the installed torch:\n{fixes.rebuild(missing)}"
+    )
+    if from_source and missing.file.path:
         base = re.split(r"[/\\]", missing.file.path)[-1]
         text += (
             f"\nWith the file alone: abiscan --matrix {fixes.safe(base, 'FILE')}  # the releases of torch that load it"

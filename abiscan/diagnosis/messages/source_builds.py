@@ -29,6 +29,7 @@ _WORDS: Final = re.compile(
     r"|(?<![\w.<>=~!])[12]\.\d{1,2}\.\d{1,2}a0(?![\w+.]))"
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
+    r"|PYTORCH_BUILD_VERSION|\b(?:[Mm]y|[Oo]ur) own (?:[Pp]y)?[Tt]orch wheel"
     r"|orch (?:is |was )?(?:built|compiled) with (?:-D_GLIBCXX_USE_CXX11_ABI|(?:GCC|gcc|g\+\+|[Cc]lang) ?\d)"
     r"|(?:\bpython3? )?setup\.py (?:install|develop) (?:in|from|inside) (?:(?:the|my|a) )?(?:[Pp]y)?[Tt]orch"
     r" (?:repo|tree|checkout|clone|source|folder|director)"
@@ -51,7 +52,7 @@ _WORDS: Final = re.compile(
     r"(?:v?\d[\w.]{0,12} )?(?:tag|branch|main|master|checkout)"
     r"|(?:built|compil(?:ed?|es|ing)) (?:[\w.]{1,24} ){0,2}(?:locally|in-house)"
     r"|(?P<checkout>python3? setup\.py (?:install|develop|bdist_wheel)|pip3? install (?:-v )?-e \.)"
-    r"|by (?:hand|myself|ourselves)"
+    r"|by (?:hand|myself|ourselves)|(?:built|compiled) by (?:me|us)"
     r"|(?P<oneself>myself|ourselves|on my own))\b"
     r"|\b(?:(?:[Ss]ource|[Ss]elf|[Cc]ustom|[Hh]and|[Ll]ocally|[Bb]azel|[Nn]ix)[- ]?(?:built|compiled|made)"
     r"|(?:[Oo]wn|[Cc]ustom|[Ss]ource|[Ll]ocal|[Ss]elf|[Pp]rivate)[- ](?:build|compilation|checkout))\b"
@@ -131,7 +132,7 @@ _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,1
 # The release after the words: `, v2.1.0`, `(python setup.py install) 2.1.0`; no other number, such as a CUDA release.
 _RELEASE: Final = re.compile(
     r"(?: by hand| myself| from (?:the )?sources?)? ?"
-    r"(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
+    r"(?:\u51fa\u6765)?[\u4e86\u7684\u8fc7]?[ ,=(:\uff1a\uff08\uff0c]{0,3}(?:\(?python setup\.py \w{1,16}\)[ ,]{0,2})?"
     r"(?:(?:at|on|tag|branch|version|release|\u7248\u672c) ?){0,2}v?([12]\.\d{1,2}(?:\.\d|(?= ?(?:[+,;(\n]|\Z))))"
     r"(?![\w+-]|\.\d| version\b| of\b| ?->| [Tt]orch[-_])",
     re.ASCII,
@@ -141,7 +142,7 @@ _SHARED_RELEASE: Final = re.compile(
     r"(?:\b(?:[Ss]ame|[Ii]dentical)(?: version| release| number){0,2}"
     r"|\b[Bb]oth(?: (?:say|show|report|are|have|have version))?"
     r"|\b[Vv]ersion numbers?(?: (?:is|are|of|both|the same)){0,3}"
-    r"|\u7248\u672c\u53f7?(?:\u90fd|\u540c|\u5747|\u4e5f|\u76f8\u540c|\u4e00\u6837|\u4e00\u81f4|\u662f|\u4e3a|\u540c\u4e3a){0,4})"
+    r"|\u7248\u672c\u53f7?(?:\u90fd|\u540c|\u5747|\u4e5f|\u76f8\u540c|\u4e00\u6837|\u4e00\u81f4|\u5c31|\u662f|\u4e3a|\u540c\u4e3a){0,4})"
     r"[ :\uff1a,\uff0c(\uff08]{0,3}v?([12]\.\d{1,2}\.\d)(?![\w.]\d)",
     re.ASCII,
 )
@@ -149,9 +150,16 @@ _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 # torch_geometric itself has no binary; these have, and it uses them where they are installed.
 _GEOMETRIC: Final = re.compile(
-    r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG|pyg)(?![\w/-])|data\.pyg\.org", re.ASCII
+    r"(?<![\w/.-])(?:(?:[Pp]y)?[Tt]orch[ _-][Gg]eometric|PyG|pyg)(?![\w/-])|data\.pyg\.org"
+    r"|GNN ?(?:\u5e93|\u6269\u5c55|\u5305|packages|extensions|libraries)",
+    re.ASCII,
 )
 _OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
+# Without `torch`: at least two of them, or one that is prebuilt.
+_PARTS: Final = re.compile(
+    r"(?P<prebuilt>(?:\u9884\u7f16\u8bd1|[Pp]re-?(?:built|compiled)|\bbinary|whl|wheels? of)\u7684? ?)?"
+    r"(?<![A-Za-z0-9_-])(?P<part>scatter|sparse|cluster)(?![A-Za-z0-9_-])"
+)
 # Behind a name in the output of pip, conda and collect_env.
 _IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
 _MOST: Final = 1_000
@@ -187,7 +195,13 @@ def built_packages(text: str) -> tuple[str, ...]:
             found[package.name] = None
     if not found and _GEOMETRIC.search(text) is not None:
         return _OF_GEOMETRIC
-    return tuple(found)
+    return tuple(found or _named_by_parts(text))
+
+
+def _named_by_parts(text: str) -> tuple[str, ...]:
+    parts = list(itertools.islice(_PARTS.finditer(text), _MOST))
+    names = tuple(dict.fromkeys(f"torch-{each['part']}" for each in parts))
+    return names if len(names) > 1 or any(each["prebuilt"] for each in parts) else ()
 
 
 def _is_built(package: Package) -> bool:
