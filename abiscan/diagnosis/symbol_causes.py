@@ -38,7 +38,7 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
 
 
 def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Iterator[Candidate]:
-    """The causes for a torch that was built from source: one that no release is known of is compared with none."""
+    """The causes for a torch that was built from source: releases are compared only with a known version of it."""
     explained = any(each.cause is CauseId.DISTRIBUTION_VARIANT for each in causes)
     for each in causes:
         compared = missing.target is None and each.cause in _OF_OTHER_RELEASES
