@@ -139,10 +139,10 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
     if search.accelerator == "ROCm" and not search.at_link_time and (target is None or target.hip is None):
         here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
         only = f"Only ROCm builds of torch contain {search.name}. {here}: the extension was built for ROCm."
-        fix = (
-            "Install the build of the extension for this torch (from its wheel index for CUDA or CPU).\n"
-            "or: Install torch for ROCm."
+        own = _of_package(missing) or (
+            "Install the build of the extension for this torch (from its wheel index for CUDA or CPU)."
         )
+        fix = f"{own}\nor: Install torch for ROCm."
         yield 0.5, Candidate(CauseId.ROCM_NAMING, 0.94, (only, *search.evidence), fix)
     if target is not None and search.name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {search.name}."
@@ -182,7 +182,8 @@ def _not_in_release(search: _Search, target: TorchBuild, shipped: ReleaseRanges)
         lacks = f"torch {target.version} on PyPI is for CUDA 10.2 or older and does not ship it."
         other = "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it."
         one = "Install all of them from one index, or from one conda channel with strict priority."
-        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, f"{_LIST_TORCH}\n{one}", lacks, other)
+        way = "\n".join(filter(None, (_LIST_TORCH, one, _of_package(missing))))
+        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, way, lacks, other)
     fix = fixes.rebuild_or_install(missing, shipped)
     if is_split and is_older:
         fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
@@ -215,6 +216,13 @@ def _of_split_torch(missing: MissingName) -> str:
     torch, variant = patch_release(_OF_SPLIT), row.variants[_OF_SPLIT][-1]
     command = published_wheel(row, package, torch, variant, missing).command
     return f"{_SAME_CUDA}:\n{command}  # for torch {torch}+{variant}: replace with yours\n"
+
+
+def _of_package(missing: MissingName) -> str:
+    """The commands that install the build of the package for this torch; empty if the package is not in the
+    catalogue."""
+    package = package_commands.find_package(missing)
+    return "" if package is None else "\n".join(package_commands.install(package, missing))
 
 
 def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:

@@ -35,6 +35,8 @@ from abiscan.diagnosis.wheel_rows import (
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.vendors import vendor_of_library
+from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
 
 # In commands of wheels: the pinned release, the index of a variant, and what only the name of one file has.
@@ -69,8 +71,11 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     found = package_of_file(path) if path else None
     if found is None and name is not None:
         found = package_of_file(name)
-    of_torch = missing.is_torch_name or is_torch_library(missing.name)
-    if found is None and of_torch and not path and missing.log.project:
+    is_of_project = missing.is_torch_name or is_torch_library(missing.name)
+    if missing.log.project not in companions.COMPANIONS:  # which texts name beside torch
+        vendor = vendor_of_library(missing.name)
+        is_of_project = is_of_project or (vendor is not None and vendor.cuda)
+    if found is None and is_of_project and not path and missing.log.project:
         found = packages_by_name().get(missing.log.project)
     if found is None and not missing.is_torch_name and missing.namespace is not None and not missing.file.path:
         found = package_of_namespace(missing.namespace)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
-from abiscan.diagnosis.messages.source_builds import built_packages
+from abiscan.diagnosis.messages.source_builds import built_packages, named_packages
 from abiscan.diagnosis.messages.torch_in_log import MOST_PLACES
 
 # pip's lines about a build, and the folder in which it builds (pip/_internal/wheel_builder.py, req/req_install.py).
@@ -65,7 +65,7 @@ def find_project(text: str, projects: tuple[str, ...]) -> str:
     names = _with_longest_name(projects or _normalised(_used_packages(text)) or _normalised(_released_packages(text)))
     if not names and _FLASHINFER.search(text) is not None:
         return "flashinfer-python"
-    names = names or built_packages(text)
+    names = names or built_packages(text) or named_packages(text)
     return names[0] if len(names) == 1 else ""
 
 

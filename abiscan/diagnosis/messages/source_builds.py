@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
 
 _SOURCE: Final = "(?:(?:\u6e90\u4ee3?|\u539f\u59cb(?:\u7a0b\u5f0f)?)\u7801|\u6e90\u6587\u4ef6)"
@@ -183,6 +183,11 @@ def find_source_release(text: str) -> str | None:
 @lru_cache(maxsize=4)
 def built_packages(text: str) -> tuple[str, ...]:
     """The packages of the catalogue in a text that pip can build for a torch, in order, without torch itself."""
+    return tuple(name for name in named_packages(text) if _is_built(packages_by_name()[name]))
+
+
+def named_packages(text: str) -> tuple[str, ...]:
+    """The packages of the catalogue in a text, in order, without torch itself."""
     stems = (match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST))
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
     for name in itertools.islice(_NAME.finditer(text), _MOST):
@@ -191,7 +196,7 @@ def built_packages(text: str) -> tuple[str, ...]:
             word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
         package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
         listed = _IN_LIST.match(text, name.end()) is not None
-        if package is not None and package.name != "torch" and _is_built(package) and not listed:
+        if package is not None and package.name != "torch" and not listed:
             found[package.name] = None
     if not found and _GEOMETRIC.search(text) is not None:
         return _OF_GEOMETRIC
