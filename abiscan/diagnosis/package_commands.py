@@ -12,6 +12,7 @@ from abiscan.diagnosis.build_commands import BUILD, build
 from abiscan.diagnosis.catalogue.load_packages import (
     package_of_file,
     package_of_namespace,
+    package_of_operators,
     packages_by_name,
     wheels_by_id,
 )
@@ -70,7 +71,7 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     path = missing.file.path or missing.file.importer
     found = package_of_file(path) if path else None
     if found is None and name is not None:
-        found = package_of_file(name)
+        found = package_of_file(name) or package_of_operators(name)
     is_of_project = missing.is_torch_name or is_torch_library(missing.name)
     if missing.log.project not in companions.COMPANIONS:  # which texts name beside torch
         vendor = vendor_of_library(missing.name)

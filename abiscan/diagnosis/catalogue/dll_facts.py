@@ -33,7 +33,7 @@ def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
 def of_torch(values: Values, _missing: MissingName) -> str | None:
     """Set if the DLL (values `name`, `folder`) belongs to torch, or torch was imported and none but its `_C` is
     named."""
-    name, folder = values.get("name", ""), values.get("folder", "").replace("\\", "/").lower()
+    name, folder = values.get("name", ""), re.sub(r"[\\/]+", "/", values.get("folder", "")).lower()
     own = is_torch_library(name) or folder.endswith("/torch/lib/")
     return "yes" if own or (name in ("", "_C") and "torch_imported" in values) else None
 

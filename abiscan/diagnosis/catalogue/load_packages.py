@@ -98,6 +98,16 @@ def is_file_of_package(module: str) -> bool:
 
 
 @cache
+def _packages_by_operators() -> Mapping[str, Package]:
+    return {namespace: package for package in load_packages().package for namespace in package.operators}
+
+
+def package_of_operators(namespace: str) -> Package | None:
+    """The package that registers operators for torch in a namespace: vllm for `_moe_C`."""
+    return _packages_by_operators().get(namespace)
+
+
+@cache
 def _packages_by_namespace() -> Mapping[str, Package]:
     return {namespace: package for package in load_packages().package for namespace in package.namespaces}
 

@@ -20,6 +20,7 @@ from abiscan.diagnosis.build_commands import wheels_for_rocm
 from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
@@ -177,6 +178,39 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
         known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
         missing = MissingName(missing.reference, known, missing.file)
     return fixes.rebuild(missing, project=built_project(values, missing))
+
+
+def operator_module(values: Values, missing: MissingName) -> str:
+    """The module that most likely registers the operators of the namespace `project`."""
+    namespace, package = values.get("project", ""), _package_of_operators(values, missing)
+    if package is not None and (known := package.operators.get(namespace)) is not None:
+        return known
+    if namespace == _COMMON_NAME:
+        return "PACKAGE" if package is None else f"{package.modules[0]}.{namespace}"
+    return fixes.safe(namespace.lstrip("_") or namespace, "PACKAGE")
+
+
+def operator_package(values: Values, missing: MissingName) -> str | None:
+    """The package of the catalogue that registers these operators, if its installation is known."""
+    package = _package_of_operators(values, missing)
+    return None if package is None or not reinstall_package({"project": package.name}, missing) else package.name
+
+
+def reinstall_operators(values: Values, missing: MissingName) -> str | None:
+    """The commands that install this package for the target's torch."""
+    return reinstall_package({"project": operator_package(values, missing) or ""}, missing)
+
+
+# PyTorch's tutorial calls the module and the namespace so, and many extensions do.
+_COMMON_NAME: Final = "_C"
+
+
+def _package_of_operators(values: Values, missing: MissingName) -> Package | None:
+    namespace = values.get("project", "")
+    if namespace != _COMMON_NAME:
+        return package_commands.find_package(missing, namespace)
+    package = packages_by_name().get(missing.log.project)
+    return package if package is not None and package.modules else None
 
 
 def project_release(_values: Values, missing: MissingName) -> str | None:

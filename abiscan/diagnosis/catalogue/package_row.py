@@ -95,6 +95,7 @@ class Package(_Row, frozen=True, kw_only=True):
         modules: folders and modules in site-packages.
         files: prefixes of its shared objects, if the folder does not identify it.
         namespaces: of its C++ names.
+        operators: namespace of its operators for torch -> the module with the library that registers them.
         wheels: ids of wheels outside of the package index.
         sdist: the newest release on the package index has its source.
         for_older_torch: first torch that its newest release compiles with -> the last release for an older torch.
@@ -140,6 +141,7 @@ class Package(_Row, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    operators: dict[str, str] = {}
     wheels: tuple[str, ...] = ()
     sdist: bool = False
     for_older_torch: dict[str, str] = {}

@@ -94,12 +94,6 @@ def header_package(values: Values, missing: MissingName) -> str | None:
     return None if row is None else "\n".join(install_headers(row, wheel_rows.platform_of(missing)))
 
 
-def operator_module(values: Values, _missing: MissingName) -> str | None:
-    """The module that most likely registers the operators of the namespace `project`."""
-    namespace = values.get("project", "")
-    return fixes.safe(namespace.lstrip("_") or namespace, "PACKAGE")
-
-
 def operator_namespace(values: Values, _missing: MissingName) -> str | None:
     """The namespace of an operator that replaces a function of the value `module`."""
     return fixes.safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.wheel_rows import rows_of
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -58,6 +59,34 @@ def by_label(missing: MissingName) -> Candidates:
     fix = f"Install the build of {project} for torch {versions.minor(target.version)}, or torch {wanted}."
     cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
     yield Candidate(cause, 0.9, evidence, fix)
+
+
+def by_release(missing: MissingName) -> Candidates:
+    """From the release of a package, if a text has both it and the installed torch, and the catalogue its wheels."""
+    package, target = package_commands.find_package(missing, missing.log.project or None), missing.target
+    release = missing.log.project_release
+    if package is None or package.name != missing.log.project or not release or target is None:
+        return
+    known = [
+        ((versions.order(torch) or ())[:2], its)
+        for wheels in rows_of(package, missing)
+        for torch, its in wheels.releases.items()
+    ]
+    fitting = {torch for torch, its in known if f"{release}.".startswith(f"{its}.")}
+    at = (versions.order(target.version) or ())[:2]
+    # A release for the newest torch of the catalogue may load with a later one.
+    if not fitting or not at or at in fitting or at > max(torch for torch, _its in known):
+        return
+    is_older = max(fitting) < at
+    if not is_older and min(fitting) < at:
+        return
+    wanted = ".".join(map(str, max(fitting)))
+    evidence = (
+        f"{package.name} {release} is a release for torch {wanted}; the torch in the text is {missing.target_label}.",
+    )
+    fix = "\n".join((*package_commands.install(package, missing), f'or: pip install "torch=={wanted}.*"'))
+    cause = CauseId.BUILT_FOR_OLDER_TORCH if is_older else CauseId.BUILT_FOR_NEWER_TORCH
+    yield Candidate(cause, 0.88, evidence, fix)
 
 
 def _newer(missing: MissingName) -> Candidates:
