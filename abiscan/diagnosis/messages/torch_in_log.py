@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from abiscan.diagnosis.messages.packaged_torch import packager_of
+from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.model.versions import is_version
 
 MOST_PLACES: Final = 20_000
@@ -157,11 +158,6 @@ _NOT_THERE = (
     "fixed in ",
     "fixed by ",
 )
-# The release that solves the problem: "why does torch 2.6 fix this?", also in Chinese.
-_REMEDY = re.compile(
-    r" (?:fix|solve)(?:e?s|e?d)?\b"
-    r"|[^\n,.;!?\uff0c\u3002]{0,6}(?:\u53ef\u4ee5|\u80fd|\u4f1a)(?:\u5426)?(?:\u89e3\u51b3|\u4fee\u590d)"
-)
 # In a sentence with two versions, the other one failed.
 _BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
 # "It works in pytorch 2.6 (CUDA build), but errors in pytorch 2.7": the torch that fails, wherever it stands.
@@ -195,7 +191,7 @@ def find_torch(text: str) -> str | None:
         if _is_torch_itself(text, at):
             for rank, patterns in enumerate(_TORCH_PATTERNS):
                 found = next((match for pattern in patterns if (match := pattern.match(text, at)) is not None), None)
-                if found is not None and _REMEDY.match(text, found.end()) is not None:
+                if found is not None and is_proposed(text, _start_of_name(text, at), found.end(1)):
                     break
                 if found is not None and is_version(found[1]) and not _OF_CUDA.match(found[1]):
                     said[rank][found[1]] = None
@@ -215,13 +211,9 @@ def find_torch(text: str) -> str | None:
 
 def _is_torch_itself(text: str, at: int) -> bool:
     """Whether `orch` is the end of the word torch or PyTorch, and no command that removes it precedes."""
-    start = at - 1
-    if start < 0 or text[start] not in "tT":
+    start = _start_of_name(text, at)
+    if at < 1 or text[at - 1] not in "tT":
         return False
-    if text[max(0, start - 2) : start].lower() == "py":
-        start -= 2
-    if text[max(0, start - 3) : start] == "lib":
-        start -= 3
     before = text[max(0, start - 24) : start]
     if _CUDA_BEHIND.search(before) is not None:
         return False  # `the version that was used to compile PyTorch (11.8)`: a CUDA version
@@ -232,6 +224,14 @@ def _is_torch_itself(text: str, at: int) -> bool:
     if before.endswith(_WORKED) and not any(word in before for word in ("longer ", "not ", "n't ", "never ")):
         return False
     return not before.endswith(_NOT_THERE + _REPLACED + _BEFORE)
+
+
+def _start_of_name(text: str, at: int) -> int:
+    """The offset of torch, PyTorch or libtorch, of which `orch` at an offset is the end."""
+    start = at - 1
+    if text[max(0, start - 2) : start].lower() == "py":
+        start -= 2
+    return start - 3 if text[max(0, start - 3) : start] == "lib" else start
 
 
 def _one_of(versions: list[str]) -> str | None:
