@@ -8,6 +8,7 @@ import re
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.generated_module import with_generated_module
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
@@ -54,7 +55,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     """
     if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
         return (listed,)
-    read = read_text(text)
+    read = with_generated_module(read_text(text))
     here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)

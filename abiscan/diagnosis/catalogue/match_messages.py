@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_name
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
@@ -91,6 +92,12 @@ def found_message(hit: Hit, message: Message, quote: str, values: dict[str, str]
     assert message.answer is not None
     answer = answers_by_id()[message.answer]
     return FoundMessage(message, answer, hit.at, quote, _find(hit, message, answer.find, values))
+
+
+def with_values_at(found: FoundMessage, text: str, at: int) -> FoundMessage:
+    """The message with what its finders find at an offset of another text; its own values take precedence."""
+    hit, names = Hit.of(text, min(at, len(text)), ""), (*found.message.find, *found.answer.find)
+    return replace(found, values=_find(hit, found.message, names, dict(found.values)))
 
 
 def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:

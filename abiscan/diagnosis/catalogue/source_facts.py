@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes, wheel_rows
+from abiscan.diagnosis import fixes, generated_modules, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.cuda_releases import release_evidence
@@ -20,6 +20,11 @@ def cuda_releases(values: Values, missing: MissingName) -> str | None:
     vendor = vendor_of_library(f"lib{values.get('library')}.so")
     found = None if vendor is None else release_evidence(missing, vendor)
     return None if found is None else found.evidence
+
+
+def inductor_cache(values: Values, _missing: MissingName) -> str:
+    """The folder of the compile cache with the file of the error (value `source_file`), else that of this user."""
+    return generated_modules.cache_folder(values.get("source_file", "")) or generated_modules.CACHE_OF_USER
 
 
 def has_header(values: Values, _missing: MissingName) -> str | None:

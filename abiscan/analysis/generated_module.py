@@ -1,0 +1,42 @@
+"""What a generated module shows about the kernel of an error, if the file that the text names is here."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from msgspec.structs import replace
+
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage, with_values_at
+from abiscan.diagnosis.generated_modules import is_of_inductor
+from abiscan.diagnosis.messages.read_text import ReadText
+
+# Bytes of a module that are read. Those of large models have some hundred thousand.
+_MOST = 4 << 20
+
+
+def with_generated_module(read: ReadText) -> ReadText:
+    """The text, with the values that the generated modules of its errors add: the kernel, its constants."""
+    return replace(read, found=tuple(_read(each) if isinstance(each, FoundMessage) else each for each in read.found))
+
+
+def _read(found: FoundMessage) -> FoundMessage:
+    path, line = found.values.get("source_file", ""), found.values.get("source_line", "")
+    if not path.endswith(".py") or not os.path.isabs(path) or not line.isdigit() or not is_of_inductor(path):
+        return found
+    text = _text_of(path)
+    if not text:
+        return found
+    lines = text.split("\n")
+    return with_values_at(found, text, sum(len(each) + 1 for each in lines[: int(line) - 1]))
+
+
+def _text_of(path: str) -> str:
+    """The beginning of a regular file; empty if it cannot be read. Opening a pipe would wait for its writer."""
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            return file.read(_MOST).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""

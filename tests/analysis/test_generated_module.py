@@ -1,0 +1,69 @@
+"""The module that an error names is read, if it is here. Expected names: those that the module defines (Inductor's form:
+torch/_inductor/codegen/wrapper.py of 2.5.1)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.diagnosis.generated_modules import cache_folder
+from abiscan.loader import LoaderSettings
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+_MODULE = """\
+from torch._inductor.runtime import triton_heuristics
+
+@triton_heuristics.user_autotune(
+    configs=[{'num_warps': 1}],
+    inductor_meta={'kernel_name': 'fused_recurrent_delta_rule_fwd_kernel_0'},
+    triton_meta={'signature': {0: '*bf16'}, 'constants': {10: s2}},
+    custom_kernel=True,
+)
+@triton.jit
+def fused_recurrent_delta_rule_fwd_kernel(q):
+    pass
+"""
+
+
+def _answer(path: Path) -> str:
+    text = f"  File \"{path}\", line 6, in <module>\n    triton_meta=\nNameError: name 's2' is not defined\ntorch 2.5.1"
+    (subject,) = explain(text, _OPTIONS)
+    return "\n".join((*subject.causes[0].evidence, subject.causes[0].fix))
+
+
+def test_the_named_module_has_the_kernel(tmp_path: Path) -> None:
+    folder = tmp_path / "torchinductor_me" / "qz"
+    folder.mkdir(parents=True)
+    module = folder / "cqzabc.py"
+    assert "launches the kernel" in _answer(module)
+    module.write_text(_MODULE)
+    answer = _answer(module)
+    assert "The kernel is fused_recurrent_delta_rule_fwd_kernel.\n" in answer
+    assert "flash-linear-attention==0.2.0" in answer
+    assert f"rm -rf {folder.parent}\n" in answer
+
+
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "torchinductor_me" / "qz"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "cqzabc.py")
+    assert "launches the kernel" in _answer(folder / "cqzabc.py")
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/tmp/torchinductor_me/qz/cqzabc.py", "/tmp/torchinductor_me"),
+        ("/tmp/torchinductor_me/../../home/qz/cqzabc.py", None),
+        ("/home/me/qz/cqzabc.py", None),
+        ("/home/me; ls/torchinductor_me/qz/cqzabc.py", None),
+        ("torchinductor_me/qz/cqzabc.py", None),
+        ("/torchinductor_me", None),
+    ],
+)
+def test_only_a_cache_is_deleted(path: str, folder: str | None) -> None:
+    assert cache_folder(path) == folder
