@@ -186,7 +186,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         owner, retold = _retold_name(hit)
         name, values = retold or name, {**values, "module": owner} if owner else values
         found |= _unnamed(hit) if name is None else {}
-    name = (name or "a function").rstrip(".,")
+    name = (name or "").rstrip(".,")
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
     if not module and "module" in values:
@@ -214,7 +214,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         name = function
     if module:
         found["module"] = module
-    found["name"] = name
+    found["name"] = name or "Dynamo"
     bound = (
         _BOUND.search(given or name)
         or _COMPILED.fullmatch(module)
@@ -275,7 +275,7 @@ def retold_function(hit: Hit, values: Values) -> Values | None:
     owner, name = _retold_name(hit)
     if name:
         return skipped_function(hit, {**values, "name": name, **({"module": owner} if owner else {})})
-    return {"name": "torch.compile", **_unnamed(hit)}
+    return {"name": "Dynamo", **_unnamed(hit)}
 
 
 def _unnamed(hit: Hit) -> Values:
