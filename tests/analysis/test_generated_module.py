@@ -1,5 +1,5 @@
-"""The module that an error names is read, if it is here. Expected names: those that the module defines (Inductor's form:
-torch/_inductor/codegen/wrapper.py of 2.5.1)."""
+"""The module that an error names is read, if it is here. Expected names: those that the module defines, in the form of
+torch/_inductor/codegen/wrapper.py of 2.5.1."""
 
 from __future__ import annotations
 

@@ -17,11 +17,12 @@ _TO_CHINESE: Final = (
     rf"(?:\u5230|\u6210|\u4e3a|\u81f3|\u56de|\u7528)? ?{_CUDA}$"
 )
 _MOVED = re.compile(
-    rf"\b(?:upgrad|updat|downgrad|mov|switch|chang|roll)(?:e|es|ed|ing|ling|ling)?\b{_TO}|{_TO_CHINESE}", re.IGNORECASE
+    rf"\b(?:upgrad|updat|downgrad|mov|switch|chang|roll)(?:e|es|ed|ing|ling)?\b{_TO}|{_TO_CHINESE}", re.IGNORECASE
 )
 # A question or an advice in front of the release: "should I upgrade to", "does", "do I need".
 _ASKED_BEFORE = re.compile(
-    r"\b(?:should|would|will|does|do|can|can't|cannot|could|must|need|needs|have|has|recommend|suggest|advise)(?: \w+){0,3}"
+    r"\b(?:should|would|will|does|do|can|can't|cannot|could|must|needs?|have|has|recommend|suggest|advise)"
+    r"(?: \w{1,16}){0,3}"
     rf" (?:upgrad|updat|downgrad|mov|switch|chang)(?:e|ing){_TO}"
     r"|\b(?:should|would|can|could|must) (?:I|we|you|one) (?:use|install|try|take)$"
     r"|\b(?:would|will|does|did)(?: the)?$"
@@ -38,9 +39,10 @@ _ASKED_AFTER = re.compile(
 )
 # What became of the error after a change of the release.
 _SOLVED = re.compile(
-    r"\b(?:went away|goes away|gone|disappear\w{0,5}|vanish\w{0,4}|(?:is|was|got|it) (?:fixed|solved|resolved)|works (?:now|again|fine)"
-    r"|fix(?:es|ed) (?:it|this|that)|would help|will help|any help)\b"
-    r"|(?:not defined|\u672a\u5b9a\u4e49|\u62a5\u9519|\u9519\u8bef|error) ?(?:\u5c31|\u90fd|\u4e5f)? ?\u6ca1\u6709\u4e86"
+    r"\b(?:went away|goes away|gone|disappear\w{0,5}|vanish\w{0,4}|(?:is|was|got|it) (?:fixed|solved|resolved)"
+    r"|works (?:now|again|fine)|fix(?:es|ed) (?:it|this|that)|would help|will help|any help)\b"
+    r"|(?:not defined|\u672a\u5b9a\u4e49|\u62a5\u9519|\u9519\u8bef|error)"
+    r" ?(?:\u5c31|\u90fd|\u4e5f)? ?\u6ca1\u6709\u4e86"
     r"|\u6d88\u5931|\u4e0d\u518d\u62a5|\u4e0d\u518d\u51fa\u73b0|\u4e0d\u62a5\u9519\u4e86|\u597d\u4e86|\u89e3\u51b3\u4e86|\u6b63\u5e38\u4e86"
     r"|\u6709\u7528\u5417|\u6709\u6ca1\u6709\u7528|\u80fd\u89e3\u51b3|\u53ef\u4ee5\u89e3\u51b3"
 )
