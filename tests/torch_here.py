@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
+import re
 import runpy
 from pathlib import Path
 
@@ -45,6 +47,25 @@ def version() -> tuple[str, str]:
     """(public version, variant) in its version.py, such as ("2.13.0", "cu130"); the variant may be empty."""
     public, _, label = str(runpy.run_path(str(directory() / "version.py"))["__version__"]).partition("+")
     return public, label
+
+
+def installed_entries(*, requirements: bool = True) -> set[Path]:
+    """What torch, and what it requires here without extras, installed in site-packages."""
+    found: dict[str, importlib.metadata.Distribution] = {}
+    names = ["torch"]
+    while names:
+        name = names.pop()
+        try:
+            found[name] = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        lines = [line for line in found[name].requires or () if requirements and "extra ==" not in line]
+        required = {match[0].lower() for line in lines if (match := re.match(r"[\w.-]+", line))}
+        names += required - found.keys()
+    folder = directory().parent
+    files = [file for each in found.values() for file in each.files or ()]
+    tops = {folder / file.parts[0] for file in files if file.parts[0] not in ("..", "__pycache__")}
+    return {top for top in tops if top.exists()}
 
 
 def cpu_build(folder: Path) -> Path:

@@ -358,8 +358,8 @@ def test_two_torches_are_reported_with_the_imported_one(environment: Path, tmp_p
 def _link_torch(environment: Path, *, without: str) -> None:
     """The torch of the tests and its requirements, without one library."""
     source, site = torch_here.directory(), _site(environment)
-    for each in source.parent.iterdir():
-        if each.name != "torch" and not (site / each.name).exists():
+    for each in torch_here.installed_entries():
+        if each.name != "torch":
             (site / each.name).symlink_to(each)
     (site / "torch" / "lib").mkdir(parents=True)
     for folder in ("", "lib"):

@@ -6,9 +6,7 @@ The torch of the tests and what it requires are linked into each environment.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,31 +75,9 @@ def _user(root: Path) -> tuple[Path, Path, dict[str, str]]:
     return root / ".local" / SITE, BASE, {"PYTHONUSERBASE": str(root / ".local")}
 
 
-def _required(name: str, found: dict[str, importlib.metadata.Distribution]) -> None:
-    """A distribution and all that it requires here, without extras."""
-    try:
-        distribution = importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        return
-    found[name] = distribution
-    for line in distribution.requires or ():
-        required = re.match(r"[\w.-]+", line)
-        if required is not None and "extra ==" not in line and required[0].lower() not in found:
-            _required(required[0].lower(), found)
-
-
 def _link(site: Path, *, requirements: bool) -> None:
-    found: dict[str, importlib.metadata.Distribution] = {}
-    _required("torch", found)
-    source = torch_here.directory().parent
-    tops = {"torch"}
-    for name, distribution in found.items():
-        if not requirements and name != "torch":
-            continue
-        tops |= {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
-    for name in tops:
-        if (source / name).exists():
-            (site / name).symlink_to(source / name)
+    for each in torch_here.installed_entries(requirements=requirements):
+        (site / each.name).symlink_to(each)
 
 
 # The packages of the installation itself may be what a target directory or user packages lack.
