@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -79,13 +80,13 @@ class ReleaseIndex:
         found = self._tables.get(system)
         if found is None:
             own = tuple(table for table in self.tables if any(build.user for build in table.builds))
-            shipped = tuple(map(ReleaseTable, self._other_systems.get(system, ())))
+            shipped = tuple(map(_shipped, self._other_systems.get(system, ())))
             found = self._tables[system] = (*shipped, *own)
         return found
 
     def for_every_system(self) -> ReleaseIndex:
         """Return an index whose `builds()` has the builds of all systems."""
-        shipped = (ReleaseTable(file) for files in self._other_systems.values() for file in files)
+        shipped = (_shipped(file) for files in self._other_systems.values() for file in files)
         return ReleaseIndex((*self.tables, *shipped), self._other_systems)
 
     # --- builds -------------------------------------------------------------------------------------------------
@@ -332,7 +333,7 @@ def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
     for given in user:
         path = os.fspath(given)
         files += [path] if os.path.isfile(path) else HERE.matching(path, f"*{SUFFIX}")
-    shipped = [ReleaseTable(SHIPPED), *([ReleaseTable(EARLIER)] if earlier else ())]
+    shipped = [_shipped(SHIPPED), *([_shipped(EARLIER)] if earlier else ())]
     other_systems = {system: _files_of(system, earlier=earlier) for system in OTHER_SYSTEMS}
     return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)], other_systems)
 
@@ -345,7 +346,13 @@ def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
     """
     shipped, *users = index.tables
     other_systems = {system: _files_of(system, earlier=True) for system in OTHER_SYSTEMS}
-    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users], other_systems)
+    return ReleaseIndex([shipped, _shipped(EARLIER), *users], other_systems)
+
+
+@functools.cache
+def _shipped(path: str) -> ReleaseTable:
+    """A file of the package, which does not change: its header is decoded once in a process."""
+    return ReleaseTable(path)
 
 
 def _files_of(system: OperatingSystem, *, earlier: bool) -> tuple[str, ...]:
