@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_the_small_table_is_whole() -> None:
     done = subprocess.run(

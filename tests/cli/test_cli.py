@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import click
 import jsonschema
@@ -19,6 +20,7 @@ import abiscan
 from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
+from tests.truth.oracle import ask
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -60,9 +62,9 @@ def truth(path: Path) -> str | None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_the_prediction_is_the_loaders_word() -> None:
+    """`test_real_fixtures` compares every fixture without the command."""
+    names = [
         "good-extension.so",
         "old-string-extension.so",
         "clang-const-data-ptr.so",
@@ -78,13 +80,11 @@ def truth(path: Path) -> str | None:
         "python-abi-mismatch.so",
         "cuda-build-required.so",
         "extension-source-not-built.so",
-    ],
-)
-def test_the_prediction_is_the_loaders_word(name: str) -> None:
-    said = truth(FIXTURES / name)
-    (artifact,) = document(FIXTURES / name)["artifacts"]  # type: ignore[misc]
-    assert artifact["loader"]["outcome"] == ("loads" if said is None else "fails")  # type: ignore[index]
-    assert artifact["loader"]["error"] == said  # type: ignore[index]
+    ]
+    wanted = ask([FIXTURES / name for name in names], python=Path(sys.executable), torch=True)
+    artifacts: Any = document(*wanted)["artifacts"]
+    found = {Path(each["path"]).name: (each["loader"]["outcome"], each["loader"]["error"] or "") for each in artifacts}
+    assert found == {Path(path).name: (answer.outcome, answer.text) for path, answer in wanted.items()}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import re
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -97,8 +99,8 @@ def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
         padding = filler * (_HOSTILE // len(filler))
         text = f"{padding}{anchor}{padding}"
         hit = Hit.of(text, len(padding), anchor)
-        # The best of three: a collection of garbage after thousands of tests takes longer than a match.
-        assert min(_seconds(hit, message) for _ in range(3)) < 0.1, filler
+        # One of three: a collection of garbage after thousands of tests takes longer than a match.
+        assert any(_seconds(hit, message) < 0.1 for _ in range(3)), filler
 
 
 def _seconds(hit: Hit, message: Message) -> float:
@@ -148,18 +150,23 @@ def test_nothing_of_the_closed_tables_is_unused() -> None:
     assert all(any(f"__{name}>" in pattern for pattern in patterns) for name in CONVERSIONS)
 
 
+@functools.cache
+def _calls_by_row() -> dict[str, list[ast.Call]]:
+    found: dict[str, list[ast.Call]] = defaultdict(list)
+    texts = (path.read_text(encoding="utf-8") for path in FOLDER.parents[1].rglob("*.py"))
+    for node in (node for text in texts if "row_causes(" in text for node in ast.walk(ast.parse(text))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "row_causes":
+            name = node.args[0]
+            if isinstance(name, ast.Constant):
+                found[str(name.value)].append(node)
+    return found
+
+
 @pytest.mark.parametrize("row", code_causes(), ids=lambda row: row.id)
 def test_code_gives_the_values_of_its_row(row: CodeCauses) -> None:
     """Each call in the package names a row of the table and every value that the row declares."""
-    calls = [
-        node
-        for path in (FOLDER.parents[1]).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "row_causes"
-        if isinstance(node.args[0], ast.Constant) and node.args[0].value == row.id
-    ]
-    assert calls
-    for call in calls:
+    assert _calls_by_row()[row.id]
+    for call in _calls_by_row()[row.id]:
         given = {keyword.arg for keyword in call.keywords} - {"evidence", "score", "commands"}
         assert given == set(row.values)
     texts = [line for cause in row.cause for line in (*cause.evidence, *cause.fix)]
