@@ -79,15 +79,13 @@ def _possible_words(text: str) -> set[str]:
     """The words that may occur in a text: those of which a piece of the text has three parts. One search for each word
     takes longer than this, and few words occur."""
     data = text.encode("utf-8", "surrogatepass")
-    unseen, possible = dict(_parts()), set[str]()
+    possible = set[str]()
     for start in range(0, len(data), _PIECE):
         piece = data[start : start + _PIECE + _OVERLAP]
         seen: set[int] = set()
         for at in range(4):
             seen.update(memoryview(piece[at : at + (len(piece) - at) // 4 * 4]).cast("I"))
-        found = {word for word, parts in unseen.items() if seen.issuperset(parts)}
-        possible |= found
-        unseen = {word: parts for word, parts in unseen.items() if word not in found}
+        possible.update(word for word, parts in _parts().items() if seen.issuperset(parts))
     return possible
 
 
