@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.causes import MODULES, NOT_OF_TORCH
 from abiscan.diagnosis.missing_name import MissingName
@@ -13,6 +15,7 @@ from abiscan.model.cause import CauseId, Confidence
 
 # Maximum number of causes.
 _MOST = 5
+_OF_OTHER_BUILDS = (CauseId.DISTRIBUTION_VARIANT, CauseId.CXX11_ABI_MISMATCH)
 _OF_OTHER_RELEASES = (CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH, CauseId.SIGNATURE_CHANGED)
 
 
@@ -39,8 +42,21 @@ def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
 
 def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Iterator[Candidate]:
     """The causes for a torch that was built from source: releases are compared only with a known version of it."""
-    explained = any(each.cause is CauseId.DISTRIBUTION_VARIANT for each in causes)
-    for each in causes:
+    explained = any(each.cause in _OF_OTHER_BUILDS for each in causes)
+    for place, each in enumerate(causes):
         compared = missing.target is None and each.cause in _OF_OTHER_RELEASES
-        if not explained or not (compared or each.confidence is Confidence.LOW):
-            yield each
+        if explained and (compared or each.confidence is Confidence.LOW):
+            continue
+        told = place > 0 or each.cause is CauseId.DISTRIBUTION_VARIANT
+        first, *others = each.evidence
+        yield each if told else replace(each, evidence=(first, *_other_commit(missing), *others))
+
+
+def _other_commit(missing: MissingName) -> Iterator[str]:
+    """A sentence on the commit of a source build that has the number of a release."""
+    here, released = missing.target and missing.target.git_revision, missing.knowledge.release_revision
+    if here and released and here != released:
+        yield (
+            f"{missing.target_label} is built from source: its commit {here[:10]} is not that of the release "
+            f"({released[:10]})."
+        )
