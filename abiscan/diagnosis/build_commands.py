@@ -86,7 +86,7 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
             notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
             yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
         for name in each.none:
-            none.setdefault(name, {})[each.lead.partition(" (")[0] or "ROCm"] = None
+            none.setdefault(name, {})[each.lead.partition(" (")[0].rstrip(":") or "ROCm"] = None
     wheels = wheels_for_rocm(built, missing)
     if wheels is not None:
         yield f"{', '.join(none)}: {wheels}" if none else f"or {wheels}"

@@ -75,14 +75,21 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     at = versions.order(torch)
     if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
         return (_build(packages, torch, rocm or _FIRST, ""),)
-    of_first = "; ".join(("hipcc --version prints it", *_with_older_hip(packages, torch)))
-    first = _build(packages, torch, _FIRST, f"HIP {_FIRST} or later ({of_first}):")
-    before = _build(packages, torch, _BEFORE, f"HIP before {_FIRST} (hipcc --version prints it):")
+    first, before = _build(packages, torch, _FIRST, ""), _build(packages, torch, _BEFORE, "")
     if first.sources == before.sources:
-        return (replace(first, lead=""),)
+        return (first,)
     # Builds of torch before 2.1 are for ROCm 5.4 and older; some images of AMD have a later one. Hygon's are for other
     # releases of HIP.
-    return (first, before) if at is None or at[:2] >= _FOR_OLDER else (before, first)
+    is_first = at is None or at[:2] >= _FOR_OLDER
+    printed = ("hipcc --version prints it",)
+    of_older = _with_older_hip(packages, torch)
+    first = replace(first, lead=_lead(f"HIP {_FIRST} or later", (*(printed if is_first else ()), *of_older)))
+    before = replace(before, lead=_lead(f"HIP before {_FIRST}", () if is_first else printed))
+    return (first, before) if is_first else (before, first)
+
+
+def _lead(text: str, notes: Sequence[str]) -> str:
+    return f"{text} ({'; '.join(notes)}):" if notes else f"{text}:"
 
 
 def _with_older_hip(packages: Sequence[Package], torch: str) -> tuple[str, ...]:
