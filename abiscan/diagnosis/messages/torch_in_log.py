@@ -55,8 +55,8 @@ _TORCH_PATTERNS: Final = (
             rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(|\.){_MARK}{_VERSION}(?! ?->)"
         ),
         re.compile(
-            rf"orch\.__version__\)?{_MARK} {{0,2}}(?:is|says|prints|shows|gives|reports|\u5c31?\u662f|\u4e3a|\u663e\u793a)?"
-            rf"[:\uff1a]? {{0,2}}{_MARK}{_VERSION}"
+            rf"orch\.__version__\)?{_MARK} {{0,2}}(?:is|says|prints|shows|gives|reports|\u5c31?\u662f|\u4e3a|"
+            rf"\u663e\u793a)?[:\uff1a]? {{0,2}}{_MARK}{_VERSION}"
         ),
         # "after downgrading torch from 2.6 to 2.5.1"
         re.compile(rf"orch from v?\d{{1,2}}\.[\w.+]{{1,40}} to {_VERSION}"),
