@@ -103,6 +103,12 @@ class Declarations:
         at = self._index(release)
         return None if masks is None or at is None else bool(_mask(masks.partition(";")[0]) >> at & 1)
 
+    def declaring(self, scope: str, name: str) -> tuple[str, ...]:
+        """Return the releases that declare a name, oldest first; none if every release does, or none."""
+        masks = self._masks(scope, name)
+        declared = 0 if masks is None else _mask(masks.partition(";")[0])
+        return tuple(release for at, release in enumerate(self.releases) if declared >> at & 1)
+
     def deprecated_since(self, scope: str, name: str, release: str) -> str | None:
         """Return the first of the consecutive releases up to `release` that deprecate every declaration of a name; None
         if `release` does not."""

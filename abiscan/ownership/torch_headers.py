@@ -18,6 +18,11 @@ def version_read() -> str:
     return _headers()[0]
 
 
+def headers() -> frozenset[str]:
+    """The paths of its headers, as an `#include` has them, without those of single operators."""
+    return _headers()[1]
+
+
 def has_header(path: str) -> bool | None:
     """Whether that torch has a header, by the path of an `#include`; None for those of single operators, which are not
     in the table."""

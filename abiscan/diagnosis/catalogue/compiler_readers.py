@@ -10,6 +10,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
 from abiscan.diagnosis.system_packages import library_of_header
 from abiscan.ownership import torch_names
+from abiscan.ownership.torch_name_headers import header_of_name
 from abiscan.ownership.vendors import vendor_of
 
 VALUES: Final = ("name", "former", "library", "product", "half", "header", "of_release")
@@ -53,7 +54,7 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
     of_release = "later" if name.startswith(_LATER) else "yes"
     if name in _CLASSES:
         return {"name": f"torch::{name}", "of_release": of_release}
-    if torch_names.is_macro(name) or name.startswith("aoti_torch_"):
+    if torch_names.is_macro(name) or name.startswith("aoti_torch_") or header_of_name(name) is not None:
         return {"name": name, "of_release": of_release}
     return None
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from abiscan.diagnosis.catalogue import (
     companion_facts,
+    declared_facts,
     dll_facts,
     gpu_facts,
     name_facts,
@@ -20,6 +21,14 @@ from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
 from abiscan.diagnosis.missing_name import MissingName
 
 FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = functions_of(
-    companion_facts, dll_facts, gpu_facts, name_facts, package_facts, python_facts, source_facts, torch_facts
+    companion_facts,
+    declared_facts,
+    dll_facts,
+    gpu_facts,
+    name_facts,
+    package_facts,
+    python_facts,
+    source_facts,
+    torch_facts,
 )
 """Each public function of these modules is a fact of its name."""
