@@ -152,6 +152,12 @@ def _url_decoded(run: re.Match[str]) -> str:
     return unquote(word) if "%20" in word else unquote_plus(word)
 
 
+# `\n` in `C:\CUDA\bin\nvcc.exe`: these beginnings are no words without the n.
+_IN_WINDOWS_PATH = re.compile(
+    r"(?:vcc|inja|umpy|vidia|vrtc|vlink|vtx|vTools|vJitLink|ccl|ative|erfstudio|unchaku|atten)\b"
+)
+
+
 class Hit(Struct, frozen=True):
     """A found word: the whole text, and the bounds of its line."""
 
@@ -167,9 +173,14 @@ class Hit(Struct, frozen=True):
         low, high = max(0, at - _LINE), min(len(text), at + len(word) + _LINE)
         start = max(text.rfind("\n", low, at) + 1, low)
         written = text.rfind("\\n", start, at)
+        while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
+            written = text.rfind("\\n", start, written)
         if written >= 0:
             start = written + 2
-        ends = [end for end in (text.find("\n", at, high), text.find("\\n", at, high)) if end >= 0]
+        written = text.find("\\n", at, high)
+        while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
+            written = text.find("\\n", written + 2, high)
+        ends = [end for end in (text.find("\n", at, high), written) if end >= 0]
         return cls(text, at, start, min(ends, default=high), word)
 
     @property
