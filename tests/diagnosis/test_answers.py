@@ -19,10 +19,24 @@ from abiscan.loader import LoaderSettings
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
-_FILES = {"answers.toml": "answer", "retellings.toml": "text"}
+_FILES = {"answers.toml": "answer", "topics.toml": "answer", "retellings.toml": "text"}
 _KEYS = {
-    *("text", "texts", "several", "subject", "mangled", "message", "cause", "only_cause", "confidence", "has", "lacks"),
-    *("fix_begins", "fix_has", "fix_lacks", "fix_ends", "evidence_begins_with", "evidence_has", "evidence_lacks"),
+    *("text", "texts", "torch", "several", "unanswered", "subject", "mangled", "message", "kind", "owner", "needed_by"),
+    *(
+        "cause",
+        "only_cause",
+        "causes",
+        "causes_have",
+        "causes_lack",
+        "confidence",
+        "has",
+        "lacks",
+        "fix_begins",
+        "fix_has",
+        "fix_lines",
+        "fix_lacks",
+    ),
+    *("fix_ends", "evidence_begins_with", "evidence_has", "evidence_lines", "evidence_lacks"),
 }
 
 
@@ -37,7 +51,11 @@ def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("text", "row"), list(_rows()))
 def test_answer(text: str, row: dict[str, Any]) -> None:
-    subject, *others = explain(text, _OPTIONS)
+    options = ScanOptions(row["torch"], None, LoaderSettings("/")) if "torch" in row else _OPTIONS
+    if row.get("unanswered"):
+        assert explain(text, options) == ()
+        return
+    subject, *others = explain(text, options)
     first = subject.causes[0]
     fix, evidence = first.fix, "\n".join(first.evidence)
     answer = "\n".join(part for cause in subject.causes for part in (*cause.evidence, cause.fix))
@@ -47,12 +65,21 @@ def test_answer(text: str, row: dict[str, Any]) -> None:
         "subject": subject.text,
         "mangled": subject.mangled,
         "message": subject.message,
+        "kind": subject.kind,
+        "owner": subject.owner,
+        "needed_by": subject.needed_by,
+        "causes": [cause.cause for cause in subject.causes],
         "cause": first.cause,
         "confidence": first.confidence,
     }
     assert {name: value for name, value in found.items() if name in row} == {
         name: row[name] for name in found if name in row
     }
+    causes = set(found["causes"])
+    assert set(row.get("causes_have", ())) <= causes
+    assert not causes & set(row.get("causes_lack", ()))
+    assert set(row.get("fix_lines", ())) <= set(fix.splitlines())
+    assert set(row.get("evidence_lines", ())) <= set(first.evidence)
     assert fix.startswith(row.get("fix_begins", ""))
     assert fix.endswith(row.get("fix_ends", ""))
     assert [part for part in row.get("evidence_begins_with", []) if part not in first.evidence[0]] == []
@@ -60,4 +87,5 @@ def test_answer(text: str, row: dict[str, Any]) -> None:
         assert [part for part in row.get(f"{where}_has", []) if part not in words] == []
         assert [part for part in row.get(f"{where}_lacks", []) if part in words] == []
     assert [part for part in row.get("has", []) if part not in answer] == []
-    assert [part for part in row.get("lacks", []) if part in answer] == []
+    whole = "\n".join((answer, *subject.notes, *subject.history))
+    assert [part for part in row.get("lacks", []) if part in whole] == []

@@ -52,43 +52,6 @@ def test_the_text_of_a_name_is_answered_as_the_name(name: str, version: str | No
     assert "-D_GLIBCXX_USE_CXX11_ABI=0" in demangled.causes[0].fix
 
 
-def test_a_demangled_name_of_the_other_string_abi_is_not_confused(index: ReleaseIndex) -> None:
-    """GNU's demangler prints the old class as std::string; torch 2.7 and later export the function only with the C++11
-    one (the release index)."""
-    new = "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEb"
-    old = "_ZN5torch3jit17parseSchemaOrNameERKSsb"
-    for name in (new, old):
-        (subject,) = explain(f"undefined reference to `{cxxfilt.demangle(name)}'", Knowledge(releases=index))
-        assert subject.mangled == name
-
-
-def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
-    """libc++ has one std::string: release ranges of Linux builds that depend on the ABI do not apply to macOS."""
-    text = (
-        "Undefined symbols for architecture arm64:\n"
-        '  "c10::Error::Error(c10::SourceLocation, std::__1::basic_string<char, std::__1::char_traits<char>, '
-        'std::__1::allocator<char>>)", referenced from:\n      foo() in foo.o\n'
-    )
-    (subject,) = _ask(text, index)
-    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
-    assert "2.7.0" not in _said(subject)
-    assert "libc10.dylib" in subject.causes[0].evidence[0]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "__ZNSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE6appendEPKc",
-        "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>::append(char const*)",
-    ],
-)
-def test_libcxx_is_not_libstdcxx(name: str, index: ReleaseIndex) -> None:
-    """`__1` is libc++'s inline namespace (its <__config>); libstdc++ has none of that name."""
-    (subject,) = _ask(f'Undefined symbols for architecture arm64:\n  "{name}", referenced from:\n', index)
-    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
-    assert "libstdcxx" not in _said(subject)
-
-
 # --- loaders --------------------------------------------------------------------------------------------------------
 
 
@@ -134,23 +97,6 @@ def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) 
     assert "-l" not in [word[:2] for cause in subject.causes for word in cause.fix.split()]
 
 
-def test_a_library_of_torch_without_a_name_of_cuda(index: ReleaseIndex) -> None:
-    """pytorch/pytorch issue 90673: wheels contain the static cuSPARSE and export its names, builds of conda load it."""
-    error = "torch/lib/libtorch_cuda_cu.so: undefined symbol: cusparseSpSM_analysis"
-    (subject,) = _ask(f"{error}\ntorch 1.13.0", index)
-    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
-    (subject,) = _ask(f"{error}, version libcusparse.so.11", index)
-    assert '"libcusparse=11.*"' in subject.causes[0].fix
-
-
-def test_a_newer_mkl_with_torch(index: ReleaseIndex) -> None:
-    """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
-    (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)
-    assert subject.causes[0].cause is CauseId.LIBRARY_VERSION_MISMATCH
-    assert "mkl<2024.1" in subject.causes[0].fix
-    assert "source tree" not in _said(subject)
-
-
 def test_the_package_of_a_damaged_file_is_installed_again(index: ReleaseIndex) -> None:
     """The layout of site-packages, and of environments of conda (conda-meta has the files of each package)."""
     for file, command in {
@@ -165,12 +111,6 @@ def test_the_package_of_a_damaged_file_is_installed_again(index: ReleaseIndex) -
         assert command in subject.causes[0].fix.split("\n")[0]
 
 
-def test_the_system_copy_that_lacks_a_version_is_not_loaded_first(index: ReleaseIndex) -> None:
-    for library, preloads in (("/lib/x86_64-linux-gnu/libstdc++.so.6", False), ("/opt/conda/lib/libstdc++.so.6", True)):
-        (subject,) = _ask(f"{library}: version `GLIBCXX_3.4.32' not found (required by /x/a.so)", index)
-        assert ("LD_PRELOAD" in subject.causes[0].fix) is preloads
-
-
 def test_what_ldd_misses_behind_a_library_that_it_did_not_find(index: ReleaseIndex) -> None:
     """ldd -r relocates with the libraries that it found: all symbols of a missing library are undefined (ldd(1))."""
     name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
@@ -179,22 +119,6 @@ def test_what_ldd_misses_behind_a_library_that_it_did_not_find(index: ReleaseInd
     assert "ldd did not find libc10.so" in subject.causes[0].evidence[0]
     (*_, subject) = _ask(f"\tlibfoo.so => not found\nundefined symbol: {name}\t(./_C.so)\n", index)
     assert subject.causes[0].cause is not CauseId.IMPORT_TORCH_FIRST
-
-
-_FRAME = (
-    '  File "/x/site-packages/torch/__init__.py", line 367, in <module>\n    from torch._C import *  # noqa: F403\n'
-)
-
-
-@pytest.mark.parametrize("before", [f"Traceback (most recent call last):\n{_FRAME}", ">>> import torch\n"])
-def test_what_torch_itself_asks_for(before: str, index: ReleaseIndex) -> None:
-    """Wheels of torch require nvidia-* distributions (their METADATA): no extension is involved."""
-    error = "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
-    (subject,) = _ask(before + error, index)
-    assert subject.causes[0].cause is _MISSING
-    assert "nvidia-cudnn-cu12>=9,<10" in subject.causes[0].fix
-    (subject,) = _ask(before.replace("torch", "torch_scatter") + error, index)
-    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
 
 
 def test_causes_of_one_library_have_fixes_of_their_own(index: ReleaseIndex) -> None:
@@ -214,11 +138,6 @@ def test_a_missing_library_of_torch_is_not_another_release(library: str, version
     (subject,) = explain(text, knowledge_of(version, index))
     first = subject.causes[0].cause
     assert first is (_MISSING if library in build.brings else CauseId.CUDA_LIBRARY_MISMATCH)
-
-
-def test_macos_has_no_ldconfig(index: ReleaseIndex) -> None:
-    (subject,) = _ask("Library not loaded: @rpath/libomp.dylib\n  Referenced from: /x/libtorch_cpu.dylib", index)
-    assert "ldconfig" not in _said(subject)
 
 
 def test_the_library_of_each_range(index: ReleaseIndex) -> None:
@@ -299,24 +218,6 @@ def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> No
     assert linked.fix.startswith("Link it: c10.lib with /LIBPATH:")
 
 
-def test_an_import_library_is_found_by_libpath(index: ReleaseIndex) -> None:
-    """LNK1104 is an error of link.exe, whose option for folders is /LIBPATH (its reference); the index has no Windows
-    builds."""
-    for name in ("c10_cuda", "cudart", "foo"):
-        (subject,) = _ask(f"LINK : fatal error LNK1104: cannot open file '{name}.lib'", index)
-        assert subject.causes[0].cause is _MISSING
-        assert "/LIBPATH:" in subject.causes[0].fix
-        assert f"lib{name}.so" not in _said(subject)
-        assert "-L" not in _said(subject)
-        assert "loader" not in _said(subject)
-
-
-def test_pip_installs_nothing_in_an_app_of_android(index: ReleaseIndex) -> None:
-    text = 'dlopen failed: cannot locate symbol "_ZTIN2at6TensorE" referenced by "/data/app/lib/arm64/liba.so"...'
-    (subject,) = _ask(text, index)
-    assert "pip install" not in _said(subject)
-
-
 # --- typing errors --------------------------------------------------------------------------------------------------
 
 
@@ -355,11 +256,6 @@ def test_a_project_is_not_a_symbol(word: str, index: ReleaseIndex) -> None:
     assert _ask(word, index) == ()
 
 
-def test_of_a_name_alone_only_its_spelling_is_known(index: ReleaseIndex) -> None:
-    """NVIDIA's API references have cudaMalloc and not cudaMaloc: only prefixes are known here, not functions."""
-    assert "belongs to" not in _said(_ask("cudaMaloc", index)[0])
-
-
 # --- linkers --------------------------------------------------------------------------------------------------------
 
 
@@ -375,21 +271,6 @@ def test_a_linker_is_not_a_loader(name: str, index: ReleaseIndex) -> None:
 # --- torch in a text without a version ------------------------------------------------------------------------------
 
 
-def test_the_string_that_a_prompt_shows_counts_without_a_version(index: ReleaseIndex) -> None:
-    """`torch._C._GLIBCXX_USE_CXX11_ABI` is True: torch has the C++11 std::string (torch/csrc/Module.cpp); the name has
-    the old one (`Ss`, Itanium C++ ABI 5.1.5.4)."""
-    text = (
-        "ImportError: /x/_C.cpython-37m-x86_64-linux-gnu.so: "
-        "undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n"
-        ">>> torch._C._GLIBCXX_USE_CXX11_ABI\n"
-    )
-    (other,) = _ask(text + "True\n", index)
-    assert other.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
-    assert "-D_GLIBCXX_USE_CXX11_ABI=1" in other.causes[0].fix
-    (same,) = _ask(text + "False\n", index)
-    assert CauseId.CXX11_ABI_MISMATCH not in [cause.cause for cause in same.causes]
-
-
 @pytest.mark.parametrize("label", ["cu118", "cpu", "rocm6.0"])
 def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(label: str, index: ReleaseIndex) -> None:
     """All variants of one release have CPU libraries from one source; libc10.so of 2.3.1 exports the symbol (`nm
@@ -401,56 +282,7 @@ def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(la
     assert f"torch 2.3.1 ({label}) exports c10::detail::torchCheckFail" in _said(variant)
 
 
-def test_a_rocm_build_has_no_names_of_cuda(index: ReleaseIndex) -> None:
-    """Only builds for CUDA have libc10_cuda.so with c10::cuda::SetDevice(signed char)."""
-    (subject,) = _ask("torch==2.3.1+rocm6.0\nundefined symbol: _ZN3c104cuda9SetDeviceEa", index)
-    assert "torch 2.3.1 (rocm6.0) exports" not in _said(subject)
-    assert subject.causes[0].cause is CauseId.ROCM_NAMING
-
-
-def test_exports_of_an_unknown_build_are_undecided(index: ReleaseIndex) -> None:
-    """No index has the build of a container: only its version is known."""
-    (subject,) = _ask(
-        "torch==2.3.0a0+40ec155e58.nv24.03\nundefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", index
-    )
-    assert "does not export it" not in _said(subject)
-
-
 # --- the torch in the label of an extension -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("label", "torch", "cause"),
-    [
-        (
-            "a_attn-2.5.8+cu122torch2.3cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
-            "2.2.0",
-            CauseId.BUILT_FOR_NEWER_TORCH,
-        ),
-        ("torch-a==2.1.2+pt21cu121", "2.2.0", CauseId.BUILT_FOR_OLDER_TORCH),
-        ("na 0.14.6+torch200cu118", "1.13.1", CauseId.BUILT_FOR_NEWER_TORCH),
-    ],
-)
-def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseId, index: ReleaseIndex) -> None:
-    """Labels of flash-attn, PyG and NATTEN name the torch of the file. All of these releases export the symbol, so
-    there is no other evidence."""
-    text = (
-        f"torch=={torch}\n{label}\nImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_"
-    )
-    (subject,) = _ask(text, index)
-    assert subject.causes[0].cause is cause
-    assert f"the torch in the text is torch {torch}" in subject.causes[0].evidence[0]
-    (same,) = _ask(text.replace(torch, "2.3.1" if "2.3" in label else "2.1.0" if "pt21" in label else "2.0.1"), index)
-    assert "by its version label" not in _said(same)
-
-
-def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) -> None:
-    """torch/extension.h was torch/torch.h until 0.4.1 (torch's repository, release 1.0.0: setup.py, package_data)."""
-    text = "torch==0.4.1\na.h:2:29: fatal error: torch/extension.h: No such file or directory"
-    (subject,) = _ask(text, index)
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    (subject,) = _ask(text.replace("0.4.1", "2.0.1"), index)
-    assert subject.causes[0].cause is _MISSING
 
 
 @pytest.mark.torch
@@ -480,14 +312,6 @@ def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) 
     assert of_torch.causes[0].cause is CauseId.TEMPLATE_MANGLING
     (other,) = explain(name, Knowledge(releases=index), "a_cuda.cpython-310-x86_64-linux-gnu.so")
     assert CauseId.TEMPLATE_MANGLING not in [cause.cause for cause in other.causes]
-
-
-def test_a_companion_without_a_table_of_releases_is_answered(index: ReleaseIndex) -> None:
-    """torchtext: its releases are not assigned to torch releases (`releases/companions.py`)."""
-    (subject,) = _ask("torch 2.2.0\nOSError: Could not load this library: /x/torchtext/lib/libtorchtext.so", index)
-    assert (subject.text, subject.message) == ("torchtext", "load-library-failed")
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
-    assert "pip list | grep -i -E '^(torch|torchtext) '" in subject.causes[0].fix
 
 
 @pytest.mark.slow

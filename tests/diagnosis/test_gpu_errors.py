@@ -51,12 +51,6 @@ def test_the_driver_by_its_number(number: str, release: str, nothing: Knowledge)
     assert f"CUDA up to {release}," in cause.evidence[1]
 
 
-def test_what_torch_has_no_kernel_for_is_torchs_own(nothing: Knowledge) -> None:
-    """An operator of torch without a kernel does not depend on builds."""
-    assert explain("Could not run 'aten::_nested_view' with arguments from the 'CUDA' backend.", nothing) == ()
-    assert explain("Could not run 'torchvision::nms' with arguments from the 'CPU' backend.", nothing) == ()
-
-
 @pytest.mark.parametrize(("gpu", "index"), [("sm_120", "cu128"), ("sm_100", "cu128"), ("sm_110", "cu130")])
 def test_a_gpu_newer_than_torch_gets_the_index_with_code_for_it(gpu: str, index: str) -> None:
     # Release notes of torch 2.7 (Blackwell, CUDA 12.8) and of CUDA 13.0 (the first toolkit for sm_110).

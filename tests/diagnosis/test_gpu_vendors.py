@@ -111,15 +111,3 @@ def test_the_gpu_and_the_platform_decide(text: str, present: tuple[str, ...], ab
     assert [word for word in present if word not in fix] == []
     assert [word for word in absent if word in fix] == []
     assert ("HIP's" in " ".join(subject.causes[0].evidence)) is ("Windows 11, RTX" not in text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "half __ldg is a HIP function that torch uses",
-        "HIP supports __ldg for half",
-        "__ldg in half precision is faster under HIP",
-    ],
-)
-def test_a_load_that_works(text: str) -> None:
-    assert explain(text, _OPTIONS) == ()

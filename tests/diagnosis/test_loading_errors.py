@@ -40,18 +40,3 @@ def test_a_python_that_is_known_decides_about_a_wheel() -> None:
     same = explain(text, Knowledge(environment=Environment(PythonVersion(3, 10))))[0]
     assert [cause.cause for cause in other.causes] == [CauseId.PYTHON_ABI_MISMATCH, CauseId.UNUSABLE_FILE]
     assert [cause.cause for cause in same.causes] == [CauseId.UNUSABLE_FILE, CauseId.PYTHON_ABI_MISMATCH]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ModuleNotFoundError: No module named 'yaml'",
-        "ImportError: cannot import name 'Tensor' from 'torch' (/x/torch/__init__.py)",
-        "jinja2.exceptions.UndefinedError: 'x' is undefined",
-        "a.cpp:3:5: error: 'foo' was not declared in this scope",
-        "a.cpp:1:10: fatal error: path/MATH/x.h: No such file or directory",
-        "error: C++17 or later compatible compiler is required to use foo",
-    ],
-)
-def test_ordinary_errors_have_no_cause(text: str, nothing: Knowledge) -> None:
-    assert explain(text, nothing) == ()

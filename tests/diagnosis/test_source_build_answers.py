@@ -275,11 +275,6 @@ def test_a_distribution_with_a_torch_of_pip(text: str) -> None:
     assert not any("distribution" in line for each in explain(text, _OPTIONS) for line in each.causes[0].evidence)
 
 
-@pytest.mark.parametrize("text", ["torch-scatter trains well on ROCm", "the ROCm build of torch-sparse is fast"])
-def test_an_extension_that_works(text: str) -> None:
-    assert explain(text, _OPTIONS) == ()
-
-
 def test_no_release_of_torch_in_place_of_a_source_build() -> None:
     """Oracle: `pip install torch` replaces the torch that is there."""
     text = "torch from source on macOS 14, torch-scatter wheel: Library not loaded: @rpath/libtorch_cpu.dylib"
@@ -310,14 +305,3 @@ def test_the_channel_of_torch(text: str, *, of_conda_forge: bool) -> None:
     """Oracle: conda's manual: the first channel of a command has priority."""
     evidence = " ".join(line for each in explain(text, _OPTIONS) for line in each.causes[0].evidence)
     assert ("conda-forge" in evidence) is of_conda_forge
-
-
-def test_a_jetson_keeps_its_torch() -> None:
-    """Oracle: what solved FoundationVision/ByteTrack issue 202."""
-    text = (
-        "{}RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions differ"
-    )
-    fix = explain(text.format("Jetson Nano, JetPack 4.6\n"), _OPTIONS)[0].causes[0].fix
-    assert "--force-reinstall torch " not in fix
-    assert "git+https://github.com/pytorch/vision.git" in fix
-    assert "--force-reinstall torch torchvision" in explain(text.format(""), _OPTIONS)[0].causes[0].fix

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis import explain
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA, knowledge_of_text
 
@@ -27,30 +27,3 @@ def test_there_are_texts_of_every_kind() -> None:
     assert len(TEXTS) >= 60
     assert len({row["form"] for row in TEXTS}) == len(TEXTS)
     assert sum(not row["text"].isascii() for row in TEXTS) >= 8
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "undefined symbol: what does this mean?",
-        "I have an undefined symbol error when importing torch",
-        "Everything went fine today (see the docs).",
-        "at::Tensor x = at::empty({2, 3});",
-        "TORCH_LIBRARY(my_ops, m) {",
-        "  auto y = x.data_ptr<float>();",
-        "#include <torch/extension.h>",
-        "int main(int argc, char** argv) {",
-        "pip install torch==2.1.0",
-        "print(torch.__version__)",
-        "torch.ops.load_library(path)",
-        "Successfully installed torch-2.6.0",
-        "NameError: name 'modle' is not defined",
-        "the variable is not defined",
-        "error: no matching function for call to 'std::max(int, long)'",
-        "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'",
-        "failed to open config.yaml",
-        "hello",
-    ],
-)
-def test_prose_and_programs_are_not_symbols(text: str, nothing: Knowledge) -> None:
-    assert explain(text, nothing) == ()

@@ -13,16 +13,3 @@ def test_from_cuda_11_on_a_name_has_the_major_release() -> None:
     assert "built for CUDA 11.8, the same CUDA release" in " ".join(
         line for cause in explain(text)[0].causes for line in cause.evidence
     )
-
-
-def test_first_lines_of_a_package_import_no_torch() -> None:
-    """https://github.com/parlance/ctcdecode/issues/92: import torch before ctcdecode."""
-    module = "/e/lib/python3.6/site-packages/ctcdecode/_ext/ctc_decode.cpython-36m-x86_64-linux-gnu.so"
-    text = (
-        'File "<stdin>", line 1, in <module>\n'
-        '  File "/e/lib/python3.6/site-packages/ctcdecode/__init__.py", line {}, in <module>\n'
-        f"    from ._ext import ctc_decode\nImportError: {module}: undefined symbol: "
-        "_ZN2at19UndefinedTensorImpl10_singletonE"
-    )
-    assert explain(text.format(1))[0].causes[0].cause == "import-torch-first"
-    assert explain(text.format(30))[0].causes[0].cause == "built-for-older-torch"

@@ -39,11 +39,3 @@ def test_the_example_lacks_the_symbol(text: str, symbol: str, index: ReleaseInde
     assert examples
     assert "None" not in best.fix
     assert not any(history.exported_in.contains(each) for each in examples), best.fix
-
-
-def test_the_cuda_of_the_text_chooses_the_wheel(index: ReleaseIndex) -> None:
-    text = (
-        "RuntimeError: Detected that PyTorch and torch_sparse were compiled with different CUDA versions. PyTorch has "
-        "CUDA version 11.1 and torch_sparse has CUDA version 11.2."
-    )
-    assert "+cu111.html" in explain(text, Knowledge(releases=index))[0].causes[0].fix

@@ -94,14 +94,6 @@ def test_a_kernel_that_somebody_wrote_is_not_torch_compiles(nothing: Knowledge) 
     assert not explain(text, nothing)
 
 
-def test_an_app_of_android_imports_nothing(nothing: Knowledge) -> None:
-    text = 'cannot locate symbol "_ZTVN3c105ErrorE" referenced by "/data/app/x/lib/arm64/liba.so"...'
-    (subject,) = explain(text, nothing)
-    assert _FIRST not in [cause.cause for cause in subject.causes]
-    (library,) = explain('dlopen failed: library "liba_jni.so" not found', nothing)
-    assert "ldconfig" not in library.causes[0].fix
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
