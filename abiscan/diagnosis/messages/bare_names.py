@@ -118,8 +118,8 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
             names = [word for word in words if spelling.is_method_of_tensor(word, knowledge)]
     if not names and is_unnamed:
         file = _SHARED_OBJECT.search(text)
-        name = file[0] if file is not None else knowledge.log.project
-        message = _as_message("undefined symbol without its name: {}", name, 0) if name else None
+        about, name = ("", file[0]) if file is not None else (", of the package", knowledge.log.project)
+        message = _as_message(f"undefined symbol without its name{about}: {{}}", name, 0) if name else None
         return () if message is None else (message,)
     return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
 
