@@ -114,6 +114,7 @@ _BY_SLOT = (
     rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
 )
 _DIRECT = (rb"\xe8", rb"\xe9")
+_CALL_OR_JUMP: Final = b"\xe8\xe9"
 # Bytes searched with one pattern. Smaller pieces leave fewer upper halves for a displacement, but need more patterns.
 _CHUNK: Final = 1 << 20
 # The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
@@ -269,11 +270,43 @@ def _direct_calls(
         part = range(at, min(at + size, len(text)))
         # Most names have calls at the beginning; fewer targets have a more selective pattern.
         wanted = {stub for stub, name in stubs.items() if left is None or name in left}
-        for start, _end, stub in displacements(text, segment.address, _DIRECT, wanted, part, release=release):
+        calls: Iterable[tuple[int, int]]
+        if len(wanted) <= _WINDOWED_TARGETS and len(wanted) * len(part) <= _WINDOWED_BYTES:
+            windowed = [_windowed_calls(text, segment.address, stub, part) for stub in wanted]
+            calls = windowed[0] if len(windowed) == 1 else sorted(call for calls in windowed for call in calls)
+        else:
+            found = displacements(text, segment.address, _DIRECT, wanted, part, release=release)
+            calls = ((start, stub) for start, _end, stub in found)
+        for start, stub in calls:
             yield start, stub
             if left is not None and not left:
                 return
         at, size = part.stop, 4 * size
+
+
+# Targets, and bytes of code times targets, up to which calls are searched in windows: 2 ms for each target in a MiB.
+# Patterns take as long as two targets, and 2 ms to compile.
+_WINDOWED_TARGETS: Final = 2
+_WINDOWED_BYTES: Final = 2 * _CHUNK
+
+
+def _windowed_calls(text: memoryview, base: int, target: int, part: range) -> Iterator[tuple[int, int]]:
+    """(offset, target) of the direct calls and jumps to one target at the offsets in `part` of the text, in order.
+
+    In each window of 256 bytes, the upper three bytes of their displacement are the same."""
+    first = part.start
+    code = bytes(text[first : part.stop + 4])
+    find = code.find
+    # The displacement of an instruction at offset 0 of the code; 8388608 windows reach the last that a call can have.
+    distance = target - base - first - 5
+    for upper in range(min(distance >> 8, (1 << 23) - 1), max(distance - len(part) + 1 >> 8, -1 << 23) - 1, -1):
+        end = distance - (upper << 8) + 5
+        wanted = (upper & 0xFFFFFF).to_bytes(3, "little")
+        at = find(wanted, max(end - 258, 2), end)
+        while at >= 0:
+            if code[at - 1] == distance - at + 2 & 0xFF and code[at - 2] in _CALL_OR_JUMP:
+                yield first + at - 2, target
+            at = find(wanted, at + 1, end)
 
 
 def _slot_reads(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.elf.call_sites import displacements, find_call_sites
+from abiscan.elf.call_sites import _windowed_calls, displacements, find_call_sites
 from abiscan.model.limits import MAX_SITES
 from tests.programs import output_of
 
@@ -75,10 +75,14 @@ def needs(*tools: str) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
-@pytest.mark.parametrize("few", [0, 1 << 20], ids=["by upper half", "by second byte"])
+@pytest.mark.parametrize(
+    ("few", "windowed"), [(0, 0), (1 << 20, 0), (0, 1 << 20)], ids=["by upper half", "by second byte", "in windows"]
+)
 @pytest.mark.parametrize("name", FILES)
-def test_same_sites_as_objdump(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_sites_as_objdump(name: str, few: int, windowed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     needs("objdump", "readelf")
+    monkeypatch.setattr("abiscan.elf.call_sites._WINDOWED_TARGETS", windowed)
+    monkeypatch.setattr("abiscan.elf.call_sites._WINDOWED_BYTES", windowed << 20)
     monkeypatch.setattr("abiscan.elf.call_sites._FEW", few)
     monkeypatch.setattr("abiscan.elf.call_sites.MAX_SITES", 10_000)
     path = FIXTURES / name
@@ -100,7 +104,26 @@ def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.
     targets = {0x2000, 1 << 62, (1 << 64) - 8}
     began = time.process_time()
     assert list(displacements(memoryview(code), base, [b"\xe8"], targets)) == [(64, 65, 0x2000)]
+    part = range(len(code))
+    found = [call for each in sorted(targets) for call in _windowed_calls(memoryview(code), base, each, part)]
+    assert found == [(64, 0x2000)]
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("opcode", [0xE8, 0xE9])
+@pytest.mark.parametrize("target", [0, 0x7F, 0x100, 0x1FF, 0x1000, 0x13F8, 0x4000, 0x80000003])
+def test_a_call_at_any_offset_is_found_in_windows(target: int, opcode: int) -> None:
+    """Also the last and the first of a part. Oracle: as above."""
+    base, size = 0x1000, 1024
+    for at in (0, 1, 254, 255, 256, 257, 511, 700, size - 6, size - 5):
+        code = bytearray(size)
+        code[at : at + 5] = bytes([opcode]) + (target - (base + at + 5) & 0xFFFFFFFF).to_bytes(4, "little")
+        within = -(1 << 31) <= target - (base + at + 5) < 1 << 31
+        for part in (range(size), range(at, size), range(at + 1)):
+            found = list(_windowed_calls(memoryview(code), base, target, part))
+            assert ((at, target) in found) is within, (at, part)
+            assert all(offset in part for offset, _target in found)
+        assert (at, target) not in _windowed_calls(memoryview(code), base, target, range(at + 1, size))
 
 
 @pytest.mark.parametrize("compiler", COMPILERS.values(), ids=COMPILERS)
