@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import compileall
 import importlib.util
 import subprocess
@@ -19,6 +20,7 @@ import abiscan.model
 from abiscan.cli import compiled_modules
 from abiscan.cli.compiled_modules import _Finder, _without_locks
 
+_COUNT = _thread._count
 PACKAGE = Path(abiscan.__file__).parent
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 
@@ -73,6 +75,7 @@ def load(package: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Modu
     parent = ModuleType("abiscan.made")
     parent.__path__ = [str(package)]
     monkeypatch.setitem(sys.modules, "abiscan.made", parent)
+    monkeypatch.setattr("_thread._count", lambda: 0)  # those of pytest-xdist
 
     def of_python(name: str, _import: object) -> ModuleType:
         raise LeftToPythonError(name)
@@ -117,10 +120,13 @@ def test_a_module_that_fails_is_forgotten(load: Callable[[str], ModuleType], pac
     assert "abiscan.made.bad" not in sys.modules
 
 
-def test_other_modules_and_those_of_threads_are_left_to_python(load: Callable[[str], ModuleType]) -> None:
+def test_other_modules_and_those_of_threads_are_left_to_python(
+    load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("json.tool", "abiscan.made", "abiscan.made.other"):
         with pytest.raises(LeftToPythonError):
             load(name)
+    monkeypatch.setattr("_thread._count", _COUNT)
     with ThreadPoolExecutor(1) as pool:
         assert isinstance(pool.submit(load, "abiscan.made.one").exception(), LeftToPythonError)
 
