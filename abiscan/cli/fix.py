@@ -82,8 +82,8 @@ def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: 
     for each in changed:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
     for stub in dict.fromkeys(there):
-        click.echo(f"abiscan: {safe(stub)}: exists; not overwritten", err=True)
-    _tell(found, changed, errors, applied=apply)
+        click.echo(f"abiscan: {safe(stub)}: exists; not overwritten (delete it to write it anew)", err=True)
+    _tell(found, changed, errors, there, applied=apply)
     if changed and not apply and folder != os.getcwd():
         shown = shlex.quote(safe(os.path.relpath(folder)))
         click.echo(
@@ -153,7 +153,9 @@ def _warn_of_masks(changed: list[Rewritten]) -> None:
             )
 
 
-def _tell(found: list[Rewritten], changed: list[Rewritten], errors: list[str], *, applied: bool) -> None:
+def _tell(
+    found: list[Rewritten], changed: list[Rewritten], errors: list[str], there: list[str], *, applied: bool
+) -> None:
     unchanged = [place for each in found for place in each.unchanged]
     for place in unchanged[:_LISTED]:
         click.echo(
@@ -167,8 +169,11 @@ def _tell(found: list[Rewritten], changed: list[Rewritten], errors: list[str], *
     files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
     rules = ", ".join(sorted({rule for each in changed for rule in each.rules}))
     if not changed:
-        click.echo("abiscan: nothing to rewrite", err=True)
+        click.echo(f"abiscan: nothing {'else ' if there else ''}to rewrite", err=True)
     elif applied:
         click.echo(f"abiscan: wrote {files} ({rules})", err=True)
+        for each in changed:
+            if not each.before:
+                click.echo(f"abiscan: {safe(each.path)} is a draft: its first lines have the next steps", err=True)
     else:
         click.echo(f"abiscan: {files} would change ({rules}); --apply writes them", err=True)

@@ -605,3 +605,19 @@ def test_the_module_of_a_tree_comes_from_the_nearest_build_file(
     (tmp_path / "setup.py").write_text("from setuptools import setup\nsetup()\n")
     (stub,) = rewrite_tree(Path(), frozenset({"op-not-registered"}), [], [])
     assert "import pkg._C as _bound" in stub.after
+
+
+def test_a_parameter_without_a_type_for_torch_library_keeps_its_default() -> None:
+    """Oracle: torch.library.infer_schema has no enumerations; pybind11 documentation, keyword arguments."""
+    text = (
+        "#include <torch/extension.h>\nenum class Mode : int { A };\n"
+        "void f(at::Tensor& out, const at::Tensor& x, Mode mode, int block);\n"
+        "PYBIND11_MODULE(ext, m) {\n"
+        '  m.def("f", &f, py::arg("out"), py::arg("x"), py::arg("mode") = Mode::A, py::arg("block") = 4);\n}\n'
+    )
+    ((_place, made),) = stubs_for(text, "csrc/bind.cpp", RULES, SingleSource(), "pkg.ext")
+    stub = made.after
+    assert "from pkg.bind_operators import f" in stub
+    assert "# Left out, with their defaults: mode (Mode).\n@torch.library.custom_op" in stub
+    assert "def f(out: torch.Tensor, x: torch.Tensor, block: int = 4) -> None:" in stub
+    assert "_bound.f(out, x, block=block)" in stub

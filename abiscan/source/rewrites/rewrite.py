@@ -139,13 +139,13 @@ def stubs_for(
             continue
         bound = pybind_functions(place.at, Code(path, text, many=True), others)
         functions = [each for each in bound if each.signature is not None and each.signature.on_tensors]
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        draft = f"{posixpath.splitext(posixpath.basename(path))[0]}_operators.py"
         named = _module_named(text, place.at)
         # The name in setup.py ends in the name in the source, which alone does not identify the package.
         fits = module is not None and named in (None, module.rpartition(".")[2])
-        stub = registration_stub(posixpath.basename(path), module if fits else None, functions)
+        stub = registration_stub(posixpath.basename(path), module if fits else None, functions, draft)
         if stub is not None:
-            target = posixpath.join(posixpath.dirname(path), f"{stem}_operators.py")
+            target = posixpath.join(posixpath.dirname(path), draft)
             yield place, Rewritten(target, "", stub, (STUB_RULE,))
         elif bound:
             line = text.count("\n", 0, place.at) + 1
