@@ -203,7 +203,13 @@ def _is_built_alike(other: Package, package: Package) -> bool:
 
 
 def with_build_tools(
-    command: str, missing: MissingName, notes: Iterable[str], more: Iterable[str] = (), imports: Iterable[str] = ()
+    command: str,
+    missing: MissingName,
+    notes: Iterable[str],
+    more: Iterable[str] = (),
+    imports: Iterable[str] = (),
+    *,
+    since: str = "",
 ) -> str:
     """The command that installs the requirements of a build without isolation, the build and a comment, in one line.
 
@@ -211,8 +217,9 @@ def with_build_tools(
         notes: parts of the comment.
         more: further requirements of the build.
         imports: what the extension imports besides torch.
+        since: the first release of torch that it may be built with, if that is unknown.
     """
-    torch, imports, notes = "" if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
+    torch, imports, notes = since if missing.target is None else missing.target.version, tuple(imports), tuple(notes)
     if (versions.order(rocm_of(missing)) or ()) < _FIRST_WITH_NEW_TORCH:
         notes = (*notes, *build_requirements.notes_for_unknown(torch, imports))
     if _is_on_windows(missing):

@@ -103,11 +103,12 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     return f"the source tree of {name or 'the extension'}"
 
 
-def build_tree(missing: MissingName, project: str | None = None) -> str:
+def build_tree(missing: MissingName, project: str | None = None, since: str = "") -> str:
     """Build the source tree in DIRECTORY, as one command. The published source of the package lacks a rewrite.
 
     Args:
         project: name in a message, if there is no other.
+        since: the first release of torch that it may be built with, if that is unknown.
     """
     known = package_commands.find_package(missing, project)
     environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
@@ -121,11 +122,11 @@ def build_tree(missing: MissingName, project: str | None = None) -> str:
         if each.startswith(_ARCHITECTURES)
     ]
     if known is None:
-        return build_commands.with_build_tools(command, missing, notes)
+        return build_commands.with_build_tools(command, missing, notes, since=since)
     notes += build_commands.compiler_notes(known, missing)
     notes += [known.checkout_note] if known.checkout_note else []
     steps = " && ".join((*known.checkout_steps, command))
-    return build_commands.with_build_tools(steps, missing, notes, known.requires)
+    return build_commands.with_build_tools(steps, missing, notes, known.requires, since=since)
 
 
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"

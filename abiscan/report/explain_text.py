@@ -70,9 +70,11 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
 
 
 def _is_named(subject: Subject) -> bool:
-    """Whether the first sentence names a Python object, which has no other name and no release."""
+    """Whether the first sentence names a Python object, or a word of a person, with no other name and no release."""
     first = subject.causes[0].evidence[0] if subject.causes and not subject.title else ""
-    return subject.kind in (SubjectKind.PYTHON_NAME, SubjectKind.DYNAMO) and subject.text in first
+    is_python = subject.kind in (SubjectKind.PYTHON_NAME, SubjectKind.DYNAMO)
+    is_word = subject.kind is SubjectKind.SYMBOL and subject.mangled is None and subject.message is not None
+    return (is_python or (is_word and subject.demangled is None)) and subject.text in first
 
 
 def _is_certain(subject: Subject) -> bool:

@@ -220,7 +220,8 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     assert missing.cxx is not None
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target)
-    tree, build = fixes.source_tree(missing), fixes.build_tree(missing)
+    since = releases.partition("-")[0]
+    tree, build = fixes.source_tree(missing), fixes.build_tree(missing, since=since)
     compilers = (
         f"; export CFLAGS={GCC_FORM_FLAG} CXXFLAGS={GCC_FORM_FLAG}" if missing.macho else "; export CC=gcc CXX=g++"
     )
