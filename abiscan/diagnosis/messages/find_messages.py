@@ -36,14 +36,7 @@ _PIECE, _OVERLAP = 1 << 18, 512
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     """All different results in a (cleaned) text, in order, at most `MAX_FOUND`."""
-    possible = _possible_words(text)
-    hits = [
-        (at, rank, word)
-        for rank, word in enumerate(messages_by_anchor())
-        if word in possible
-        for at in _places(text, word)
-    ]
-    hits.sort()
+    hits = sorted((at, rank, word) for rank, word in _possible_words(text) for at in _places(text, word))
     subjects: dict[tuple[str, ...], FoundSubject] = {}
     messages: list[FoundMessage] = []
     for at, _rank, word in hits[:_MAX_HITS_OF_ALL]:
@@ -66,26 +59,30 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 
 
 @cache
-def _parts() -> Mapping[str, tuple[int, ...]]:
-    """First, middle and last four bytes of each word, as numbers."""
-    words = {word: word.encode() for word in messages_by_anchor()}
-    return {
-        word: tuple(int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, len(data) // 2 - 2, len(data) - 4))
-        for word, data in words.items()
-    }
+def _words_by_part() -> Mapping[int, tuple[tuple[int, str, tuple[int, int]], ...]]:
+    """Rank and word by its first four bytes, as a number, with its middle and last four."""
+    found: dict[int, tuple[tuple[int, str, tuple[int, int]], ...]] = {}
+    for rank, word in enumerate(messages_by_anchor()):
+        data = word.encode()
+        first, middle, last = (
+            int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, len(data) // 2 - 2, len(data) - 4)
+        )
+        found[first] = (*found.get(first, ()), (rank, word, (middle, last)))
+    return found
 
 
-def _possible_words(text: str) -> set[str]:
-    """The words that may occur in a text: those of which a piece of the text has three parts. One search for each word
-    takes longer than this, and few words occur."""
+def _possible_words(text: str) -> set[tuple[int, str]]:
+    """The words that may occur in a text, with their ranks: those of which a piece of the text has three parts. One
+    search for each word takes longer than this, and few words occur."""
     data = text.encode("utf-8", "surrogatepass")
-    possible = set[str]()
+    words, possible = _words_by_part(), set[tuple[int, str]]()
     for start in range(0, len(data), _PIECE):
         piece = data[start : start + _PIECE + _OVERLAP]
         seen: set[int] = set()
         for at in range(4):
             seen.update(memoryview(piece[at : at + (len(piece) - at) // 4 * 4]).cast("I"))
-        possible.update(word for word, parts in _parts().items() if seen.issuperset(parts))
+        for first in seen.intersection(words):
+            possible.update((rank, word) for rank, word, others in words[first] if seen.issuperset(others))
     return possible
 
 
