@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ _UNREAD = ("examples", "source")
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "messages"
 
 
+@functools.cache
 def catalogue() -> Catalogue:
     """All rows, with examples.
 

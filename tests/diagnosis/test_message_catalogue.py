@@ -56,12 +56,21 @@ def test_an_example_is_recognised(message: Message, example: Example, nothing: K
         assert found.values.items() >= {**message.set, **example.captures}.items()
     else:
         assert {name: getattr(found, name) for name in example.captures} == example.captures
+    subjects = explain(example.text, nothing)
     wanted = example.causes
     if not wanted and isinstance(found, FoundMessage) and len(found.answer.cause) == 1:
         wanted = (found.answer.cause[0].cause,)
     if wanted:
-        given = [tuple(cause.cause for cause in subject.causes) for subject in explain(example.text, nothing)]
+        given = [tuple(cause.cause for cause in subject.causes) for subject in subjects]
         assert any(causes[: len(wanted)] == wanted for causes in given), given
+    if message.answer is None:
+        return
+    (subject,) = (subject for subject in subjects if subject.message == message.id)
+    assert isinstance(found, FoundMessage)
+    # Only text of the input is quoted; values may be converted. Python prints module and attribute separately.
+    pasted, text = " ".join(example.text.split()), subject.text
+    assert text in pasted or text in found.values.values() or all(name in pasted for name in text.split("."))
+    assert all(cause.evidence and cause.fix for cause in subject.causes)
 
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
@@ -72,22 +81,6 @@ def test_an_example_without_its_name_or_number_is_read(message: Message, example
             read_text(text)
     for at in range(0, len(example.text), 7):
         read_text(example.text[:at])
-
-
-@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
-def test_the_text_of_an_answer_was_pasted(message: Message, example: Example, nothing: Knowledge) -> None:
-    """Only text of the input is quoted; values may be converted."""
-    if message.answer is None:
-        return
-    subjects = [subject for subject in explain(example.text, nothing) if subject.message == message.id]
-    assert len(subjects) == 1
-    found = _found(message, example.text)
-    assert isinstance(found, FoundMessage)
-    pasted = " ".join(example.text.split())
-    text = subjects[0].text
-    # Python prints module and attribute separately.
-    assert text in pasted or text in found.values.values() or all(name in pasted for name in text.split("."))
-    assert all(cause.evidence and cause.fix for cause in subjects[0].causes)
 
 
 @pytest.mark.parametrize("message", CATALOGUE.message, ids=lambda message: message.id)
