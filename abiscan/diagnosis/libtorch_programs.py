@@ -33,7 +33,7 @@ def find_program(missing: MissingName) -> Program | None:
     """The kind of program that loads the file; None for Python, or if unknown."""
     path = missing.file.path
     if any(folder in path for folder in _OF_PIP):
-        return None
+        return program_of_text(missing.file.base_name)  # of a binding that loads the torch of pip
     found = program_of_text(path) if path else None
     if found is None and "/" in path and not any(extension in path for extension in (*_EXTENSIONS, "python")):
         found = programs_by_id()["c++"] if not missing.log.program else None

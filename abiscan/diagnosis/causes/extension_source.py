@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.catalogue.code_causes import row_causes
-from abiscan.diagnosis.catalogue.load_packages import package_of_file
+from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_namespace
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
@@ -106,6 +106,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
     fix = _fix(missing, cxx.base)
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
+        yield from _of_other_package(missing)
         if missing.reference.status is Status.MISSING:
             text = f"None of the libraries that the file needs exports {missing.shown} ({_scope(missing)})."
         else:
@@ -116,6 +117,21 @@ def _cxx_name(missing: MissingName) -> Candidates:
             (text,),
             f"Link the library of {fixes.safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
+
+
+def _of_other_package(missing: MissingName) -> Candidates:
+    """The namespace is that of another package, which links no extension for it: its library is loaded before."""
+    package = package_of_namespace(missing.namespace or "")
+    if package is None or not package.modules or not missing.file.path or missing.reference.status is Status.MISSING:
+        return
+    yield from row_causes(
+        "symbol-of-other-package",
+        missing,
+        commands={"install": "\n".join(package_commands.install(package, missing))},
+        symbol=missing.shown,
+        package=package.name,
+        module=package.modules[0],
+    )
 
 
 def _words_of_package(missing: MissingName) -> set[str]:

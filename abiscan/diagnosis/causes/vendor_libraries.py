@@ -32,7 +32,9 @@ _OF_CONDA = {
 }
 _RELEASE_OF_SONAME = r"\.so\.(\d{1,2})(?:\.|$)"
 # Accelerators with plug-ins for torch.
-_OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
+_OF_PLUGINS = frozenset(
+    ("ascendcl", "opapi", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl")
+)
 _OF_MKL = "iJIT_"
 # Of torch's libraries for ROCm: libtorch_hip.so, libc10_hip.so.
 _OF_HIP = "_hip."
