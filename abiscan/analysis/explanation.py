@@ -141,10 +141,14 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
     except UnknownBuild:
         # A torch that is not in the index: releases before and after it are known.
         target = named_release(spec or "")
-        if target is None:
+        if target is None and spec is not None:
             raise
-        default = AnalysisContext(replace(options, torch=None)).knowledge(FALLBACK_MACHINE)
-        known = _variant_knowledge(replace(default, exports=None, exact=False, target=target), target)
+        # With no torch named, the installed one is no whole torch: the newest build has the releases of the index.
+        default = AnalysisContext(replace(options, torch="declared" if target is None else None)).knowledge(
+            FALLBACK_MACHINE
+        )
+        known = replace(default, exports=None, exact=False, target=target)
+        known = known if target is None else _variant_knowledge(known, target)
     else:
         known = context.knowledge(FALLBACK_MACHINE)
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
@@ -226,7 +230,10 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
     """Whether the installed torch has this version."""
-    chosen = AnalysisContext(options).target.run_torch()
+    try:
+        chosen = AnalysisContext(options).target.run_torch()
+    except UnknownBuild:
+        return False
     return chosen.installed is not None and chosen.target.version == spec.partition("+")[0]
 
 

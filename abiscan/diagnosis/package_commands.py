@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -103,6 +104,10 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     from_source = missing.knowledge.target_from_source or missing.log.is_jetson
     if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
         return _for_cpu(package, missing)
+    if not from_source and (without := without_file(package, missing)) is not None:
+        # A page of the project has wheels with the file, each for one torch; the package index those without it.
+        paged = None if target is None else find_wheel(package, missing, target)
+        return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = package.pages.get(platform_of(missing))
         general = _for_any(package, missing, variant) if page is None else ()
@@ -126,6 +131,17 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     elif package.upgrade:
         ways.append(_upgrade(package))
     return tuple(filter(None, ways))
+
+
+def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
+    """The command that installs releases of the package without the file of the error.
+
+    Args:
+        if_unnamed: also if the text names no file.
+    """
+    base = posixpath.basename(missing.file.path)
+    found = (command for prefix, command in package.without.items() if base.startswith(prefix))
+    return next(found if base or not if_unnamed else iter(package.without.values()), None)
 
 
 def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ section 5.1.8, after itanium-cxx-abi/cxx-abi issue 24). GCC, the compiler of lib
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Sequence
 
@@ -279,11 +278,10 @@ def _unconstrained(missing: MissingName) -> RelatedExport | None:
 
 def _other_release(missing: MissingName) -> str:
     """How to get a release of the package without this file, else one that loads."""
-    known, base = package_commands.find_package(missing), posixpath.basename(missing.file.path)
-    without = {} if known is None else known.without
+    known = package_commands.find_package(missing)
+    without = None if known is None else package_commands.without_file(known, missing, if_unnamed=True)
     name = "the package" if known is None else known.name
-    commands = (command for prefix, command in without.items() if not base or base.startswith(prefix))
-    return next(commands, f"install another release of {name}, or ask its publisher for one that loads.")
+    return without or f"install another release of {name}, or ask its publisher for one that loads."
 
 
 def _data_ptr(missing: MissingName, name: str, argument: str) -> str:
