@@ -23,7 +23,7 @@ _TEXTS = (
     *(".f90", ".pem", ".sh", ".dist-info/RECORD", ".dist-info/LICENSE", ".dist-info/entry_points.txt"),
 )
 # Texts at the top of the Python files that torch.compile generates (torch/_inductor/codegen).
-_GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
+_GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton", b"triton_meta")
 
 
 def named_like_shared_object(name: str) -> bool:
