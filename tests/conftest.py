@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import torch_here
+from tests.torch_process import Run, torch_process
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +53,13 @@ def torch_python() -> Path:
     """An interpreter with torch: the one that runs the tests."""
     torch_here.directory()
     return Path(sys.executable)
+
+
+@pytest.fixture(scope="session")
+def run_with_torch(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Runs a program in a child of one process that has imported torch."""
+    with torch_process(torch_python, tmp_path_factory.mktemp("torch")) as run:
+        yield run
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -18,7 +17,8 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.tar_archive import TarArchive
 from abiscan.inputs.tree import FileBytes
 from tests import torch_here
-from tests.programs import output_of, run_program
+from tests.programs import run_program
+from tests.torch_process import Run
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "aotinductor" / "model.so"
 
@@ -93,7 +93,7 @@ def test_the_operators_that_it_calls_are_named(package: Path) -> None:
 
 
 @pytest.mark.torch
-def test_statements_about_the_installed_torch_are_true(package: Path) -> None:
+def test_statements_about_the_installed_torch_are_true(package: Path, run_with_torch: Run) -> None:
     script = (
         "import json, sys, torch\n"
         "def found(name, overload=''):\n"
@@ -103,7 +103,7 @@ def test_statements_about_the_installed_torch_are_true(package: Path) -> None:
     )
     stated = called(scanned(written(package, CALLS), "--torch", "installed"))
     known = {name: found for name, found in stated.items() if found is not None}
-    assert known == json.loads(output_of([sys.executable, "-c", script, *known]))
+    assert known == json.loads(run_with_torch(script, *known).stdout)
 
 
 def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) -> None:
@@ -196,14 +196,10 @@ def parts(version: str) -> tuple[int, ...]:
 
 
 @pytest.mark.torch
-def test_the_installed_torch_loads_it_and_declares_what_it_imports() -> None:
+def test_the_installed_torch_loads_it_and_declares_what_it_imports(run_with_torch: Run) -> None:
     torch = torch_here.directory()
     artifact = scanned(MODEL, "--torch", "installed")
-    loads = subprocess.run(
-        [sys.executable, "-c", f"import torch, ctypes, os; ctypes.CDLL({str(MODEL)!r}, os.RTLD_NOW)"],
-        capture_output=True,
-        check=False,
-    )
+    loads = run_with_torch(f"import ctypes, os; ctypes.CDLL({str(MODEL)!r}, os.RTLD_NOW)")
     assert (artifact["verdict"] == "loads") == (loads.returncode == 0)
     headers = "".join(path.read_text() for path in (torch / "include/torch/csrc/inductor/aoti_torch").rglob("*.h"))
     shims = [i["mangled"] for i in artifact["imports"] if i["owner"] == "torch"]

@@ -20,6 +20,7 @@ import abiscan
 from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
+from tests.torch_process import Run
 from tests.truth.oracle import ask
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -41,24 +42,6 @@ def document(*args: str | Path) -> dict[str, object]:
     done = run(*args, "-f", "json")
     assert done.returncode in (0, 1, 3), done.stderr
     return dict(json.loads(done.stdout))
-
-
-def truth(path: Path) -> str | None:
-    """The real loader's message after `import torch`; None if it loads."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import torch, ctypes, os, sys\n"
-            "try: ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)\n"
-            "except OSError as error: print(error)",
-            str(path),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip() or None
 
 
 @pytest.mark.torch
@@ -110,7 +93,7 @@ def test_exit_status(name: str, status: int) -> None:
 
 
 @pytest.mark.torch
-def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
+def test_old_string_build_names_exactly_what_the_loader_cannot_bind(run_with_torch: Run) -> None:
     """Oracle: dlsym of the real loader for each name, in a process with torch."""
     (artifact,) = document(FIXTURES / "old-string-extension.so")["artifacts"]  # type: ignore[misc]
     missing = {i["mangled"] for i in artifact["imports"] if i["status"] == "missing"}  # type: ignore[index]
@@ -125,12 +108,11 @@ def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
         "names = ('libtorch_python.so', 'libtorch.so', 'libtorch_cpu.so', 'libc10.so')\n"
         "handles = [ctypes.CDLL(os.path.join(lib, n)) for n in names]\n"
         "handles += [ctypes.CDLL(None), ctypes.CDLL('libstdc++.so.6'), ctypes.CDLL('libgcc_s.so.1')]\n"
-        "for name in sys.stdin.read().split():\n"
+        "for name in sys.argv[1:]:\n"
         "    if not any(hasattr(h, name) for h in handles): print(name)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], input="\n".join(names), capture_output=True, text=True, check=True
-    )
+    done = run_with_torch(script, *names)
+    assert done.returncode == 0, done.stderr
     assert missing == set(done.stdout.split())
     assert missing
 
@@ -406,11 +388,12 @@ def test_a_required_range_changes_no_target() -> None:
 
 
 @pytest.mark.torch
-def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() -> None:
+def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file(run_with_torch: Run) -> None:
     """The file itself imports nothing of torch; its sibling does, without success. Oracle: the real loader."""
     path = FIXTURES / "needs-broken-sibling.so"
-    said = truth(path)
-    assert said is not None
+    opened = run_with_torch("import ctypes, sys; ctypes.CDLL(sys.argv[1])", str(path))
+    assert opened.returncode == 1
+    said = opened.stderr.strip().splitlines()[-1].removeprefix("OSError: ")
     (artifact,) = document(path)["artifacts"]  # type: ignore[misc]
     assert artifact["loader"]["error"] == said  # type: ignore[index]
     assert artifact["verdict"] == "fails"  # type: ignore[index]

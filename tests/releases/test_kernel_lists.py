@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from abiscan.model.gpu_architecture import parse_architecture
 from abiscan.releases import open_index
 from abiscan.releases.kernel_lists import kernel_list
 from tests import torch_here
+from tests.torch_process import Run
 from tools.build_kernel_lists import list_in
 
 
@@ -38,11 +36,10 @@ def test_the_list_among_other_texts(content: bytes, listed: str) -> None:
 
 
 @pytest.mark.torch
-def test_the_list_of_the_torch_that_is_here() -> None:
+def test_the_list_of_the_torch_that_is_here(run_with_torch: Run) -> None:
     """Oracle: `torch.cuda.get_arch_list()`, which returns it if there is a GPU."""
     ask = "import torch; print(getattr(torch._C, '_cuda_getArchFlags', lambda: '')() or '')"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    listed = tuple(done.stdout.split())
+    listed = tuple(run_with_torch(ask).stdout.split())
     assert list_in(torch_here.library("libtorch_python.so").read_bytes()) == listed
     version, variant = torch_here.version()
     for build in open_index().builds("x86_64"):

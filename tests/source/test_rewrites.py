@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import sys
 import time
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
-from tests.programs import run_program
+from tests.torch_process import Run
 
 RULES = SourceRules(load_rules())
 DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
@@ -269,7 +268,7 @@ PYBIND11_MODULE(my_kernels, m) {
 
 
 @pytest.mark.torch
-def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
+def test_registration_is_what_torch_takes(tmp_path: Path, run_with_torch: Run) -> None:
     """Imported by torch itself, with a Python module instead of the extension; a function without result is traced with
     fullgraph=True."""
     ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, SingleSource(), "my_kernels")
@@ -280,21 +279,21 @@ def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
         "def silu_and_mul(out, input, limit, bias):\n    out.copy_(input * limit)\n"
         "def doubled(x):\n    return x * 2\ndef pair(xs, n):\n    return xs[0] * n, xs[1] * n\n"
     )
-    (tmp_path / "use.py").write_text(
+    done = run_with_torch(
         "import torch, bind_operators as ops\n"
         "x = torch.ones(3)\n"
         "def f(x):\n    out = torch.empty_like(x)\n    ops.silu_and_mul(out, x, 3.0, None)\n    return out + 1\n"
         "assert torch.compile(f, fullgraph=True, backend='eager')(x).tolist() == [4, 4, 4]\n"
         "assert ops.doubled(x).tolist() == [2, 2, 2]\n"
         "assert [y.tolist() for y in ops.pair([x, x + 1], 2)] == [[2, 2, 2], [4, 4, 4]]\n"
-        "print('fine')\n"
+        "print('fine')\n",
+        cwd=tmp_path,
     )
-    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
     assert done.stdout == "fine\n", done.stderr
 
 
 @pytest.mark.torch
-def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path) -> None:
+def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch's AOTAutograd raises "custom operator whose output has alias annotations" otherwise."""
     module = """
 std::vector<at::Tensor> split(at::Tensor x);
@@ -310,15 +309,15 @@ PYBIND11_MODULE(my_kernels, m) {
     assert "split_into: it may write to out" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
     (tmp_path / "my_kernels.py").write_text("def split(x): return [x * 2]\ndef total(x): return 3.0\n")
-    (tmp_path / "use.py").write_text(
+    done = run_with_torch(
         "import torch, bind_operators as ops\n"
         "ops.split.register_fake(lambda x: [torch.empty_like(x)])\n"
         "ops.total.register_fake(lambda x: 3.0)\n"
         "def f(x): return ops.split(x)[0] + ops.total(x)\n"
         "assert torch.compile(f, fullgraph=True, backend='aot_eager')(torch.ones(2)).tolist() == [5, 5]\n"
-        "print('fine')\n"
+        "print('fine')\n",
+        cwd=tmp_path,
     )
-    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
     assert done.stdout == "fine\n", done.stderr
 
 
@@ -344,7 +343,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 
 @pytest.mark.torch
-def test_aliases_of_tensors_are_tensors(tmp_path: Path) -> None:
+def test_aliases_of_tensors_are_tensors(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck of torch itself, for operators of a module with these functions in Python."""
     ((_place, stub),) = stubs_for(ALIASES, "bind.cpp", RULES, SingleSource(), "kernels")
     written, _, left = stub.after.partition("# Not written")
@@ -358,7 +357,7 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path) -> None:
         "def chunks(xs): return [xs[0] + 1]\ndef square(x): return x * x\ndef twice(x): return x * 2\n"
         "def fill(out, v): out.fill_(v)\n"
     )
-    (tmp_path / "use.py").write_text(
+    done = run_with_torch(
         "import torch, bind_operators as ops\n"
         "x = torch.ones(3)\n"
         "for each, result in ((ops.scale, 0), (ops.add, 0), (ops.square, 0), (ops.twice, 0), (ops.halves, 2)):\n"
@@ -370,9 +369,9 @@ def test_aliases_of_tensors_are_tensors(tmp_path: Path) -> None:
         "         ops.square: (x,), ops.twice: (x,), ops.fill: (x.clone(), 2.0)}\n"
         "for each, values in given.items():\n"
         "    assert set(torch.library.opcheck(each, values).values()) == {'SUCCESS'}, each\n"
-        "print('fine')\n"
+        "print('fine')\n",
+        cwd=tmp_path,
     )
-    done = run_program([sys.executable, "use.py"], cwd=tmp_path)
     assert done.stdout == "fine\n", done.stderr
 
 
@@ -526,7 +525,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 
 @pytest.mark.torch
-def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -> None:
+def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path, run_with_torch: Run) -> None:
     """`py::arg` defines how Python can call a function (pybind11's documentation, "Default arguments"); torch.library
     reads the stub, and passes the arguments on."""
     ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, SingleSource(), "named_kernels")
@@ -544,7 +543,7 @@ def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -
         "assert x.tolist() == [4.0, 4.0]\n"
         "print(torch.ops.named_kernels.scale.default._schema)\n"
     )
-    run = run_program([sys.executable, "-c", program], cwd=tmp_path)
+    run = run_with_torch(program, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert 'factor=2.5, SymInt dim=-1, str mode="sum", ' in run.stdout
     assert " weight=None) -> Tensor" in run.stdout

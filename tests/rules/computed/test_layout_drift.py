@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ from abiscan.rules.computed.layout_drift import (
     shared_records,
     with_held,
 )
-from tests.programs import run_program
+from tests.torch_process import Run
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
 # A private function of TensorImpl, called by the inline function data().
@@ -231,29 +230,29 @@ else:
 """
 
 
-def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
-    return run_program([sys.executable, "-c", CALL, str(DRIFT / file), function], timeout=300)
+def run_here(run: Run, file: str, function: str) -> subprocess.CompletedProcess[str]:
+    return run(CALL, str(DRIFT / file), function)
 
 
 @pytest.mark.torch
-def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
+def test_the_process_dies_where_torch_takes_over_a_smaller_object(run_with_torch: Run) -> None:
     """Oracle: the run with torch 2.13.0. A static initialiser of the file crashes the process."""
-    done = run_here("registers-torch-2.8.so", "")
+    done = run_here(run_with_torch, "registers-torch-2.8.so", "")
     assert done.returncode < 0
     assert "loaded" not in done.stdout
 
 
 @pytest.mark.torch
-def test_a_moved_field_is_read_silently() -> None:
-    assert run_here("reads-torch-2.13.so", "numel_of").stdout.strip() == "15"
-    wrong = run_here("reads-torch-2.8.so", "numel_of")
+def test_a_moved_field_is_read_silently(run_with_torch: Run) -> None:
+    assert run_here(run_with_torch, "reads-torch-2.13.so", "numel_of").stdout.strip() == "15"
+    wrong = run_here(run_with_torch, "reads-torch-2.8.so", "numel_of")
     assert wrong.returncode == 0
     assert wrong.stdout.strip() != "15"
 
 
 @pytest.mark.torch
-def test_a_record_that_is_handed_on_works() -> None:
-    assert run_here("hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"
+def test_a_record_that_is_handed_on_works(run_with_torch: Run) -> None:
+    assert run_here(run_with_torch, "hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"
 
 
 def test_a_kernel_is_registered_under_a_number(table: LayoutTable) -> None:

@@ -19,7 +19,7 @@ from abiscan.elf.typeinfo import derived_classes
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Confidence
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from tests.programs import run_program
+from tests.torch_process import Run
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "drift"
 DRIFTED, TWIN = FIXTURES / "generator-torch-2.8.so", FIXTURES / "generator-torch-2.13.so"
@@ -35,9 +35,9 @@ print(json.dumps([torch.__version__, answer, message.value.decode()]))
 
 
 @pytest.fixture
-def call(torch_python: Path) -> Callable[[Path], list[object]]:
+def call(run_with_torch: Run) -> Callable[[Path], list[object]]:
     def run(file: Path) -> list[object]:
-        done = run_program([torch_python, "-c", CALL, file], timeout=120)
+        done = run_with_torch(CALL, str(file))
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         assert answer[0].startswith("2.13.0"), "the fixtures are about torch 2.13.0"
