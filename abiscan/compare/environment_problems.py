@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -53,20 +54,24 @@ def failing_torch(failure: str | None, version: str, pip: str, source_build: Tor
         yield Problem(ProblemKind.TORCH_FAILS, failure, command)
 
 
-def missing_requirements(
-    packages: Sequence[Distribution], version: str, pip: str, source_build: TorchBuild | None
-) -> Iterator[Problem]:
+def missing_requirements(packages: Sequence[Distribution], version: str, pip: str) -> Iterator[Problem]:
     """Requirements of torch that are not installed: `import torch` may fail. CUDA libraries are left to the loader
     prediction, because torch requires them on some systems only."""
     names = {normal_name(package.name) for package in packages}
     torch = next((package for package in packages if normal_name(package.name) == "torch"), None)
     lines = () if torch is None else torch.requires_dist
-    wanted = [required_name(line) for line in lines if ";" not in line]
-    absent = [name for name in wanted if name is not None and name not in names]
+    wanted = {name: line for line in lines if ";" not in line and (name := required_name(line)) is not None}
+    absent = [name for name in wanted if name not in names]
     if absent:
         text = f"torch {version} requires {', '.join(absent)}, not installed here: `import torch` may fail"
-        what = absent if source_build is not None else (f"torch=={version.partition('+')[0]}",)
+        what = (shlex.quote(_pinned(name, wanted[name])) for name in absent)
         yield Problem(ProblemKind.MISSING_REQUIREMENTS, text, f"{pip} {' '.join(what)}")
+
+
+def _pinned(name: str, line: str) -> str:
+    """The requirement with its versions, if it has nothing else: `sympy>=1.13.3`."""
+    versions = line.removeprefix(name).replace(" ", "").strip("()")
+    return f"{name}{versions}" if re.fullmatch(r"[<>=!~][\w.*+,<>=!~]{0,64}", versions) else name
 
 
 def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) -> Iterator[Problem]:

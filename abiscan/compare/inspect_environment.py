@@ -67,7 +67,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
         *(
             (
                 *failing_torch(context.loader.torch_failure, installed.version, pip, source_build),
-                *missing_requirements(every, installed.version, pip, source_build),
+                *missing_requirements(every, installed.version, pip),
             )
             if installed is not None
             else ()

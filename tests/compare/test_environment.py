@@ -77,9 +77,9 @@ def test_a_source_build_is_never_replaced_and_its_packages_are_built(version: st
     assert fix.conflicts[0].command == row.command
     problems = [
         *failing_torch("libc10.so", version, "pip install", torch),
-        *missing_requirements((distribution("torch", "filelock"),), version, "pip install", torch),
+        *missing_requirements((distribution("torch", "filelock", "sympy>=1.13.3"),), version, "pip install"),
     ]
-    assert [each.command for each in problems] == ["", "pip install filelock"]
+    assert [each.command for each in problems] == ["", "pip install filelock 'sympy>=1.13.3'"]
 
 
 @pytest.mark.parametrize(
