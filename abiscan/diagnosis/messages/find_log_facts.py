@@ -5,7 +5,6 @@ and versions in sentences."""
 
 from __future__ import annotations
 
-import itertools
 import re
 
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
@@ -24,13 +23,13 @@ from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
 from abiscan.diagnosis.messages.text_facts import first_shown, is_shown
 from abiscan.diagnosis.messages.torch_in_log import (
-    MOST_PLACES,
     find_companions,
     find_cxx11_abi,
     find_label,
     find_torch,
     find_variant,
 )
+from abiscan.diagnosis.messages.values_in_text import matches, only_value, values
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
@@ -88,10 +87,8 @@ def log_facts(text: str) -> LogFacts:
 
 
 def _folder_of_first_use(text: str) -> str:
-    found = {match[1] for match in itertools.islice(_BUILD_FILE.finditer(text), MOST_PLACES)}
     # The temporary folder of a setup.py has the same line.
-    found = {each for each in found if re.search(r"[/\\]build[/\\]temp\.", each) is None}
-    return found.pop() if len(found) == 1 else ""
+    return only_value(each for each in values(_BUILD_FILE, text) if re.search(r"[/\\]build[/\\]temp\.", each) is None)
 
 
 def _program(text: str) -> str:
@@ -101,7 +98,7 @@ def _program(text: str) -> str:
 
 def _python(text: str) -> tuple[int, int] | None:
     for pattern in (_PYTHON, _FOLDER):
-        found = {(int(match[1]), int(match[2])) for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
+        found = {(int(match[1]), int(match[2])) for match in matches(pattern, text)}
         if len(found) == 1:
             return found.pop()
     return None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from typing import Final
 
-_MOST: Final = 1_000
 NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
 DCU: Final = "dcu"
@@ -42,15 +39,14 @@ def find_gpu_vendor(text: str) -> str:
 
 def find_rocm(text: str) -> str:
     """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
-    found = {match[1] or match[2] for match in itertools.islice(re.finditer(_ROCM, text), _MOST)}
-    found = found or {match[1] for match in itertools.islice(re.finditer(_HIP, text), _MOST)}
-    return found.pop() if len(found) == 1 else ""
+    from abiscan.diagnosis.messages.values_in_text import only_value, values
+
+    return only_value(values(_ROCM, text) or values(_HIP, text))
 
 
 def find_capability(text: str) -> str:
     """The compute capability of the only GPU of NVIDIA that a text names: `9.0` for H100; empty if unknown."""
+    from abiscan.diagnosis.messages.values_in_text import only_value, values
     from abiscan.model.gpu_toolkits import capability_of_name
 
-    names = {match[0] for match in itertools.islice(re.finditer(_NAMES, text), _MOST)}
-    found = {capability for name in names if (capability := capability_of_name(name)) is not None}
-    return found.pop() if len(found) == 1 else ""
+    return only_value(filter(None, map(capability_of_name, values(_NAMES, text))))

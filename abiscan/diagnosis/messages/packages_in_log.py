@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.messages.source_builds import built_packages, named_packages
-from abiscan.diagnosis.messages.torch_in_log import MOST_PLACES
+from abiscan.diagnosis.messages.values_in_text import matches, values
 
 # pip's lines about a build, and the folder in which it builds (pip/_internal/wheel_builder.py, req/req_install.py).
 _BUILT = re.compile(
@@ -51,12 +50,10 @@ _MADE_FOR = re.compile(
 
 
 def find_projects(text: str) -> tuple[str, ...]:
-    found = {match[1] or match[2] for match in itertools.islice(_BUILT.finditer(text), MOST_PLACES)}
+    found = values(_BUILT, text) or [f"torch-{name}" for name in values(_NAMED, text)]
     if not found:
-        found = {f"torch-{match[1]}" for match in itertools.islice(_NAMED.finditer(text), MOST_PLACES)}
-    if not found:
-        stems = {match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), MOST_PLACES)}
-        found = {package.name for stem in stems if (package := package_of_file(stem)) is not None}
+        stems = set(values(_SHARED_OBJECT, text))
+        found = [package.name for stem in stems if (package := package_of_file(stem)) is not None]
     return _normalised(found)
 
 
@@ -76,8 +73,7 @@ def _with_longest_name(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _released_packages(text: str) -> tuple[str, ...]:
     """The packages that a text names with a release: `lmdeploy 0.9.2`; none of torch's."""
-    names = {match[1] for match in itertools.islice(_RELEASED.finditer(text), MOST_PLACES)}
-    packages = (package_of_name(name) for name in names)
+    packages = map(package_of_name, set(values(_RELEASED, text)))
     return tuple({found.name for found in packages if found is not None and found.name not in _COMPANIONS})
 
 
@@ -103,11 +99,9 @@ def _normalised(names: Iterable[str]) -> tuple[str, ...]:
 
 def _used_packages(text: str) -> tuple[str, ...]:
     """The package of the last frame of a traceback, else those that the text imports or installs; none of torch's."""
-    frames = [match[1] for match in itertools.islice(_FRAME_OF.finditer(text), MOST_PLACES)]
-    used = [match[1] or match[2] for match in itertools.islice(_USED.finditer(text), MOST_PLACES)]
     of_frames, others = (
         [found.name for each in names if (found := package_of_name(each)) is not None and found.name not in _COMPANIONS]
-        for names in (frames, used)
+        for names in (values(_FRAME_OF, text), values(_USED, text))
     )
     return tuple(of_frames[-1:]) or tuple(dict.fromkeys(others))
 
@@ -115,7 +109,7 @@ def _used_packages(text: str) -> tuple[str, ...]:
 def find_made_for(text: str) -> tuple[str, str] | None:
     """The only extension with a torch in its label; None if there are several with different ones."""
     found = {}
-    for match in itertools.islice(_MADE_FOR.finditer(text), MOST_PLACES):
+    for match in matches(_MADE_FOR, text):
         version = match[2]
         if "." not in version:
             # `pt20`, `torch200`, `torch2100`: major, minor, and with three digits or more a zero for the patch release.
@@ -132,7 +126,7 @@ _OF_NVIDIA = re.compile(
 
 def find_cuda_packages(text: str) -> dict[str, str]:
     """NVIDIA's packages and their versions: `nvidia-nccl-cu12` -> `2.27.3`."""
-    return {match[1]: match[2] for match in itertools.islice(_OF_NVIDIA.finditer(text), MOST_PLACES)}
+    return {match[1]: match[2] for match in matches(_OF_NVIDIA, text)}
 
 
 def find_only_sdist(text: str) -> str:

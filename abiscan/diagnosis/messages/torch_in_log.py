@@ -4,16 +4,13 @@ If lines of the most reliable kind in a text contradict each other, none is used
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Final
 
 from abiscan.diagnosis.messages.packaged_torch import packager_of
 from abiscan.diagnosis.messages.proposed_release import is_proposed
+from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, matches, only_value, values
 from abiscan.model.versions import is_version
-
-MOST_PLACES: Final = 20_000
-"""Maximum number of places of a pattern in a text; logs are repetitive."""
 
 _VERSION = (
     r"(?a:v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
@@ -177,16 +174,9 @@ _REPLACED = ("uninstalled ", "existing installation: ")
 
 
 def find_torch(text: str) -> str | None:
-    here = {match[1] for match in itertools.islice(_HERE.finditer(text), MOST_PLACES)}
-    if len(here) == 1:
-        return here.pop()
-    failing = {match[1] for match in itertools.islice(_FAILS.finditer(text), MOST_PLACES)}
-    if len(failing) == 1:
-        return failing.pop()
-    for pattern in (_CHECKOUT, _PACKAGED, _IMAGE, _TAG):
-        here = {match[match.lastindex or 1] for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
-        if len(here) == 1:
-            return here.pop()
+    for pattern in (_HERE, _FAILS, _CHECKOUT, _PACKAGED, _IMAGE, _TAG):
+        if only := only_value(values(pattern, text)):
+            return only
     said: tuple[dict[str, None], ...] = tuple({} for _ in _TORCH_PATTERNS)
     at = text.find("orch")
     for _ in range(MOST_PLACES):
@@ -209,8 +199,7 @@ def find_torch(text: str) -> str | None:
     for versions in said:
         if versions:
             return _one_of(list(versions))
-    here = {match["version"] for match in itertools.islice(_ARCHIVE.finditer(text), MOST_PLACES)}
-    return _one_of([version for version in here if is_version(version)] or [""]) or None
+    return _one_of([version for version in values(_ARCHIVE, text) if is_version(version)] or [""]) or None
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
@@ -254,37 +243,36 @@ def find_label(text: str) -> str:
         return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
     if _CPU_BESIDE.search(text) is not None:
         return "+cpu"
-    of_rocm = {match[1] for match in itertools.islice(_ROCM_BESIDE.finditer(text), MOST_PLACES)}
-    if len(of_rocm) == 1:
-        return f"+rocm{of_rocm.pop()}"
-    said = {match[1] for pattern in _CUDA_PATTERNS for match in itertools.islice(pattern.finditer(text), MOST_PLACES)}
-    said |= {cuda[1]} if cuda is not None else set()
+    if of_rocm := only_value(values(_ROCM_BESIDE, text)):
+        return f"+rocm{of_rocm}"
+    said = [release for pattern in _CUDA_PATTERNS for release in values(pattern, text)]
+    said += [cuda[1]] if cuda is not None else []
     if not said and packager_of(text):
-        said = {match[1] for match in itertools.islice(_CUDA_SAID.finditer(text), MOST_PLACES)}
-    found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
-    return f"+cu{found.pop()}" if len(found) == 1 else ""
+        said = values(_CUDA_SAID, text)
+    found = only_value(release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release))
+    return found and f"+cu{found}"
 
 
 def find_variant(text: str) -> str:
     """The variant of the only CUDA release that a text names; empty if it names several, or none."""
-    said = {
+    said = [
         match[1].replace(".", "")
-        for match in itertools.islice(_CUDA_SAID.finditer(text), MOST_PLACES)
+        for match in matches(_CUDA_SAID, text)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
-    }
-    said = said or {match[1] for match in itertools.islice(_CUDA_OF_PACKAGE.finditer(text), MOST_PLACES)}
-    return f"cu{said.pop()}" if len(said) == 1 else ""
+    ]
+    found = only_value(said or values(_CUDA_OF_PACKAGE, text))
+    return found and f"cu{found}"
 
 
 def find_cxx11_abi(text: str) -> bool | None:
-    asked = itertools.chain(_CXX11_ABI.finditer(text), _CXX11_ABI_BESIDE.finditer(text))
-    found = {match[1].lower() == "true" for match in itertools.islice(asked, MOST_PLACES)}
+    asked = (*values(_CXX11_ABI, text), *values(_CXX11_ABI_BESIDE, text))
+    found = {value.lower() == "true" for value in asked}
     if not found:
         at = text.find(_BUILT_WITH)
         flag = _FLAG.search(text, at, at + _FLAGS) if at >= 0 else None
         found = set() if flag is None else {flag[1] == "1"}
     if not found:
-        found = {match["abi"] is not None for match in itertools.islice(_ARCHIVE.finditer(text), MOST_PLACES)}
+        found = {match["abi"] is not None for match in matches(_ARCHIVE, text)}
     if not found and packager_of(text):
         return True
     return found.pop() if len(found) == 1 else None
@@ -293,7 +281,7 @@ def find_cxx11_abi(text: str) -> bool | None:
 def find_companions(text: str) -> dict[str, str]:
     """Versions from `pip list` and similar output; a package with contradictory lines is omitted."""
     said: dict[str, dict[str, None]] = {}
-    for match in itertools.islice(_COMPANION.finditer(text), MOST_PLACES):
+    for match in matches(_COMPANION, text):
         before = text[max(0, match.start() - 24) : match.start()]
         if is_version(match[2]) and not before.endswith(_NOT_THERE):
             said.setdefault(match[1].lower(), {})[match[2]] = None

@@ -1,0 +1,27 @@
+"""Values that a pattern captures in a text."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+MOST_PLACES: Final = 20_000
+"""Maximum number of places of a pattern in a text; logs are repetitive."""
+
+
+def matches(pattern: str | re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The first places of a pattern in a text, at most `MOST_PLACES`."""
+    return itertools.islice(re.finditer(pattern, text), MOST_PLACES)
+
+
+def values(pattern: str | re.Pattern[str], text: str) -> list[str]:
+    """What the last group with a match captures at each of them; without groups, the whole match."""
+    return [match[match.lastindex or 0] for match in matches(pattern, text)]
+
+
+def only_value(found: Iterable[str]) -> str:
+    """The only one of several values; empty for none, and for different ones."""
+    different = set(found)
+    return different.pop() if len(different) == 1 else ""
