@@ -6,7 +6,8 @@ import posixpath
 import re
 import shlex
 
-from abiscan.diagnosis import fixes, system_packages
+from abiscan.diagnosis import system_packages
+from abiscan.diagnosis.safe_names import normalised
 
 _SITE = re.compile(r"/(?:site|dist)-packages/(?P<folder>[^/]+)/")
 # A library beside the bin/ and conda-meta/ of an environment.
@@ -25,7 +26,7 @@ def package_of_file(path: str) -> str | None:
     if found is None:
         return None
     folder = found["folder"]
-    return "torch" if folder in ("torch", "nvidia") else fixes.normalised(folder.removesuffix(".libs"))
+    return "torch" if folder in ("torch", "nvidia") else normalised(folder.removesuffix(".libs"))
 
 
 def reinstall_file(path: str) -> str | None:

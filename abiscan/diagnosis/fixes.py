@@ -12,6 +12,7 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.diagnosis.torch_ranges import torch_range
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import string_abi
@@ -28,10 +29,8 @@ _SITE = r"(?:site|dist)-packages/([^/]+)/"
 _EGG = r"-\d[^/]*-py\d[^/]*\.egg$"
 # The oldest maintained CPython: if no release in a range has wheels for it, the fix says so.
 _MAINTAINED = PythonVersion(3, 10)
-_WORD = r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_DISTRIBUTION = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
 
 def _kept(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concatenate[MissingName, _P], _T]:
@@ -53,12 +52,6 @@ def _kept(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concaten
     return keep
 
 
-def safe(text: str, otherwise: str) -> str:
-    """A name that is safe in a command; `otherwise` if it contains characters that a shell interprets. Names come from
-    untrusted files and logs."""
-    return text if re.fullmatch(_WORD, text) else otherwise
-
-
 def package(missing: MissingName) -> str | None:
     """The distribution of the file, from its metadata or its path; None if unknown.
     `.../site-packages/torch_scatter/_version_cuda.so` belongs to torch-scatter. A module directly in site-packages, or
@@ -67,13 +60,6 @@ def package(missing: MissingName) -> str | None:
     folder = None if found is None else re.sub(_EGG, "", found[1].removesuffix(".libs"))
     name = missing.file.distribution or folder
     return normalised(name)
-
-
-def normalised(name: str | None) -> str | None:
-    """A normalised project name (PEP 503); None if it is invalid, or not an extension."""
-    if name is None or not re.fullmatch(_DISTRIBUTION, name) or name.lower() in ("torch", "lib", "build", "bin"):
-        return None
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 NEEDS_CHECKOUT: Final = "commit them in git first, or add --force"

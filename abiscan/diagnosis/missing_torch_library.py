@@ -12,6 +12,7 @@ from abiscan.diagnosis.messages.message_paths import A_PROGRAM
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -285,7 +286,7 @@ def _not_loaded(search: _Search, score: float) -> Candidates:
     if not missing.file.path and not missing.reference.bare and name.lower().endswith((".dylib", ".dll")):
         # The file that needs it is cut off: glibc alone names no file of an extension module.
         score = min(score, 0.78)
-    stem = fixes.safe(missing.file.module, "the extension")
+    stem = safe(missing.file.module, "the extension")
     replaces = missing.knowledge.target_from_source  # pip would put a release in place of the torch that was built
     otherwise = "" if replaces else "; if this fails, run pip install torch in this environment"
     fix = f"import torch  # before {stem}{otherwise}\nIn a program without Python: {_for_program(name)}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.system_packages import install_headers, library_of_file
 from abiscan.ownership.vendor_row import Vendor
 
@@ -22,7 +22,7 @@ def causes_at_link_time(name: str, vendor: Vendor | None, missing: MissingName) 
         "library-not-found-by-linker",
         missing,
         commands={
-            "flag": f"-l{fixes.safe(name.removeprefix('lib').split('.', 1)[0], 'NAME')}",
+            "flag": f"-l{safe(name.removeprefix('lib').split('.', 1)[0], 'NAME')}",
             "install": "" if system is None else "\n".join(install_headers(system)),
             "product": product,
             "brief": product.split(" (")[0],

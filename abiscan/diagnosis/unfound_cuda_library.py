@@ -10,6 +10,7 @@ from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendor_row import Vendor
@@ -107,7 +108,7 @@ def causes_for_cuda(
     if here is not None:
         fix = (
             f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
-            f"LD_LIBRARY_PATH={fixes.safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+            f"LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
@@ -130,7 +131,7 @@ def causes_for_cuda(
         text = "torch wheels for Windows contain these DLLs for their own CUDA release in torch\\lib."
         bin_folder = r"C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA\vX.Y\bin"
         way = (
-            f"where {fixes.safe(name, 'DLL')}  # no output: it is not on PATH\n"
+            f"where {safe(name, 'DLL')}  # no output: it is not on PATH\n"
             f"import torch  # first, if its CUDA release is the same\nor: put its folder on PATH ({bin_folder})"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, min(score, 0.8) - 0.05, (*evidence, text), way)
@@ -266,7 +267,7 @@ def _cuda_library_fix(
 def _build_for_cuda(missing: MissingName) -> str:
     """The build of an unknown extension; for a library of NVIDIA, another release of it."""
     if vendor_of_library(missing.file.base_name) is not None:
-        return f"Install a release of {fixes.safe(missing.file.base_name, 'the file')} for the installed library."
+        return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
     return _BUILD_FOR_CUDA.format(build=fixes.rebuild(missing))
 
 

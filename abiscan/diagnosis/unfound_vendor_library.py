@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis import package_commands
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.system_packages import install_file, library_of_file
 from abiscan.diagnosis.unfound_by_linker import causes_at_link_time
 from abiscan.diagnosis.unfound_cuda_library import SONAME, causes_for_cuda
@@ -39,15 +40,15 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if vendor is not None and vendor.cuda:
         yield from causes_for_cuda(name, vendor, missing, evidence, here, by_torch=by_torch)
         return
-    stem = fixes.safe(name.split(".so", maxsplit=1)[0], "NAME")
+    stem = safe(name.split(".so", maxsplit=1)[0], "NAME")
     if missing.file.path.startswith(ANDROID_APP):
         yield from row_causes("library-of-android-app-missing", missing, library=name)
         return
     shows = "; `otool -L FILE` prints the path that the file expects." if name.endswith(".dylib") else ""
     if not shows and (not name.startswith("lib") or ".so" not in name):
         shows = ", and put its folder on PATH."
-    fix = f"Install the package that provides {fixes.safe(name, 'it')}{shows}"
-    system = library_of_file(name) if fixes.safe(name, "") else None
+    fix = f"Install the package that provides {safe(name, 'it')}{shows}"
+    system = library_of_file(name) if safe(name, "") else None
     if system is not None and not (vendor is not None and vendor.conda):
         evidence.append(f"It is part of {system.product}.")
         fix = "\n".join(install_file(name))
@@ -74,10 +75,10 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
             f"{name} is part of {package.name}; the installed release has no build for this torch, CUDA or system."
         )
         fix = "\nor: ".join(package_commands.install(package, missing)) or fix
-    elif fixes.safe(name, "") and (search := install_file(name)):
+    elif safe(name, "") and (search := install_file(name)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:
-        fix = f"export LD_LIBRARY_PATH={fixes.safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+        fix = f"export LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
@@ -100,7 +101,7 @@ def _of_conda(name: str, vendor: Vendor) -> str:
     if found is None or not found[2]:
         return how
     return (
-        f"{how}  # contains {fixes.safe(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
+        f"{how}  # contains {safe(name, 'it')}\nor: export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # if it "
         f"is installed (ldconfig -p | grep lib{found[1]})"
     )
 

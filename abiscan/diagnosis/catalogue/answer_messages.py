@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.message_row import AnswerCause, Line
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.subject import SubjectKind
@@ -48,7 +48,7 @@ class PlaceValues:
         value = self.get(name)
         if value is None or name in FACTS or name in self._commands:
             return value
-        return fixes.safe(value, otherwise)
+        return safe(value, otherwise)
 
     def hold(self, conditions: Iterable[str]) -> bool:
         """Whether every condition holds."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import safe
 from abiscan.ownership.torch_names import is_torch_library
 
 _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusparse|nvrtc|nvJitLink)(\w*\.dll)")
@@ -27,7 +27,7 @@ def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:
     if found is None:
         return None
     needs = ("cublasLt", "cublas") if found[1] == "cublas" else (found[1],)
-    return " ".join(fixes.safe(f"{each}{found[2]}", "FILE") for each in needs)
+    return " ".join(safe(f"{each}{found[2]}", "FILE") for each in needs)
 
 
 def of_torch(values: Values, _missing: MissingName) -> str | None:
@@ -41,7 +41,7 @@ def of_torch(values: Values, _missing: MissingName) -> str | None:
 def dll(values: Values, _missing: MissingName) -> str | None:
     """The value `name` if it is a DLL."""
     name = values.get("name", "")
-    return fixes.safe(name, "FILE") if name.lower().endswith(".dll") else None
+    return safe(name, "FILE") if name.lower().endswith(".dll") else None
 
 
 def foreign_dll(values: Values, missing: MissingName) -> str | None:
@@ -52,4 +52,4 @@ def foreign_dll(values: Values, missing: MissingName) -> str | None:
 def extension_of_dll(values: Values, _missing: MissingName) -> str | None:
     """The value `name` if it is a module with a name of its own: many are called `_C`."""
     name = values.get("name", "")
-    return None if name.startswith("_") else fixes.safe(name, "") or None
+    return None if name.startswith("_") else safe(name, "") or None

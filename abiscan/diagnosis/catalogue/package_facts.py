@@ -24,6 +24,7 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.model import versions
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import companions
@@ -32,7 +33,7 @@ from abiscan.releases import companions
 def rebuild(values: Values, missing: MissingName) -> str | None:
     """The commands that build the extensions from source: of the value `project`, else of the package of the text.
     Those with other variables are built by another command."""
-    named = [fixes.normalised(each) or "" for each in (built_project(values, missing) or "").split()]
+    named = [normalised(each) or "" for each in (built_project(values, missing) or "").split()]
     known = packages_by_name()
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in named:
@@ -119,7 +120,7 @@ def prebuilt_package(values: Values, missing: MissingName) -> str | None:
 
 def pip_project(values: Values, _missing: MissingName) -> str | None:
     """The project that pip was building (value `project`), as pip spells it."""
-    return fixes.normalised(values.get("project"))
+    return normalised(values.get("project"))
 
 
 def pythons_on_page(values: Values, missing: MissingName) -> str | None:
@@ -187,7 +188,7 @@ def operator_module(values: Values, missing: MissingName) -> str:
         return known
     if namespace == _COMMON_NAME:
         return "PACKAGE" if package is None else f"{package.modules[0]}.{namespace}"
-    return fixes.safe(namespace.lstrip("_") or namespace, "PACKAGE")
+    return safe(namespace.lstrip("_") or namespace, "PACKAGE")
 
 
 def operator_package(values: Values, missing: MissingName) -> str | None:
@@ -262,7 +263,7 @@ def install_older(values: Values, missing: MissingName) -> str | None:
 
 def distribution(values: Values, _missing: MissingName) -> str | None:
     """The package in the message (value `needed_by`), normalised."""
-    return fixes.normalised(values.get("needed_by"))
+    return normalised(values.get("needed_by"))
 
 
 def _with_torch(text: str, missing: MissingName) -> MissingName | None:

@@ -3,11 +3,12 @@ them."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes, generated_modules, wheel_rows
+from abiscan.diagnosis import generated_modules, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.causes import template_mangling
 from abiscan.diagnosis.cuda_releases import release_evidence
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.system_packages import install_headers, library_of_header
 from abiscan.model import module_name, versions
 from abiscan.model.versions import ReleaseRanges
@@ -101,7 +102,7 @@ def header_package(values: Values, missing: MissingName) -> str | None:
 
 def operator_namespace(values: Values, _missing: MissingName) -> str | None:
     """The namespace of an operator that replaces a function of the value `module`."""
-    return fixes.safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
+    return safe(module_name.operator_namespace(values["module"]), "NAMESPACE") if "module" in values else None
 
 
 def without_const(_values: Values, missing: MissingName) -> str:

@@ -6,6 +6,7 @@ from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import rows_of
 from abiscan.mangling import string_abi
 from abiscan.model import versions
@@ -55,7 +56,7 @@ def by_label(missing: MissingName) -> Candidates:
         f"{extension} is built for torch {wanted} (by its version label); the torch in the text is "
         f"{missing.target_label}.",
     )
-    project = fixes.safe(extension, "the extension")
+    project = safe(extension, "the extension")
     fix = f"Install the build of {project} for torch {versions.minor(target.version)}, or torch {wanted}."
     cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
     yield Candidate(cause, 0.9, evidence, fix)

@@ -14,6 +14,7 @@ from abiscan.diagnosis.other_builds import is_other_build, is_packaged
 from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import NameKind
 from abiscan.model import versions
@@ -84,7 +85,7 @@ _SYSTEM: Final = r"/(?:usr/)?(?:local/)?lib(?:64|/[a-z0-9_]+-linux-gnu)?/[^/]+"
 def _of_no_package(missing: MissingName) -> str:
     """What to do with a copy of libtorch in a folder of the system, which an extension loads before torch's own."""
     path = missing.file.path
-    if re.fullmatch(_SYSTEM, path) is None or not fixes.safe(path, ""):
+    if re.fullmatch(_SYSTEM, path) is None or not safe(path, ""):
         return ""
     folder = path.rpartition("/")[0]
     return (
@@ -213,9 +214,7 @@ def _variant_fix(missing: MissingName) -> str:
     )
     if from_source and missing.file.path:
         base = re.split(r"[/\\]", missing.file.path)[-1]
-        text += (
-            f"\nWith the file alone: abiscan --matrix {fixes.safe(base, 'FILE')}  # the releases of torch that load it"
-        )
+        text += f"\nWith the file alone: abiscan --matrix {safe(base, 'FILE')}  # the releases of torch that load it"
     if target is not None and target.kind is not TorchKind.INSTALLED:
         text += (
             "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "

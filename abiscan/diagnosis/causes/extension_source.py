@@ -12,6 +12,7 @@ from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import NameKind
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
@@ -115,7 +116,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
             CauseId.LIBRARY_NOT_LINKED,
             0.58,
             (text,),
-            f"Link the library of {fixes.safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
+            f"Link the library of {safe(missing.namespace or '', 'NAME')}, in the version of its headers.",
         )
 
 
@@ -206,7 +207,7 @@ _OF_KERNEL = r"(?i:_(?:cuda|gpu)(?:_|$)|cuda_?(?:forward|backward|kernel)|kernel
 def _add_source(missing: MissingName, base: str) -> str:
     text = (
         f"Add the source file that defines it to sources= in setup.py (or to the CMake target): grep -rn "
-        f"{fixes.safe(base, 'NAME')} ."
+        f"{safe(base, 'NAME')} ."
     )
     if re.search(_OF_KERNEL, base) is not None:
         text += (

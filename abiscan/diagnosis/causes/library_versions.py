@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
 from abiscan.ownership.vendors import vendor_of_library
@@ -31,8 +31,8 @@ def causes(missing: MissingName) -> Candidates:
         f"The file needs {missing.name} with version {version} of {product}, which it was linked with.",
         f"The {file or 'library'} that is loaded is another release or build and does not define that version.",
     )
-    stem = fixes.safe(file, "LIBRARY")
-    module = fixes.safe(missing.file.module, "MODULE")
+    stem = safe(file, "LIBRARY")
+    module = safe(missing.file.module, "MODULE")
     command = module if missing.file.python is not None or "-packages" in missing.file.path else "MODULE"
     ways = [
         f'LD_DEBUG=libs python -c "import {command}" 2>&1 | grep "calling init.*{stem}"  # prints the loaded copy',

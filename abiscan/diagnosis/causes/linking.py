@@ -12,6 +12,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -203,7 +204,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.85
     elif missing.reference.link_time:
         score = max(score, 0.64)
-    stem = fixes.safe((torch_stem(library) or library).removeprefix("lib"), "NAME")
+    stem = safe((torch_stem(library) or library).removeprefix("lib"), "NAME")
     fix = f"Link it: {_flags(missing, stem)} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     if stem == "torch_cuda" and _may_be_split(missing):
         parts = _flags(missing, "torch_cuda_cpp", "torch_cuda_cu")
@@ -258,4 +259,4 @@ def _has_imported_torch(missing: MissingName) -> bool:
 
 
 def _module(missing: MissingName) -> str:
-    return fixes.safe(missing.file.module, "the extension")
+    return safe(missing.file.module, "the extension")

@@ -8,6 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import Difference, DifferenceKind, NameKind
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
@@ -108,7 +109,7 @@ def _macos_function(missing: MissingName) -> Candidates:
     evidence = (
         f"{missing.shown} may exist with other parameters.",
         "No known build of torch, for macOS or Linux, exports a function of that name.",
-        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.safe(missing.cxx.base, 'NAME')} would decide.",
+        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {safe(missing.cxx.base, 'NAME')} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(missing))
 

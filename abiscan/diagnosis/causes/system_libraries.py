@@ -12,6 +12,7 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
 
 _VERSION = r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$"
@@ -91,11 +92,11 @@ def _two_glibcs(missing: MissingName) -> Candidate:
         "copies\nRemove the directory with the other copy from the search path: use one glibc only."
     )
     bundled = [each for each in (missing.file.path, other) if each.startswith("/") and not _is_of_system(each)]
-    if bundled and (path := fixes.safe(bundled[0], "")):
+    if bundled and (path := safe(bundled[0], "")):
         fix = f"mv {path} {path}.bak  # a package's own copy: the one of the system is then loaded\nor: {fix}"
     elif (path := missing.file.path).endswith(f"/lib/{theirs}") and not _is_of_system(path):
         folder = path.rsplit("/", 3)[-3]  # the message names the folder in part
-        if named := fixes.safe(f"{folder}/lib/{theirs}", ""):
+        if named := safe(f"{folder}/lib/{theirs}", ""):
             found = f"find / -path '*/{named}' 2>/dev/null  # a package's own copy: rename it (mv FILE FILE.bak)"
             fix = f"{found}; the one of the system is then loaded\nor: {fix}"
     return Candidate(CauseId.GLIBC_TOO_OLD, 0.7, evidence, fix)

@@ -17,6 +17,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
 from abiscan.diagnosis.release_position import Position
+from abiscan.diagnosis.safe_names import safe
 from abiscan.mangling import DifferenceKind
 from abiscan.mangling.cxxname import AS_GCC, AS_GCC_FOR_HIP, AS_LIBTORCH_OF_MACOS, GCC_FORM_FLAG
 from abiscan.model.cause import CauseId
@@ -131,7 +132,7 @@ def _readable(missing: MissingName) -> Candidates:
     score = 0.9 if missing.log.rejected_name else undecided
     imports = "-u" if missing.macho else "-D"
     evidence.append(
-        f"The mangled name decides: nm {imports} FILE | grep {fixes.safe(missing.cxx.base, 'NAME')} | abiscan explain -"
+        f"The mangled name decides: nm {imports} FILE | grep {safe(missing.cxx.base, 'NAME')} | abiscan explain -"
     )
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, _is_in_target(meant)))
 
@@ -265,7 +266,7 @@ def _rewrite(missing: MissingName, beginning: str | None) -> str:
     if beginning is not None:
         at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
         argument = _BUILTIN.get(beginning[at : at + 1], "T")
-    argument = "int64_t" if argument == ("long long" if missing.macho else "long") else fixes.safe(argument, "T")
+    argument = "int64_t" if argument == ("long long" if missing.macho else "long") else safe(argument, "T")
     return _data_ptr(missing, beginning or missing.name, argument)
 
 
@@ -319,7 +320,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
             f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
         )
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
-    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
 
 
@@ -349,7 +350,7 @@ def _windows_integers(missing: MissingName) -> Candidates:
         f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
         "libtorch instantiates its templates for int64_t, which is long long on Windows.",
     )
-    fix = "Replace long with int64_t (or uint64_t): " + f"{fixes.safe(missing.cxx.base, 'f')}<int64_t>"
+    fix = "Replace long with int64_t (or uint64_t): " + f"{safe(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)
 
 
@@ -365,5 +366,5 @@ def _linux_integers(missing: MissingName) -> Candidates:
         missing.exported_text,
     )
     integer = "uint64_t" if found[1].startswith("unsigned") else "int64_t"
-    fix = f"Replace {found[1]} with {integer}: {fixes.safe(missing.cxx.base, 'f')}<{integer}>()"
+    fix = f"Replace {found[1]} with {integer}: {safe(missing.cxx.base, 'f')}<{integer}>()"
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)
