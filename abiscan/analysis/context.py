@@ -197,7 +197,15 @@ class AnalysisContext:
             releases=self.history,
             environment=self._machine_facts if here else None,
             machine=machine,
+            from_source=torch is not None and torch.target.path is not None and self._is_without_label,
         )
+
+    @cached_property
+    def _is_without_label(self) -> bool:
+        from abiscan.environment.installed_torch import is_wheel_without_label
+
+        installed = self.target.installed
+        return installed is not None and is_wheel_without_label(installed)
 
     @cached_property
     def _machine_facts(self) -> Environment | None:

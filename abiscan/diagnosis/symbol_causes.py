@@ -53,9 +53,14 @@ def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Ite
 
 
 def _other_commit(missing: MissingName) -> Iterator[str]:
-    """A sentence on the commit of a source build that has the number of a release."""
+    """A sentence on what shows a source build that has the number of a release: its label, or its commit."""
     here, released = missing.target and missing.target.git_revision, missing.knowledge.release_revision
-    if here and released and here != released:
+    if missing.knowledge.from_source and not missing.knowledge.log.from_source:
+        yield (
+            f"{missing.target_label} was built from source: a wheel of PyPI has a label, such as +cpu, in "
+            f"torch.__version__."
+        )
+    elif here and released and here != released:
         yield (
             f"{missing.target_label} is built from source: its commit {here[:10]} is not that of the release "
             f"({released[:10]})."

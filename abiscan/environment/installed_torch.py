@@ -12,6 +12,7 @@ from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
+from abiscan.model import versions
 from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library, torch_stem
 
 # In the order of lookup: the libraries with the most symbols first.
@@ -131,6 +132,24 @@ def read_torch(root: str, environment: PythonEnvironment | None = None, files: F
         python=environment,
         files=files,
     )
+
+
+# Of download.pytorch.org and PyPI, for x86_64: `2.0.1+cu117`, `2.13.0+cpu`. Builds for macOS and of conda have none.
+_ALL_LABELLED = (2, 0)
+_INSTALLERS = (b"pip", b"uv")
+
+
+def is_wheel_without_label(torch: InstalledTorch) -> bool:
+    """Whether it was installed from a wheel that has a version as no published wheel: `2.13.0`. The setup.py of torch
+    takes it from PYTORCH_BUILD_VERSION."""
+    order = versions.order(torch.torch) or ()
+    if torch.version != torch.torch or torch.machine != "x86_64" or order < _ALL_LABELLED:
+        return False
+    if any(not path.endswith(".so") for path in torch.libraries):
+        return False
+    folder = f"torch-{torch.torch}.dist-info"
+    installer = torch.files.read(os.path.join(os.path.dirname(torch.root), folder, "INSTALLER"), _MAX_BUILD_FILE)
+    return installer is not None and installer.strip() in _INSTALLERS
 
 
 def _own_libraries(
