@@ -65,6 +65,19 @@ def _rebuild_and_needs(values: Values, missing: MissingName) -> tuple[str, str]:
     return command, found
 
 
+def built_in_place(values: Values, missing: MissingName) -> str | None:
+    """Set if the extensions of the package are built into its source tree, from which Python imports them."""
+    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    command = "" if package is None else package.command.partition("  #")[0]
+    return "yes" if any(way in command for way in (" develop", "--inplace", " -e .")) else None
+
+
+def compiled_when_used(values: Values, missing: MissingName) -> str | None:
+    """Set if torch.utils.cpp_extension compiles the package when it is first used."""
+    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    return None if package is None or "torch_extensions" not in package.command else "yes"
+
+
 def companion_build(values: Values, missing: MissingName) -> str | None:
     """The command that builds the companion of torch that has the operators of the message (value `project`)."""
     package = companions.registers(values.get("project", ""))
