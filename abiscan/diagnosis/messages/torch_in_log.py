@@ -72,7 +72,7 @@ _EXAMPLE_BEFORE = re.compile(
     r"(\d{1,2}\.\d{1,3}\.\d{1,3})[)\uff09][^\n\d.]{0,40}$"
 )
 # A program that rejects a torch prints the version that it found.
-_HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
+_HERE = re.compile(rf"(?:orch (?:(?!Python)[^\n]){{1,64}}?\(you have |but found version ){_VERSION}")
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
 # without git (tools/generate_torch_version.py of pytorch).
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
