@@ -139,9 +139,9 @@ def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = F
     Args:
         if_unnamed: also if the text names no file.
     """
-    base = posixpath.basename(missing.file.path)
+    base = posixpath.basename(missing.file.path or missing.name)
     found = (command for prefix, command in package.without.items() if base.startswith(prefix))
-    return next(found if base or not if_unnamed else iter(package.without.values()), None)
+    return next(found if missing.file.path or not if_unnamed else iter(package.without.values()), None)
 
 
 def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:

@@ -25,7 +25,9 @@ _NAMED = re.compile(
     re.ASCII,
 )
 
-_FLASHINFER = re.compile(r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])|\bpytorch_conversion_utils\b", re.ASCII)
+_FLASHINFER = re.compile(
+    r"(?<![\w-])(?:[Ff]lash[Ii]nfer|FLASHINFER)(?![a-z])|\b(?:pytorch_conversion_utils|tensor_to_vec)\b", re.ASCII
+)
 # Modules that a text imports or that are in a traceback, and packages that it installs.
 _FRAME_OF = re.compile(r"(?:site|dist)-packages[/\\]{1,4}(\w{2,64})[/\\]", re.ASCII)
 _USED = re.compile(
