@@ -10,9 +10,11 @@ import posixpath
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
 from abiscan.ownership.torch_name_headers import header_of_name
+from abiscan.ownership.torch_python_names import releases_by_name
 from abiscan.ownership.torch_successors import successor_of
 
 # Namespaces that torch:: includes by using-directives (torch/csrc/api/include/torch/types.h).
@@ -66,6 +68,14 @@ def _moved_header(header: str) -> str | None:
 def declaring_header(values: Values, _missing: MissingName) -> str | None:
     """The header of torch that declares the name."""
     return header_of_name(values.get("name", "").rpartition("::")[2])
+
+
+def python_since(values: Values, missing: MissingName) -> str | None:
+    """The first release of torch with the Python name of the values `module` and `attribute` (`2.4`); None if it is not
+    known, or if the target is not older."""
+    since = releases_by_name().get(f"{values.get('module')}.{values.get('attribute')}")
+    at = None if missing.target is None else versions.order(missing.target.version)
+    return None if since is None or (at is not None and at >= (versions.order(since) or ())) else since
 
 
 def _declaring(values: Values) -> ReleaseRanges:
