@@ -13,6 +13,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
 
 NAME = "_ZNK3c107SymBool10guard_boolEPKcl"  # of torch 2.0.0 and later
@@ -188,3 +189,15 @@ def test_prose_about_a_source_build_is_one_subject_with_every_extension(here: Sc
     (cause,) = subject.causes
     assert cause.cause is CauseId.DISTRIBUTION_VARIANT
     assert "--no-binary torch-scatter,torch-sparse torch-scatter torch-sparse  #" in cause.fix
+
+
+def test_a_damaged_torch_does_not_hide_the_answer(tmp_path: Path) -> None:
+    """The package has no libtorch: the text is explained as for an unknown torch."""
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    environment = PythonEnvironment(None, None, PythonVersion(3, 11), str(tmp_path), (str(tmp_path),), None)
+    options = ScanOptions(None, environment, LoaderSettings(str(tmp_path)), python_named=True)
+    for text in ("torch.compile: NameError: name 's2' is not defined", "torch 2.5.1, inductor: s2 is not defined"):
+        (subject,) = explain(text, options)
+        assert subject.causes[0].cause is CauseId.GENERATED_KERNEL

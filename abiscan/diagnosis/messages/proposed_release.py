@@ -19,6 +19,7 @@ _TO_CHINESE: Final = (
 _MOVED = re.compile(
     rf"\b(?:upgrad|updat|downgrad|mov|switch|chang|roll)(?:e|es|ed|ing|ling)?\b{_TO}|{_TO_CHINESE}", re.IGNORECASE
 )
+_MOVED_WITHIN = re.compile(r"\u5347|\u66f4\u65b0|\u6362|\u964d")
 # A question or an advice in front of the release: "should I upgrade to", "does", "do I need".
 _ASKED_BEFORE = re.compile(
     r"\b(?:should|would|will|does|do|can|can't|cannot|could|must|needs?|have|has|recommend|suggest|advise)"
@@ -62,4 +63,5 @@ def is_proposed(text: str, start: int, end: int) -> bool:
     after = text[end : stop.end() if stop is not None else end + _AFTER]
     if _ASKED_AFTER.match(after) is not None or _ASKED_BEFORE.search(before.rstrip(" ")) is not None:
         return True
-    return _MOVED.search(before) is not None and _SOLVED.search(after) is not None
+    is_moved = _MOVED.search(before) is not None or _MOVED_WITHIN.search(text[start:end]) is not None
+    return is_moved and _SOLVED.search(after) is not None

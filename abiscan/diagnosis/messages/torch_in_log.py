@@ -55,6 +55,11 @@ _TORCH_PATTERNS: Final = (
             rf"orch\.__version__\)?{_MARK} {{0,2}}(?:is|says|prints|shows|gives|reports|\u5c31?\u662f|\u4e3a|"
             rf"\u663e\u793a)?[:\uff1a]? {{0,2}}{_MARK}{_VERSION}"
         ),
+        # "after torch was upgraded to 2.6.0", in Chinese; without "after" it is an advice.
+        re.compile(
+            r"orch ?(?:\u4ece ?v?\d[\w.+]{1,16} ?)?(?:\u5347\u7ea7|\u66f4\u65b0|\u5347|\u6362|\u964d\u7ea7|\u964d)"
+            rf"(?:\u5230|\u6210|\u4e3a|\u81f3) ?{_VERSION}(?=(?: ?\u7248\u672c)? ?(?:\u4e4b|\u4ee5)?\u540e)"
+        ),
         # "after downgrading torch from 2.6 to 2.5.1"
         re.compile(rf"orch from v?\d{{1,2}}\.[\w.+]{{1,40}} to {_VERSION}"),
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
@@ -73,6 +78,11 @@ _EXAMPLE_BEFORE = re.compile(
 )
 # A program that rejects a torch prints the version that it found.
 _HERE = re.compile(rf"(?:orch (?:(?!Python)[^\n]){{1,64}}?\(you have |but found version ){_VERSION}")
+# "upgraded torch to 2.6.0", "after upgrading torch to 2.6.0"; "upgrade torch to 2.6.0" is an advice.
+_MOVED = re.compile(
+    r"\b(?:upgrad|updat|downgrad|bump|mov|switch)(?:ed|ing) (?:my |the |our )?(?:[Pp]y)?$", re.IGNORECASE
+)
+_MOVED_TO = re.compile(rf"orch to {_VERSION}")
 # The version of a git checkout of torch, anywhere: no other package has `git` before the commit, or `gitUnknown`
 # without git (tools/generate_torch_version.py of pytorch).
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git(?:[0-9a-f]{6,40}|[Uu]nknown)?)\b", re.ASCII)
@@ -192,6 +202,7 @@ def find_torch(text: str) -> str | None:
                     break
             else:
                 before = _VERSION_OF.search(text[max(0, at - 32) : at - 1])
+                before = before or _moved_to(text, at)
                 before = before or _EXAMPLE_BEFORE.search(text[max(0, at - 96) : at - 1])
                 if before is not None:
                     said[-1][before[1]] = None
@@ -217,6 +228,12 @@ def _is_torch_itself(text: str, at: int) -> bool:
     if before.endswith(_WORKED) and not any(word in before for word in ("longer ", "not ", "n't ", "never ")):
         return False
     return not before.endswith(_NOT_THERE + _REPLACED + _BEFORE)
+
+
+def _moved_to(text: str, at: int) -> re.Match[str] | None:
+    found = _MOVED_TO.match(text, at)
+    is_moved = found is not None and _MOVED.search(text[max(0, at - 32) : at - 1]) is not None
+    return found if is_moved and found and not is_proposed(text, _start_of_name(text, at), found.end(1)) else None
 
 
 def _start_of_name(text: str, at: int) -> int:
