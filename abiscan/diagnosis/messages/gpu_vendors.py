@@ -39,14 +39,18 @@ def find_gpu_vendor(text: str) -> str:
 
 def find_rocm(text: str) -> str:
     """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
+    import re
+
     from abiscan.diagnosis.messages.values_in_text import only_value, values
 
-    return only_value(values(_ROCM, text) or values(_HIP, text))
+    return only_value(values(re.compile(_ROCM), text) or values(re.compile(_HIP), text))
 
 
 def find_capability(text: str) -> str:
     """The compute capability of the only GPU of NVIDIA that a text names: `9.0` for H100; empty if unknown."""
+    import re
+
     from abiscan.diagnosis.messages.values_in_text import only_value, values
     from abiscan.model.gpu_toolkits import capability_of_name
 
-    return only_value(filter(None, map(capability_of_name, values(_NAMES, text))))
+    return only_value(filter(None, map(capability_of_name, values(re.compile(_NAMES), text))))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import re
 
 MOST_PLACES: Final = 20_000
 """Maximum number of places of a pattern in a text; logs are repetitive."""
 
 
-def matches(pattern: str | re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """The first places of a pattern in a text, at most `MOST_PLACES`."""
-    return itertools.islice(re.finditer(pattern, text), MOST_PLACES)
+    return itertools.islice(pattern.finditer(text), MOST_PLACES)
 
 
-def values(pattern: str | re.Pattern[str], text: str) -> list[str]:
+def values(pattern: re.Pattern[str], text: str) -> list[str]:
     """What the last group with a match captures at each of them; without groups, the whole match."""
     return [match[match.lastindex or 0] for match in matches(pattern, text)]
 
