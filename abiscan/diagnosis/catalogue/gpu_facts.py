@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import wheel_rows
+from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import DCU, NO_GPU, NPU, NVIDIA
@@ -51,12 +51,21 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
 
 
 def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
-    """Given where the target's CUDA is older than the first release for the value `gpu`."""
-    first, there = (
-        versions.order(gpu_first_cuda(values, missing) or ""),
-        versions.order((missing.target and missing.target.cuda) or ""),
+    """Given where builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
+    digits = missing.log.variant.removeprefix("cu")
+    named = f"{digits[:-1]}.{digits[-1]}" if digits.isdigit() else ""
+    first, there, at = (
+        versions.order(each or "")
+        for each in (
+            gpu_first_cuda(values, missing),
+            (missing.target and missing.target.cuda) or named,
+            capability(values, missing),
+        )
     )
-    return "yes" if first and there and there < first else None
+    if not there or not at:
+        return None
+    is_too_old = at[:2] < _OLDEST_SINCE_12_8 and there[:2] >= _WITHOUT_OLD_CODE
+    return "yes" if is_too_old or (first and there < first) else None
 
 
 # Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of
@@ -72,6 +81,7 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
 
 # Builds of torch for CUDA 12.8 and later have code from 7.5 on (https://github.com/pytorch/pytorch/blob/main/RELEASE.md
 # and .ci/manywheel/build_cuda.sh, 2026-11-25).
+_WITHOUT_OLD_CODE = (12, 8)
 _OLDEST_SINCE_12_8 = (7, 5)
 
 
@@ -89,9 +99,14 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install -U torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
-    if torch_lacks_gpu(values, missing) is not None:
-        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
-    return None
+    if torch_lacks_gpu(values, missing) is None:
+        return None
+    first = gpu_first_cuda(values, missing) or ""
+    same = None
+    if missing.target is not None:
+        same = torch_commands.torch_of_cuda_since(first, first.partition(".")[0], missing)
+    newest = "pip install -U torch --index-url https://download.pytorch.org/whl/cu126"
+    return newest if same is None else f"{same}\nor the newest torch: {newest}"
 
 
 def gpu_vendor(_values: Values, missing: MissingName) -> str | None:
