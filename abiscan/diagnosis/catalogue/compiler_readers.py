@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.named_functions import Values
@@ -40,7 +41,7 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
         name = hit.before.rpartition("'")[2]
     else:
         behind = hit.word.endswith(("undeclared identifier", "incomplete type"))
-        name = (first_quoted(hit.rest) if behind else last_quoted(hit.before)) or _former_without_quotes(hit.before)
+        name = (_name_behind(hit) if behind else _name_before(hit)) or _former_without_quotes(hit.before)
     name = name.removeprefix("struct ")
     constant = _CONSTANT.match(name)
     function = f"{constant[1].lower()}Create" if constant is not None else name
@@ -57,6 +58,29 @@ def undeclared_name(hit: Hit, _values: Values) -> Values | None:
     if torch_names.is_macro(name) or name.startswith("aoti_torch_") or header_of_name(name) is not None:
         return {"name": name, "of_release": of_release}
     return None
+
+
+_QUALIFIED = re.compile(r"(?:[A-Za-z_]\w{0,127}::){0,8}[A-Za-z_]\w{0,127}", re.ASCII)
+# Words between a name and the words of a message.
+_KINDS: Final = frozenset(
+    ("class", "struct", "namespace", "type", "the", "in", "identifier", "function", "name", "named")
+)
+
+
+def _name_before(hit: Hit) -> str | None:
+    return _name_in(hit, hit.before, last_quoted, -1)
+
+
+def _name_behind(hit: Hit) -> str | None:
+    return _name_in(hit, hit.rest[:320], first_quoted, 0)
+
+
+def _name_in(hit: Hit, text: str, quoted: Callable[[str], str | None], place: int) -> str | None:
+    """The quotation at an end of a text; of a plain one, which has none, the name there."""
+    if not hit.plain:
+        return quoted(text)
+    names = [name for name in _QUALIFIED.findall(text[-320:]) if name not in _KINDS]
+    return names[place] if names else None
 
 
 _LAST_WORD = re.compile(r"(?<!\w)[A-Z]\w{3,63}(?= ?\Z)", re.ASCII)
@@ -79,16 +103,15 @@ def library_header(hit: Hit, _values: Values) -> Values | None:
 
 def torch_member(hit: Hit, _values: Values) -> Values | None:
     """The qualified `name` that is missing in a class or namespace of torch."""
-    behind = first_quoted(hit.rest[:320])
+    behind, before = _name_behind(hit), _name_before(hit)
     if hit.word.startswith("does not name"):
-        before, _, _ = hit.before.rpartition(" in namespace ")
-        scope, name = last_quoted(hit.before), last_quoted(before)
+        scope, name = before, _name_in(hit, hit.before.rpartition(" in namespace ")[0], last_quoted, -1)
     elif hit.word == "has no member":
-        scope, name = last_quoted(hit.before), behind
+        scope, name = before, behind
     elif hit.word == "no member named":
-        scope, name = first_quoted(hit.rest[:640].partition(" in ")[2]), behind
+        scope, name = _name_in(hit, hit.rest[:640].partition(" in ")[2], first_quoted, 0), behind
     else:
-        scope, name = behind, last_quoted(hit.before)
+        scope, name = behind, before
     for word in ("const ", "class ", "struct "):
         scope = (scope or "").removeprefix(word)
     scope = (scope or "").partition(" ")[0].rstrip("&*")

@@ -17,6 +17,7 @@ from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.plain_forms import lower, plain_pattern, plain_word
 from abiscan.model.gpu_toolkits import capability_of_name
 
 # Values for a location in a source.
@@ -104,28 +105,32 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
     if message.not_prose and _is_prose(hit):
         return None
     values = dict(message.set)
-    quote = hit.word
+    quote = hit.text[hit.at : hit.at + len(hit.word)]
     if message.before:
-        before = compiled(f"(?:{message.before})\\Z").search(hit.before[-_BEFORE:])
+        before = compiled(f"(?:{message.before})\\Z", hit.plain).search(hit.before[-_BEFORE:])
         if before is None:
             return None
         quote = before[0] + quote
         _take(before, values)
     if message.after:
-        after = compiled(message.after).match((hit.rest + hit.following(1))[:_AFTER])
+        after = compiled(message.after, hit.plain).match((hit.rest + hit.following(1))[:_AFTER])
         if after is None:
             return None
         quote += after[0]
         _take(after, values)
     if message.line:
-        line = compiled(message.line).search(_line(hit))
+        line = compiled(message.line, hit.plain).search(_line(hit))
         if line is None:
             return None
         quote = line[0] or quote
         _take(line, values)
     if message.requires or message.unless:
         around = _around(hit, message.around)
-        if any(word in around for word in message.unless) or not all(word in around for word in message.requires):
+        unless, requires = message.unless, message.requires
+        if hit.plain:
+            around = lower(around)
+            unless, requires = tuple(map(plain_word, unless)), tuple(map(plain_word, requires))
+        if any(word in around for word in unless) or not all(word in around for word in requires):
             return None
     if message.reader:
         read = VALUE_READERS[message.reader](hit, values)
@@ -149,7 +154,7 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
     for name in names:
         finder = finders_by_name()[name]
         if finder.every:
-            matches = compiled(finder.pattern).finditer(_windows(hit, message, finder)[-1])
+            matches = compiled(finder.pattern, hit.plain).finditer(_windows(hit, message, finder)[-1])
             groups = [group for match in matches for group in match.groupdict().items() if group[1]]
             converted = [(group.partition("__"), text) for group, text in groups]
             every = [(name, CONVERSIONS[to](text) if to.isalpha() else text) for (name, _, to), text in converted]
@@ -164,7 +169,7 @@ def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, 
 
 def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
     finder = finders_by_name()[name]
-    return next(filter(None, map(compiled(finder.pattern).search, _windows(hit, message, finder))), None)
+    return next(filter(None, map(compiled(finder.pattern, hit.plain).search, _windows(hit, message, finder))), None)
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
@@ -195,6 +200,10 @@ def _take(match: re.Match[str], values: dict[str, str]) -> None:
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile and cache a pattern. Names and versions end before non-ASCII text, as in `在PyTorch 2.8.0上`."""
-    return re.compile(pattern, re.ASCII)
+def compiled(pattern: str, plain: bool = False) -> re.Pattern[str]:
+    """Compile and cache a pattern. Names and versions end before non-ASCII text, as in `在PyTorch 2.8.0上`.
+
+    Args:
+        plain: it is for texts in plain form, in either case of letters.
+    """
+    return re.compile(plain_pattern(pattern), re.ASCII | re.IGNORECASE) if plain else re.compile(pattern, re.ASCII)

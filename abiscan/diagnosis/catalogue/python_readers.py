@@ -52,7 +52,7 @@ _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}|"
     r"(?:\w{1,64}\.){0,8}(?:ops|extensions?|csrc)\.\w{1,64}_(?:ops?|lib|kernels?)"
 )
-_FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
+_FRAME = re.compile(r'File "?([^"\n]{1,4096}?)"?, line (\d{1,7})(?:, in (\S{1,256}))?')
 # Of an extension that was built for the wheels of torch on PyPI.
 _PREBUILT = re.compile(
     r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org|importerror"

@@ -21,9 +21,12 @@ from abiscan.diagnosis.messages import (
     near_names,
     spelling,
 )
-from abiscan.diagnosis.messages.bare_names import bare_names
+from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
 from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
+from abiscan.diagnosis.messages.find_messages import find_plain_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
+from abiscan.diagnosis.messages.mentioned_names import mentioned_names
+from abiscan.diagnosis.messages.plain_forms import unwrapped
 from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -78,11 +81,35 @@ def answer(
 ) -> tuple[Subject, ...]:
     """Explain every subject of a text (see `abiscan.diagnosis.explain`)."""
     answered = _answers(read.found, knowledge, needed_by, file_facts)
-    if answered:
-        return answered
-    # Names without a message count only if there is no message.
-    names = bare_names(read.text, knowledge, sure=needed_by is not None)
-    return _answers(names or unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
+    typed = _is_weak(answered) and is_typed(read.text)
+    if typed:
+        for text in dict.fromkeys((read.text, unwrapped(read.text))):
+            answered = _better(answered, _answers(find_plain_messages(text), knowledge, needed_by, file_facts))
+    if not answered:
+        # Names without a message count only if there is no message.
+        names = bare_names(read.text, knowledge, sure=needed_by is not None)
+        answered = _answers(names or unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
+    if typed and _is_weak(answered):
+        mentioned = _answers(mentioned_names(read.text), knowledge, needed_by, file_facts)
+        answered = _better(answered, tuple(map(_unsure, mentioned)))
+    return answered
+
+
+def _better(one: tuple[Subject, ...], other: tuple[Subject, ...]) -> tuple[Subject, ...]:
+    """The answers of a looser reading only if they are more than possible, or the first ones."""
+    return other if _is_weak(one) and (not one or not _is_weak(other)) else one
+
+
+def _is_weak(subjects: tuple[Subject, ...]) -> bool:
+    """Whether no cause is more than possible: a text in looser words may have more."""
+    return all(cause.confidence is Confidence.LOW for subject in subjects for cause in subject.causes)
+
+
+def _unsure(subject: Subject) -> Subject:
+    """A subject that nothing but its name shows: no cause with high confidence."""
+    most = {Confidence.HIGH: Confidence.MEDIUM}
+    causes = (replace(cause, confidence=most.get(cause.confidence, cause.confidence)) for cause in subject.causes)
+    return replace(subject, causes=tuple(causes))
 
 
 def _answers(

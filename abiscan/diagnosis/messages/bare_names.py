@@ -86,6 +86,11 @@ _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
 
 
+def is_typed(text: str) -> bool:
+    """Whether a person may have typed a text: sentences, not a log."""
+    return " " in text.strip() and len(text) <= _CHARACTERS and text.count("\n") <= _LINES
+
+
 def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
     """The names in a (cleaned) text of names; else its C++ names and known C names.
 

@@ -12,12 +12,17 @@ from functools import cache
 from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.answer_messages import subject_of
-from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor, refutable_messages
+from abiscan.diagnosis.catalogue.load_messages import (
+    messages_by_anchor,
+    messages_by_plain_anchor,
+    refutable_messages,
+)
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage, compiled, found_message, match_messages
 from abiscan.diagnosis.catalogue.subject_readers import read_subject
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import mangled_names
+from abiscan.diagnosis.messages.plain_forms import lower, plain_text
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
 from abiscan.ownership.names import owner_of
@@ -36,12 +41,25 @@ _PIECE, _OVERLAP = 1 << 18, 512
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     """All different results in a (cleaned) text, in order, at most `MAX_FOUND`."""
-    hits = sorted((at, rank, word) for rank, word in _possible_words(text) for at in _places(text, word))
+    return _find(text, text)
+
+
+def find_plain_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results if quotation marks, the case of letters and the choice among words for one failure do not count."""
+    text = plain_text(text)
+    return _find(text, lower(text), plain=True)
+
+
+def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
+    by_word = messages_by_plain_anchor() if plain else messages_by_anchor()
+    possible = _possible_words(searched, plain)
+    hits = sorted((at, rank, word) for rank, word in possible for at in _places(searched, word))
     subjects: dict[tuple[str, ...], FoundSubject] = {}
     messages: list[FoundMessage] = []
     for at, _rank, word in hits[:_MAX_HITS_OF_ALL]:
-        hit = Hit.of(text, at, word)
-        for message, quote, values in match_messages(hit, messages_by_anchor()[word]):
+        hit = Hit.of(text, at, word, plain=plain)
+        for message, quote, values in match_messages(hit, by_word[word]):
             if message.subject is None:
                 _add(found_message(hit, message, quote, values), messages)
                 continue
@@ -59,10 +77,10 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 
 
 @cache
-def _words_by_part() -> Mapping[int, tuple[tuple[int, str, tuple[int, int]], ...]]:
+def _words_by_part(plain: bool) -> Mapping[int, tuple[tuple[int, str, tuple[int, int]], ...]]:
     """Rank and word by its first four bytes, as a number, with its middle and last four."""
     found: dict[int, tuple[tuple[int, str, tuple[int, int]], ...]] = {}
-    for rank, word in enumerate(messages_by_anchor()):
+    for rank, word in enumerate(messages_by_plain_anchor() if plain else messages_by_anchor()):
         data = word.encode()
         first, middle, last = (
             int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, len(data) // 2 - 2, len(data) - 4)
@@ -71,11 +89,11 @@ def _words_by_part() -> Mapping[int, tuple[tuple[int, str, tuple[int, int]], ...
     return found
 
 
-def _possible_words(text: str) -> set[tuple[int, str]]:
+def _possible_words(text: str, plain: bool) -> set[tuple[int, str]]:
     """The words that may occur in a text, with their ranks: those of which a piece of the text has three parts. One
     search for each word takes longer than this, and few words occur."""
     data = text.encode("utf-8", "surrogatepass")
-    words, possible = _words_by_part(), set[tuple[int, str]]()
+    words, possible = _words_by_part(plain), set[tuple[int, str]]()
     for start in range(0, len(data), _PIECE):
         piece = data[start : start + _PIECE + _OVERLAP]
         seen: set[int] = set()

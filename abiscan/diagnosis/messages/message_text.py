@@ -159,16 +159,17 @@ _IN_WINDOWS_PATH = re.compile(
 
 
 class Hit(Struct, frozen=True):
-    """A found word: the whole text, and the bounds of its line."""
+    """A found word: the whole text, and the bounds of its line; `plain` if it is in plain form (`plain_forms.py`)."""
 
     text: str
     at: int
     start: int
     end: int
     word: str
+    plain: bool = False
 
     @classmethod
-    def of(cls, text: str, at: int, word: str) -> Hit:
+    def of(cls, text: str, at: int, word: str, *, plain: bool = False) -> Hit:
         r"""The word at an offset, with its line. An escaped `\n` of JSON or Python's repr ends a line too."""
         low, high = max(0, at - _LINE), min(len(text), at + len(word) + _LINE)
         start = max(text.rfind("\n", low, at) + 1, low)
@@ -181,7 +182,7 @@ class Hit(Struct, frozen=True):
         while written >= 0 and _IN_WINDOWS_PATH.match(text, written + 2) is not None:
             written = text.find("\\n", written + 2, high)
         ends = [end for end in (text.find("\n", at, high), written) if end >= 0]
-        return cls(text, at, start, min(ends, default=high), word)
+        return cls(text, at, start, min(ends, default=high), word, plain)
 
     @property
     def line(self) -> str:

@@ -1,0 +1,145 @@
+"""Reads what people write about a missing name in words of their own: "FLT_MAX is not defined", "THC/THC.h can't find".
+The catalogue explains the sentence of a program about this name, if a row applies to it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.messages.find_messages import find_messages
+from abiscan.diagnosis.messages.found_subjects import FoundSubject
+from abiscan.diagnosis.messages.plain_forms import plain_text
+
+_MISSING: Final = (
+    r"not (?:be )?found|notfound|cannot (?:be )?(?:find|found|open|include|locate|load)|missing|no such|not exist|"
+    r"\u627e\u4e0d\u5230|\u7f3a\u5c11|\u7f3a\u5931|\u6ca1\u6709|\u4e0d\u5b58\u5728"
+)
+_UNDEFINED: Final = r"undefined|undeclared|not (?:been )?(?:defined|declared)|unresolved|\u672a\u5b9a\u4e49|\u672a\u58f0\u660e|\u6ca1\u6709\u5b9a\u4e49"
+_UNIMPORTED: Final = (
+    r"ModuleNotFound|ImportError|no module|cannot import|not (?:be )?import|import(?:ing)? (?:error|fail)|"
+    r"\u6ca1\u6709\u6a21\u5757|\u627e\u4e0d\u5230\u6a21\u5757|\u5bfc\u5165(?:\u5931\u8d25|\u9519\u8bef|\u62a5\u9519)"
+)
+
+
+_NO_MEMBER: Final = (
+    'error: namespace "{b}" has no member "{a}"',
+    'error: class "{b}" has no member "{a}"',
+    "error: no member named '{a}' in namespace '{b}'",
+)
+
+
+class _Form(Struct, frozen=True):
+    """Names of one kind beside words about a failure, and the sentences of programs about them."""
+
+    names: re.Pattern[str]
+    words: re.Pattern[str]
+    sentences: tuple[str, ...]
+
+
+def _form(names: str, words: str, *sentences: str) -> _Form:
+    return _Form(re.compile(names, re.ASCII), re.compile(words, re.IGNORECASE), sentences)
+
+
+_FORMS: Final = (
+    _form(
+        r"(?<![\w./-])(?P<a>[\w./+-]{1,120}\.(?:h|hpp|cuh|hh))(?!\w)",
+        _MISSING,
+        "fatal error: {a}: No such file or directory",
+    ),
+    _form(
+        r"(?<![\w.-])(?P<a>lib[\w.+-]{1,100}?\.so(?:\.\d{1,4}){0,4})(?![\w.]\w)",
+        _MISSING,
+        "ImportError: {a}: cannot open shared object file: No such file or directory",
+    ),
+    _form(
+        r"(?<![\w.-])(?P<a>[\w.+-]{1,100}\.dll)(?!\w)",
+        _MISSING,
+        "The code execution cannot proceed because {a} was not found.",
+    ),
+    _form(
+        r"import (?:name )?(?P<a>\w{1,64}) from (?P<b>[\w.]{1,64}\w)",
+        r"cannot import",
+        "ImportError: cannot import name '{a}' from '{b}' (unknown location)",
+        "ModuleNotFoundError: No module named '{b}.{a}'",
+    ),
+    _form(
+        r"import (?:name )?(?P<b>(?:\w{1,64}\.){0,6}\w{1,64})\.(?P<a>\w{1,64})",
+        r"cannot import",
+        "ModuleNotFoundError: No module named '{b}.{a}'",
+        "ImportError: cannot import name '{a}' from '{b}' (unknown location)",
+    ),
+    _form(
+        r"[Mm]odule (?:named )?(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?![\w:])",
+        rf"{_UNIMPORTED}|{_MISSING}",
+        "ModuleNotFoundError: No module named '{a}'",
+    ),
+    _form(
+        r"(?<![\w.:/-])(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?= (?:[Mm]odule|ModuleNotFound))",
+        rf"{_UNIMPORTED}|{_MISSING}",
+        "ModuleNotFoundError: No module named '{a}'",
+    ),
+    _form(
+        r"(?<![\w.:/-])(?P<a>[A-Za-z]\w{0,64}(?:_\w{1,64}|\.\w{1,64}){1,6})(?![\w:/-])",
+        _UNIMPORTED,
+        "ModuleNotFoundError: No module named '{a}'",
+    ),
+    _form(
+        r"\b(?:name )?(?P<a>[A-Za-z_]\w{0,128}) (?:undefined|undeclared|not (?:been )?(?:defined|declared|found))",
+        r"NameError|python",
+        "NameError: name '{a}' is not defined",
+    ),
+    _form(
+        r"no member (?:named )?(?P<a>\w{1,64}) (?:in|of) (?:class |struct |namespace )?(?P<b>\w{1,64}(?:::\w{1,64}){0,6})",
+        r"no member",
+        *_NO_MEMBER,
+    ),
+    _form(
+        r"(?<![\w:])(?P<b>[A-Za-z_]\w{0,64}(?:::\w{1,64}){0,6})::(?P<a>\w{1,64})",
+        rf"{_MISSING}|{_UNDEFINED}",
+        *_NO_MEMBER,
+    ),
+    _form(
+        r"(?<![\w.])(?P<b>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})\.(?P<a>\w{1,64})(?![\w./:-]\w)",
+        rf"attribute|{_MISSING}|{_UNDEFINED}",
+        "AttributeError: module '{b}' has no attribute '{a}'",
+        "AttributeError: '{b}' object has no attribute '{a}'",
+    ),
+    _form(
+        r"(?<![\w.:/-])(?=\w{0,64}[A-Z_0-9])(?P<a>[A-Za-z_]\w{3,128})(?![\w./:-]\w)",
+        rf"{_MISSING}|{_UNDEFINED}",
+        'error: identifier "{a}" is undefined',
+        "error: '{a}' was not declared in this scope",
+    ),
+)
+# A name and the words about it are in one part of a line.
+_PART = re.compile(r"[^\n;!?,\u3002\uff01\uff1f\uff1b\uff0c]{4,512}")
+_MOST_SENTENCES: Final = 32
+# Characters around a name that rows read facts from.
+_AROUND: Final = 1_024
+
+
+def mentioned_names(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The results of a text whose missing names are in no message of a program; none for other names."""
+    text = plain_text(text)
+    found: list[FoundSubject | FoundMessage] = []
+    read: set[str] = set()
+    for part in _PART.finditer(text):
+        for form in _FORMS:
+            if form.words.search(part[0]) is None:
+                continue
+            for name in form.names.finditer(part[0]):
+                groups = {group[0]: text for group, text in name.groupdict().items() if text}
+                for sentence in form.sentences:
+                    said = sentence.format(**groups)
+                    if said in read or len(read) >= _MOST_SENTENCES:
+                        continue
+                    read.add(said)
+                    before = text[max(0, part.start() - _AROUND) : part.start()]
+                    behind = text[part.start() : part.end() + _AROUND]
+                    found += find_messages(f"{before}\n{said}\n{behind}")
+                    if found:
+                        return tuple(found)
+    return ()
