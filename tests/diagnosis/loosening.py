@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -50,13 +51,7 @@ def _replaced(pattern: str, template: str, flags: int = 0) -> Operator:
 
 
 def _wrapped(text: str) -> str:
-    lines = []
-    for line in text.split("\n"):
-        while len(line) > 80 and (at := line.rfind(" ", 40, 80)) > 0:
-            lines.append(line[:at])
-            line = line[at + 1 :]
-        lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(textwrap.fill(line, 80, break_long_words=False) or line for line in text.split("\n"))
 
 
 def _exception_last(text: str) -> str:
@@ -74,7 +69,16 @@ _NAMES: Final = frozenset(
     ("Python", "Triton", "Half", "Tensor", "Dynamo", "Ninja", "Windows", "Linux", "Jetson", "Debian", "Ubuntu")
 )
 _NAME: Final = r"['\"`\u2018]?([\w.:/~?@$+-]*\w)['\"`\u2019]?"
-_END: Final = r"['\"`\u2019]?"
+_NO_MODULE: Final = rf"No module named {_NAME}"
+_NO_IMPORT: Final = rf"cannot import name {_NAME} from {_NAME}"
+_NO_HEADER: Final = r"['\u2018]?([\w./-]+\.(?:h|hpp|cuh))['\u2019]?(?:: No such file or directory| file not found)"
+_NO_LIBRARY: Final = r"([\w./+-]+\.so[\w.]*): cannot open shared object file(?:: No such file or directory)?"
+_NO_SYMBOL: Final = rf"undefined symbol:? {_NAME}"
+_NO_IDENTIFIER: Final = (
+    rf"(?:identifier )?{_NAME} (?:is undefined|was not declared in this scope)|use of undeclared identifier {_NAME}"
+)
+_NOT_DEFINED: Final = rf"name {_NAME} is not defined"
+_NO_VERSION: Final = r"version [`'\u2018]([\w.]+)['\u2019] not found"
 
 OPERATORS: Final[Mapping[str, Operator]] = {
     "quotes: none": _requoted("", ""),
@@ -121,60 +125,34 @@ OPERATORS: Final[Mapping[str, Operator]] = {
         f"\u8fd0\u884c\u65f6\u62a5\u9519\uff1a{text.rstrip()}\uff0c\u600e\u4e48\u89e3\u51b3\uff1f"
     ),
     "prose: Chinese without punctuation": lambda text: f"\u5bfc\u5165\u62a5\u9519 {text.rstrip()} \u600e\u4e48\u529e",
-    "module: not found": _replaced(rf"No module named {_NAME}", r"module \1 not found"),
-    "module: cannot find": _replaced(rf"No module named {_NAME}", r"can't find module \1"),
-    "module: missing": _replaced(rf"No module named {_NAME}", r"missing module \1"),
-    "module: exception": _replaced(rf"(?:ModuleNotFoundError: )?No module named {_NAME}", r"\1 ModuleNotFoundError"),
-    "import: can't": _replaced(rf"cannot import name {_NAME} from {_NAME}", r"can't import \1 from \2"),
-    "import: short": _replaced(rf"cannot import name {_NAME} from {_NAME}", r"cannot import \2.\1"),
-    "header: can't find": _replaced(
-        r"['\u2018]?([\w./-]+\.(?:h|hpp|cuh))['\u2019]?(?:: No such file or directory| file not found)",
-        r"\1 can't find",
-    ),
-    "header: cannot find": _replaced(
-        r"['\u2018]?([\w./-]+\.(?:h|hpp|cuh))['\u2019]?(?:: No such file or directory| file not found)",
-        r"cannot find \1",
-    ),
-    "header: missing": _replaced(
-        r"['\u2018]?([\w./-]+\.(?:h|hpp|cuh))['\u2019]?(?:: No such file or directory| file not found)", r"missing \1"
-    ),
-    "library: not found": _replaced(r": cannot open shared object file(?:: No such file or directory)?", " not found"),
-    "library: cannot find": _replaced(
-        r"([\w.+-]+\.so[\w.]*): cannot open shared object file(?:: No such file or directory)?", r"cannot find \1"
-    ),
-    "library: missing": _replaced(
-        r"([\w.+-]+\.so[\w.]*): cannot open shared object file(?:: No such file or directory)?", r"missing \1"
-    ),
-    "symbol: after": _replaced(rf"undefined symbol:? {_NAME}", r"\1: undefined symbol"),
-    "symbol: not found": _replaced(rf"undefined symbol:? {_NAME}", r"symbol \1 not found"),
-    "symbol: in": _replaced(rf"([\w./-]+): undefined symbol:? {_NAME}", r"undefined symbol \2 in \1"),
-    "symbol: is undefined": _replaced(rf"undefined symbol:? {_NAME}", r"\1 is undefined"),
-    "reference: unresolved": _replaced(rf"undefined reference to {_NAME}", r"unresolved reference to \1"),
-    "reference: after": _replaced(rf"undefined reference to {_NAME}", r"\1 undefined reference"),
-    "identifier: undefined": _replaced(
-        rf"(?:identifier )?{_NAME} (?:is undefined|was not declared in this scope)|use of undeclared identifier {_NAME}",
-        r"\1\2 undefined",
-    ),
-    "identifier: not defined": _replaced(
-        rf"(?:identifier )?{_NAME} (?:is undefined|was not declared in this scope)|use of undeclared identifier {_NAME}",
-        r"\1\2 is not defined",
-    ),
-    "identifier: undeclared": _replaced(
-        rf"(?:identifier )?{_NAME} (?:is undefined|was not declared in this scope)|use of undeclared identifier {_NAME}",
-        r"\1\2 undeclared",
-    ),
-    "identifier: not found": _replaced(
-        rf"(?:identifier )?{_NAME} (?:is undefined|was not declared in this scope)|use of undeclared identifier {_NAME}",
-        r"\1\2 not found",
-    ),
-    "name: undefined": _replaced(rf"name {_NAME} is not defined", r"\1 undefined"),
-    "name: not defined": _replaced(rf"name {_NAME} is not defined", r"\1 not defined"),
-    "member: no member": _replaced(rf"(?:namespace |class )?{_NAME} has no member {_END}", r"no member in \1 "),
-    "attribute: missing": _replaced(
-        rf"(?:module |type object )?{_NAME} (?:object )?has no attribute {_NAME}", r"\1.\2 missing"
-    ),
-    "version: not found": _replaced(r"version [`'\u2018]([\w.]+)['\u2019] not found", r"\1 not found"),
-    "version: missing": _replaced(r"version [`'\u2018]([\w.]+)['\u2019] not found", r"missing \1"),
+    "module: not found": _replaced(_NO_MODULE, r"module \1 not found"),
+    "module: cannot find": _replaced(_NO_MODULE, r"can't find module \1"),
+    "module: missing": _replaced(_NO_MODULE, r"missing module \1"),
+    "module: exception": _replaced(rf"(?:ModuleNotFoundError: )?{_NO_MODULE}", r"\1 ModuleNotFoundError"),
+    "import: can't": _replaced(_NO_IMPORT, r"can't import \1 from \2"),
+    "import: short": _replaced(_NO_IMPORT, r"cannot import \2.\1"),
+    "header: can't find": _replaced(_NO_HEADER, r"\1 can't find"),
+    "header: cannot find": _replaced(_NO_HEADER, r"cannot find \1"),
+    "header: missing": _replaced(_NO_HEADER, r"missing \1"),
+    "library: not found": _replaced(_NO_LIBRARY, r"\1 not found"),
+    "library: cannot find": _replaced(_NO_LIBRARY, r"cannot find \1"),
+    "library: missing": _replaced(_NO_LIBRARY, r"missing \1"),
+    "symbol: after": _replaced(_NO_SYMBOL, r"\1: undefined symbol"),
+    "symbol: not found": _replaced(_NO_SYMBOL, r"symbol \1 not found"),
+    "symbol: in": _replaced(rf"([\w./-]+): {_NO_SYMBOL}", r"undefined symbol \2 in \1"),
+    "symbol: is undefined": _replaced(_NO_SYMBOL, r"\1 is undefined"),
+    "reference: unresolved": _replaced("undefined reference to", "unresolved reference to"),
+    "reference: plural": _replaced("undefined reference to", "undefined references to"),
+    "identifier: undefined": _replaced(_NO_IDENTIFIER, r"\1\2 undefined"),
+    "identifier: not defined": _replaced(_NO_IDENTIFIER, r"\1\2 is not defined"),
+    "identifier: undeclared": _replaced(_NO_IDENTIFIER, r"\1\2 undeclared"),
+    "identifier: not found": _replaced(_NO_IDENTIFIER, r"\1\2 not found"),
+    "name: undefined": _replaced(_NOT_DEFINED, r"\1 undefined"),
+    "name: not defined": _replaced(_NOT_DEFINED, r"\1 not defined"),
+    "member: no member": _replaced(rf"(?:namespace |class )?{_NAME} has no member {_NAME}", r"no member \2 in \1"),
+    "attribute: missing": _replaced(rf"(?:module )?{_NAME} (?:object )?has no attribute {_NAME}", r"\1.\2 missing"),
+    "version: not found": _replaced(_NO_VERSION, r"\1 not found"),
+    "version: missing": _replaced(_NO_VERSION, r"missing \1"),
     "negation: can't": _replaced(r"\b([Cc])annot\b|\b([Cc])ould not\b", r"\1\2an't"),
     "negation: unable to": _replaced(r"\b(?:[Cc]annot|[Cc]ould not|[Cc]an't)\b", "unable to"),
     "negation: not": _replaced(r"\b(?:is|was|are) not (?=defined|found|declared|supported|available)", "not "),

@@ -26,7 +26,6 @@ from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
 from abiscan.diagnosis.messages.find_messages import find_plain_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.messages.mentioned_names import mentioned_names
-from abiscan.diagnosis.messages.plain_forms import unwrapped
 from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -49,6 +48,8 @@ from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 # Maximum number of history lines.
 _HISTORY = 4
+
+_OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
 
 FileFacts = Callable[[str], SharedObject | None]
 """Path in a message -> facts of the file, if it can be read."""
@@ -83,13 +84,14 @@ def answer(
     answered = _answers(read.found, knowledge, needed_by, file_facts)
     typed = _is_weak(answered) and is_typed(read.text)
     if typed:
-        for text in dict.fromkeys((read.text, unwrapped(read.text))):
-            answered = _better(answered, _answers(find_plain_messages(text), knowledge, needed_by, file_facts))
+        loosely = _answers(find_plain_messages(read.text), knowledge, needed_by, file_facts)
+        answered = _better(answered, loosely)
     if not answered:
         # Names without a message count only if there is no message.
         names = bare_names(read.text, knowledge, sure=needed_by is not None)
         answered = _answers(names or unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
-    if typed and _is_weak(answered):
+    if typed and _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
+        # The end of a failed build tells less than a name.
         mentioned = _answers(mentioned_names(read.text), knowledge, needed_by, file_facts)
         answered = _better(answered, tuple(map(_unsure, mentioned)))
     return answered

@@ -31,6 +31,8 @@ from abiscan.ownership.vendors import vendor_of
 # Maximum lines of a text with one symbol per line; a longer text is a log, in which single names mean nothing.
 _LINES = 200
 _CHARACTERS = 262_144
+# Characters of a text that a person typed, with parts of a log.
+_TYPED = 65_536
 _LINE = 8_192
 _NAMES = 50
 _LIBRARY_NAME = re.compile(
@@ -88,7 +90,7 @@ _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "
 
 def is_typed(text: str) -> bool:
     """Whether a person may have typed a text: sentences, not a log."""
-    return " " in text.strip() and len(text) <= _CHARACTERS and text.count("\n") <= _LINES
+    return " " in text.strip() and len(text) <= _TYPED and text.count("\n") <= _LINES
 
 
 def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:

@@ -22,7 +22,7 @@ from abiscan.diagnosis.catalogue.subject_readers import read_subject
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import mangled_names
-from abiscan.diagnosis.messages.plain_forms import lower, plain_text
+from abiscan.diagnosis.messages.plain_forms import lower, plain_text, unwrapped
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
 from abiscan.ownership.names import owner_of
@@ -45,9 +45,23 @@ def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
 
 
 def find_plain_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
-    """The results if quotation marks, the case of letters and the choice among words for one failure do not count."""
-    text = plain_text(text)
-    return _find(text, lower(text), plain=True)
+    """The results if quotation marks, the case of letters, the choice among words for one failure and, if there are
+    none, line ends do not count. Rows about the whole text in people's own words, which allow for all this, are left
+    out."""
+    plain = plain_text(text)
+    found = tuple(each for each in _find(plain, lower(plain), plain=True) if not _is_of_people(each))
+    whole = unwrapped(plain)
+    if found or whole == plain:
+        return found
+    return tuple(each for each in _find(whole, lower(whole), plain=True) if not _is_about_all(each))
+
+
+def _is_about_all(found: FoundSubject | FoundMessage) -> bool:
+    return isinstance(found, FoundMessage) and found.answer.only_alone
+
+
+def _is_of_people(found: FoundSubject | FoundMessage) -> bool:
+    return isinstance(found, FoundMessage) and found.answer.only_alone and bool(found.message.must_find)
 
 
 def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:

@@ -15,9 +15,12 @@ from abiscan.diagnosis.messages.plain_forms import plain_text
 
 _MISSING: Final = (
     r"not (?:be )?found|notfound|cannot (?:be )?(?:find|found|open|include|locate|load)|missing|no such|not exist|"
-    r"\u627e\u4e0d\u5230|\u7f3a\u5c11|\u7f3a\u5931|\u6ca1\u6709|\u4e0d\u5b58\u5728"
+    r"\u627e\u4e0d\u5230|\u7f3a\u5c11|\u7f3a\u5931|\u6ca1\u6709\u627e\u5230|\u4e0d\u5b58\u5728"
 )
-_UNDEFINED: Final = r"undefined|undeclared|not (?:been )?(?:defined|declared)|unresolved|\u672a\u5b9a\u4e49|\u672a\u58f0\u660e|\u6ca1\u6709\u5b9a\u4e49"
+_UNDEFINED: Final = (
+    r"undefined|undeclared|not (?:been )?(?:defined|declared)|unresolved|"
+    r"\u672a\u5b9a\u4e49|\u672a\u58f0\u660e|\u6ca1\u6709\u5b9a\u4e49"
+)
 _UNIMPORTED: Final = (
     r"ModuleNotFound|ImportError|no module|cannot import|not (?:be )?import|import(?:ing)? (?:error|fail)|"
     r"\u6ca1\u6709\u6a21\u5757|\u627e\u4e0d\u5230\u6a21\u5757|\u5bfc\u5165(?:\u5931\u8d25|\u9519\u8bef|\u62a5\u9519)"
@@ -29,6 +32,10 @@ _NO_MEMBER: Final = (
     'error: class "{b}" has no member "{a}"',
     "error: no member named '{a}' in namespace '{b}'",
 )
+_NO_ATTRIBUTE: Final = (
+    "AttributeError: module '{b}' has no attribute '{a}'",
+    "AttributeError: '{b}' object has no attribute '{a}'",
+)
 
 
 class _Form(Struct, frozen=True):
@@ -39,79 +46,96 @@ class _Form(Struct, frozen=True):
     sentences: tuple[str, ...]
 
 
-def _form(names: str, words: str, *sentences: str) -> _Form:
-    return _Form(re.compile(names, re.ASCII), re.compile(words, re.IGNORECASE), sentences)
-
-
 _FORMS: Final = (
-    _form(
-        r"(?<![\w./-])(?P<a>[\w./+-]{1,120}\.(?:h|hpp|cuh|hh))(?!\w)",
-        _MISSING,
-        "fatal error: {a}: No such file or directory",
+    _Form(
+        re.compile(r"(?<![\w./-])(?P<a>[\w./+-]{1,120}\.(?:h|hpp|cuh|hh))(?!\w)", re.ASCII),
+        re.compile(_MISSING, re.IGNORECASE),
+        ("fatal error: {a}: No such file or directory",),
     ),
-    _form(
-        r"(?<![\w.-])(?P<a>lib[\w.+-]{1,100}?\.so(?:\.\d{1,4}){0,4})(?![\w.]\w)",
-        _MISSING,
-        "ImportError: {a}: cannot open shared object file: No such file or directory",
+    _Form(
+        re.compile(r"(?<![\w.-])(?P<a>lib[\w.+-]{1,100}?\.so(?:\.\d{1,4}){0,4})(?![\w.]\w)", re.ASCII),
+        re.compile(_MISSING, re.IGNORECASE),
+        ("ImportError: {a}: cannot open shared object file: No such file or directory",),
     ),
-    _form(
-        r"(?<![\w.-])(?P<a>[\w.+-]{1,100}\.dll)(?!\w)",
-        _MISSING,
-        "The code execution cannot proceed because {a} was not found.",
+    _Form(
+        re.compile(r"(?<![\w.-])(?P<a>[\w.+-]{1,100}\.dll)(?!\w)", re.ASCII),
+        re.compile(_MISSING, re.IGNORECASE),
+        ("The code execution cannot proceed because {a} was not found.",),
     ),
-    _form(
-        r"import (?:name )?(?P<a>\w{1,64}) from (?P<b>[\w.]{1,64}\w)",
-        r"cannot import",
-        "ImportError: cannot import name '{a}' from '{b}' (unknown location)",
-        "ModuleNotFoundError: No module named '{b}.{a}'",
+    _Form(
+        re.compile(r"import (?:name )?(?P<a>\w{1,64}) from (?P<b>[\w.]{1,64}\w)", re.ASCII),
+        re.compile(r"cannot import", re.IGNORECASE),
+        ("ImportError: cannot import name '{a}' from '{b}' (unknown location)",),
     ),
-    _form(
-        r"import (?:name )?(?P<b>(?:\w{1,64}\.){0,6}\w{1,64})\.(?P<a>\w{1,64})",
-        r"cannot import",
-        "ModuleNotFoundError: No module named '{b}.{a}'",
-        "ImportError: cannot import name '{a}' from '{b}' (unknown location)",
+    _Form(
+        re.compile(r"import (?:name )?(?P<b>(?:\w{1,64}\.){0,6}\w{1,64})\.(?P<a>\w{1,64})", re.ASCII),
+        re.compile(r"cannot import", re.IGNORECASE),
+        ("ImportError: cannot import name '{a}' from '{b}' (unknown location)",),
     ),
-    _form(
-        r"[Mm]odule (?:named )?(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?![\w:])",
-        rf"{_UNIMPORTED}|{_MISSING}",
-        "ModuleNotFoundError: No module named '{a}'",
+    _Form(
+        re.compile(r"import (?:name )?(?P<a>(?:\w{1,64}\.){1,6}[a-z_]\w{0,64})", re.ASCII),
+        re.compile(r"cannot import", re.IGNORECASE),
+        ("ModuleNotFoundError: No module named '{a}'",),
     ),
-    _form(
-        r"(?<![\w.:/-])(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?= (?:[Mm]odule|ModuleNotFound))",
-        rf"{_UNIMPORTED}|{_MISSING}",
-        "ModuleNotFoundError: No module named '{a}'",
+    _Form(
+        re.compile(r"[Mm]odule (?:named )?(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?![\w:])", re.ASCII),
+        re.compile(rf"{_UNIMPORTED}|{_MISSING}", re.IGNORECASE),
+        ("ModuleNotFoundError: No module named '{a}'",),
     ),
-    _form(
-        r"(?<![\w.:/-])(?P<a>[A-Za-z]\w{0,64}(?:_\w{1,64}|\.\w{1,64}){1,6})(?![\w:/-])",
-        _UNIMPORTED,
-        "ModuleNotFoundError: No module named '{a}'",
+    _Form(
+        re.compile(
+            r"(?<![\w.:/-])(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?= (?:[Mm]odule|ModuleNotFound))", re.ASCII
+        ),
+        re.compile(rf"{_UNIMPORTED}|{_MISSING}", re.IGNORECASE),
+        ("ModuleNotFoundError: No module named '{a}'",),
     ),
-    _form(
-        r"\b(?:name )?(?P<a>[A-Za-z_]\w{0,128}) (?:undefined|undeclared|not (?:been )?(?:defined|declared|found))",
-        r"NameError|python",
-        "NameError: name '{a}' is not defined",
+    _Form(
+        re.compile(r"(?<![\w.:/-])(?P<a>[A-Za-z]\w{0,64}(?:_\w{1,64}|\.\w{1,64}){1,6})(?![\w:/-])", re.ASCII),
+        re.compile(_UNIMPORTED, re.IGNORECASE),
+        ("ModuleNotFoundError: No module named '{a}'",),
     ),
-    _form(
-        r"no member (?:named )?(?P<a>\w{1,64}) (?:in|of) (?:class |struct |namespace )?(?P<b>\w{1,64}(?:::\w{1,64}){0,6})",
-        r"no member",
-        *_NO_MEMBER,
+    _Form(
+        re.compile(
+            r"\b(?:name )?(?P<a>[A-Za-z_]\w{0,128}) (?:undefined|undeclared|not (?:been )?(?:defined|declared|found))",
+            re.ASCII,
+        ),
+        re.compile(r"NameError|python", re.IGNORECASE),
+        ("NameError: name '{a}' is not defined",),
     ),
-    _form(
-        r"(?<![\w:])(?P<b>[A-Za-z_]\w{0,64}(?:::\w{1,64}){0,6})::(?P<a>\w{1,64})",
-        rf"{_MISSING}|{_UNDEFINED}",
-        *_NO_MEMBER,
+    _Form(
+        re.compile(
+            r"no member (?:named )?(?P<a>\w{1,64}) (?:in|of) (?:class |struct |namespace )?"
+            r"(?P<b>\w{1,64}(?:::\w{1,64}){0,6})",
+            re.ASCII,
+        ),
+        re.compile(r"no member", re.IGNORECASE),
+        _NO_MEMBER,
     ),
-    _form(
-        r"(?<![\w.])(?P<b>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})\.(?P<a>\w{1,64})(?![\w./:-]\w)",
-        rf"attribute|{_MISSING}|{_UNDEFINED}",
-        "AttributeError: module '{b}' has no attribute '{a}'",
-        "AttributeError: '{b}' object has no attribute '{a}'",
+    _Form(
+        re.compile(r"(?<![\w:])(?P<b>[A-Za-z_]\w{0,64}(?:::\w{1,64}){0,6})::(?P<a>\w{1,64})", re.ASCII),
+        re.compile(rf"{_MISSING}|{_UNDEFINED}", re.IGNORECASE),
+        _NO_MEMBER,
     ),
-    _form(
-        r"(?<![\w.:/-])(?=\w{0,64}[A-Z_0-9])(?P<a>[A-Za-z_]\w{3,128})(?![\w./:-]\w)",
-        rf"{_MISSING}|{_UNDEFINED}",
-        'error: identifier "{a}" is undefined',
-        "error: '{a}' was not declared in this scope",
+    _Form(
+        re.compile(
+            r"(?<![\w.])(?P<b>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6}) (?:has )?no attribute (?:named )?(?P<a>\w{1,64})",
+            re.ASCII,
+        ),
+        re.compile(r"no attribute", re.IGNORECASE),
+        _NO_ATTRIBUTE,
+    ),
+    _Form(
+        re.compile(r"(?<![\w.])(?P<b>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})\.(?P<a>\w{1,64})(?![\w./:(-])", re.ASCII),
+        re.compile(rf"attribute|{_MISSING}", re.IGNORECASE),
+        _NO_ATTRIBUTE,
+    ),
+    _Form(
+        re.compile(r"(?<![\w.:/-])(?=\w{0,64}[A-Z_0-9])(?P<a>[A-Za-z_]\w{3,128})(?![\w./:-]\w)", re.ASCII),
+        re.compile(rf"{_MISSING}|{_UNDEFINED}", re.IGNORECASE),
+        (
+            'error: identifier "{a}" is undefined',
+            "error: '{a}' was not declared in this scope",
+        ),
     ),
 )
 # A name and the words about it are in one part of a line.

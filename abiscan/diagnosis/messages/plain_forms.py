@@ -1,5 +1,5 @@
-"""The plain form of texts and patterns: without quotation marks, and with one word for a failure that people put in several
-ones. A plain pattern matches the plain text of a message as the pattern matches the message."""
+"""The plain form of texts and patterns: without quotation marks, and with one word where people choose among several.
+A plain pattern matches the plain text of a message as the pattern matches the message."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ from abiscan.diagnosis.messages.name_tokens import QUOTES
 _MARKS: Final = frozenset("".join((*QUOTES, *QUOTES.values())))
 _LOWER: Final = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _WITHOUT_MARKS: Final = dict.fromkeys(map(ord, _MARKS))
-# Words for one meaning, and the one that stands for them. A name has no space or apostrophe, and stays.
-_SYNONYMS: Final = (
-    (
-        re.compile(
-            r"\b(?:can['\u2019`]?t|can not|could(?: not|n['\u2019`]?t)|unable to|failed to|fails to|fail to)\b",
-            re.IGNORECASE,
-        ),
-        "cannot",
-    ),
-    (re.compile(r"\b(do|does|did|is|was|has|have)n['\u2019`]?t\b", re.IGNORECASE), r"\1 not"),
-    (re.compile(r"\b(?:is|was|are|were|been|be) (?=not\b|undefined\b|undeclared\b|missing\b)", re.IGNORECASE), ""),
+# Words for one meaning. A name has no space or apostrophe, and stays.
+_CANNOT = re.compile(
+    r"\b(?:can['\u2019`]?t|can not|could(?: not|n['\u2019`]?t)|unable to|failed to|fails to|fail to)\b", re.IGNORECASE
 )
+_NOT = re.compile(r"\b(do|does|did|is|was|has|have)n['\u2019`]?t\b", re.IGNORECASE)
+_IS = re.compile(r"\b(?:is|was|are|were|been|be) (?=not\b|undefined\b|undeclared\b|missing\b)", re.IGNORECASE)
 # Terminals have 80 columns, lines of mail at most 78 characters (RFC 5322, 2.1.1).
 _WRAPPED = re.compile(r"(?<=[^\n]{48})(?<!\n[^\n]{96})\n(?=[^\s])")
 _BLANKS = re.compile(r"[ \t]{2,1024}")
@@ -56,9 +50,7 @@ def plain_word(word: str) -> str:
 
 
 def _with_one_word(text: str) -> str:
-    for words, word in _SYNONYMS:
-        text = words.sub(word, text)
-    return text
+    return _IS.sub("", _NOT.sub(r"\1 not", _CANNOT.sub("cannot", text)))
 
 
 @cache
@@ -83,8 +75,11 @@ def plain_pattern(pattern: str) -> str:
             elif char == ")":
                 groups.pop()
             part, at = "" if char in _MARKS else char, at + 1
-        if not part and (quantifier := _QUANTIFIER.match(pattern, at)) is not None:
-            at = quantifier.end()
+        if not part:
+            quantifier = _QUANTIFIER.match(pattern, at)
+            at = at if quantifier is None else quantifier.end()
+            # The name begins here, not within a word.
+            part = r"(?<!\w)" if pattern.startswith("(?P<", at) else ""
         parts.append(part)
     return _EMPTY_ASSERTION.sub("", "".join(parts))
 
