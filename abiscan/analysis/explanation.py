@@ -36,7 +36,7 @@ _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 # Nothing is checked against exports.
-_OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION))
+_OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION, SubjectKind.PYTHON_NAME))
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:

@@ -93,8 +93,8 @@ def dyld_symbol(hit: Hit, _values: Values) -> Values | None:
     """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE`; `dlopen(FILE, 0x0002): symbol not found
     in flat namespace '__ZN...'`"""
     token = read_name(hit.rest.lstrip(" ("))
-    if token is None:
-        return None
+    if token is None or (hit.rest.lstrip()[:1] == "(" and not token.name.startswith("_")):
+        return None  # in parentheses, as in prose; every symbol of macOS begins so
     _, _, behind = (hit.rest + hit.following(4)).partition("Referenced from:")
     line = behind.split("\n", 1)[0].split("Expected in", 1)[0].strip()
     needed_by = line.partition(">")[2].strip() if line.startswith("<") else line

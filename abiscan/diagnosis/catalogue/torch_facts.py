@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from abiscan.diagnosis import torch_commands
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
@@ -82,12 +84,19 @@ def newest_python_of_release(values: Values, missing: MissingName) -> str | None
     return newest_python_of_torch({"torch": f"{torch_of_release(values, missing)}.0"}, missing)
 
 
+# Minor releases of one CUDA.
+_MOST_MINORS: Final = 10
+
+
 def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch for the value `toolkit_cuda`: the target's release if it has that variant."""
     variant = f"cu{values.get('toolkit_cuda', '').replace('.', '')}"
     # A toolkit compiles for every torch of its CUDA major release.
     command = torch_commands.torch_of_variant(variant, missing)
-    command = command or torch_commands.torch_for_cuda(values.get("toolkit_cuda", ""), missing, same_major=True)
+    major, _, minor = values.get("toolkit_cuda", "").partition(".")
+    later = range(int(minor), _MOST_MINORS) if minor.isdigit() else ()
+    others = (torch_commands.torch_for_cuda(f"{major}.{each}", missing, same_major=True) for each in later)
+    command = command or next(filter(None, others), None)
     return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
 
 

@@ -30,6 +30,7 @@ _WORDS: Final = re.compile(
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
     r"|PYTORCH_BUILD_VERSION|\b[Oo]wn (?:[Pp]y)?[Tt]orch (?:wheel|build)"
+    r"|\b(?:[Cc]ompiled|[Bb]uilt) (?:my |our )?(?:[Pp]y)?[Tt]orch with -D_GLIBCXX_USE_CXX11_ABI"
     r"|orch (?:is |was )?(?:built|compiled) with (?:-D_GLIBCXX_USE_CXX11_ABI|(?:GCC|gcc|g\+\+|[Cc]lang) ?\d)"
     r"|(?:\bpython3? )?setup\.py (?:install|develop) (?:in|from|inside) (?:(?:the|my|a) )?(?:[Pp]y)?[Tt]orch"
     r"(?: (?:repo|tree|checkout|clone|source|folder|director)|(?=[,;.]))"
@@ -80,7 +81,7 @@ _CLONED: Final = re.compile(r"\b(?:clone[ds]?|USE_[A-Z]{2,12}=|DEBUG=)", re.ASCI
 _NAME: Final = re.compile(
     r"(?<![\w.-])(?:[Pp]y)?[Tt]orch[ _-]?(?:[Ss]catter|[Ss]parse|[Cc]luster|[Ss]pline(?:[ _-][Cc]onv)?|[Gg]eometric)"
     r"|(?<![\w./-])(?:lib)?(?P<torch>(?:[Pp]y)?[Tt]orch|PYTORCH|\u4e3b\u6846\u67b6)"
-    r"(?![\w/-]|\.\w| (?!Then|And|So|But|With|From)[A-Z][a-z])"
+    r"(?![\w/-]|\.(?!__version__)\w| (?!Then|And|So|But|With|From)[A-Z][a-z])"
     r"|(?<![\w./-])[A-Za-z]\w{1,40}(?:-\w{1,40}){0,4}(?![\w/])"
     r"|\u6269\u5c55",
     re.ASCII,
