@@ -620,3 +620,13 @@ def test_a_parameter_without_a_type_for_torch_library_keeps_its_default() -> Non
     assert "# Left out, with their defaults: mode (Mode).\n@torch.library.custom_op" in stub
     assert "def f(out: torch.Tensor, x: torch.Tensor, block: int = 4) -> None:" in stub
     assert "_bound.f(out, x, block=block)" in stub
+
+
+def test_parameters_without_a_name_in_python_are_passed_by_position() -> None:
+    """Oracle: pybind11 accepts a keyword only of py::arg."""
+    text = (
+        "#include <torch/extension.h>\nat::Tensor f(at::Tensor x, double eps);\n"
+        'PYBIND11_MODULE(ext, m) { m.def("f", &f); }\n'
+    )
+    ((_place, made),) = stubs_for(text, "bind.cpp", RULES, SingleSource(), "ext")
+    assert "return _bound.f(x, eps)" in made.after

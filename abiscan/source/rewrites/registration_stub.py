@@ -105,7 +105,7 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     left_out = [
         number for number in range(len(keywords)) if _is_left_out(signature.parameters[number], keywords[number])
     ]
-    first = left_out[0] if left_out else len(keywords)
+    first = left_out[0] if left_out else len(signature.parameters)
     without = [
         f"{each.name} ({_text(signature.parameters[at].type)})" for at, each in enumerate(keywords) if at in left_out
     ]
