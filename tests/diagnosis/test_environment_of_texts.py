@@ -8,33 +8,14 @@ from abiscan.library.api import explain
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.subject import Subject
 
-JIT = (
-    '  File "C:\\e\\site-packages\\torch\\utils\\cpp_extension.py", line 1844, in _import_module_from_library\n'
-    "    module = importlib.util.module_from_spec(spec)\n"
-    "ImportError: DLL load failed: The specified module could not be found."
-)
 BLOCK = "PyTorch version: {torch}\n[pip3] torchaudio=={audio}\nunable to load torchaudio"
 NCCL = "ImportError: /e/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister"
 DRIVER = "OSError: libcuda.so.1: cannot open shared object file: No such file or directory"
 CUDNN_SYMBOL = "Invalid handle. Cannot load symbol cudnnCreateTensorDescriptor"
-NO_TOOLKIT = "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root."
 
 
 def _first(text: str) -> Subject:
     return explain(text)[0]
-
-
-@pytest.mark.parametrize(
-    ("torch", "audio", "cause"),
-    [
-        ("1.12.0a0+2c916ef.nv22.3", "0.12.0", CauseId.DISTRIBUTION_VARIANT),  # pytorch/audio issue 2731
-        ("2.3.0", "2.1.0", CauseId.BUILT_FOR_OLDER_TORCH),
-        ("2.0.1", "2.1.0", CauseId.BUILT_FOR_NEWER_TORCH),
-    ],
-)
-def test_a_companion_of_another_torch(torch: str, audio: str, cause: CauseId) -> None:
-    subject = _first(BLOCK.format(torch=torch, audio=audio))
-    assert (subject.message, subject.causes[0].cause) == ("companion-beside-other-torch", cause)
 
 
 @pytest.mark.parametrize(
@@ -47,45 +28,6 @@ def test_a_companion_of_another_torch(torch: str, audio: str, cause: CauseId) ->
 )
 def test_versions_alone_decide_nothing(text: str) -> None:
     assert not any(subject.message == "companion-beside-other-torch" for subject in explain(text))
-
-
-def test_a_module_that_torch_compiled_has_imported_torch() -> None:
-    """hikvision-research/SparseShiftLayer issue 2: the toolkit's DLLs, not the C++ runtime or `import torch`."""
-    causes = _first(JIT).causes
-    assert "torch.version.cuda" in (causes[0].fix or "")
-    assert CauseId.IMPORT_TORCH_FIRST not in [cause.cause for cause in causes]
-
-
-def test_a_release_on_windows_does_not_tell_its_cuda() -> None:
-    """gmh14/tssplat issue 10: torch 2.4.1 for Windows is published for the CPU and three releases of CUDA."""
-    load = "ImportError: DLL load failed while importing foo_ext: The specified module could not be found.\n"
-    assert "has DLLs of CUDA" not in (_first(load + "PyTorch 2.4.1").causes[0].fix or "")
-    assert "has DLLs of CUDA 12.4 only" in (_first(load + "torch 2.4.1+cu124").causes[0].fix or "")
-
-
-def test_a_variable_that_the_text_sets_is_not_set_again() -> None:
-    """jniehues-kit/SLT.KIT issue 2: the build ignored it."""
-    assert _first(NO_TOOLKIT).causes[0].cause is CauseId.LIBRARY_MISSING
-    causes = _first(f"RUN export CUDA_HOME=/usr/local/cuda && python setup.py install\n{NO_TOOLKIT}").causes
-    assert (causes[0].cause, causes[0].confidence) == (CauseId.CUDA_BUILD_REQUIRED, Confidence.MEDIUM)
-
-
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("a.obj : error LNK2001: unresolved external symbol cudaLaunch", "cudart.lib"),
-        ("a.obj : error LNK2001: unresolved external symbol __imp_THCudaTensor_checkGPU", "torch_cuda.lib"),
-        # pytorch/builder pull request 661
-        (
-            'error LNK2001: unresolved external symbol "int at::cuda::warp_size(void)" (?warp_size@cuda@at@@YAHXZ)',
-            "torch_cuda_cpp.",
-        ),
-        ("/usr/bin/ld: a.o: undefined reference to `cudaLaunch'", "-lcudart"),
-    ],
-)
-def test_a_linker_is_given_libraries_in_its_own_words(text: str, command: str) -> None:
-    cause = _first(text).causes[0]
-    assert (cause.cause, command in (cause.fix or "")) == (CauseId.LIBRARY_NOT_LINKED, True)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +84,6 @@ def test_the_driver_of_wsl_is_that_of_windows() -> None:
     fix = _first(f"{DRIVER}\nLinux-5.15.90.1-microsoft-standard-WSL2-x86_64").causes[0].fix or ""
     assert fix.startswith("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:")
     assert "Install the NVIDIA driver" not in fix
-
-
-def test_gcc_of_macos_names_another_standard_library() -> None:
-    """parlance/ctcdecode issue 208: torch for macOS is built with libc++, whose names contain std::__1."""
-    name = "__ZN5torch3jit17parseSchemaOrNameERKSs"
-    cause = _first(f"ImportError: dlopen(/e/x_ext.so, 2): Symbol not found: {name}").causes[0]
-    assert (cause.cause, "CC=clang" in (cause.fix or "")) == (CauseId.CXX11_ABI_MISMATCH, True)
 
 
 def test_a_program_without_a_name_has_none_in_the_answer() -> None:

@@ -34,14 +34,6 @@ def test_torch_reports_a_gpu_as_too_old(nothing: Knowledge) -> None:
     assert "older than all" in cause.evidence[-1]
 
 
-def test_the_gpu_of_the_text_is_in_the_fix(nothing: Knowledge) -> None:
-    text = "GPU: gfx1030\nRuntimeError: HIP error: invalid device function"
-    (cause,) = _causes(text, nothing)
-    assert "The GPU is gfx1030." in cause.evidence
-    assert "abiscan --gpu gfx1030 FILE.so" in cause.fix
-    assert "PYTORCH_ROCM_ARCH=gfx1030" in cause.fix
-
-
 @pytest.mark.parametrize(("number", "release"), [("11040", "11.4"), ("9010", "9.1"), ("12020", "12.2")])
 def test_the_driver_by_its_number(number: str, release: str, nothing: Knowledge) -> None:
     """cuDriverGetVersion: 1000 * major + 10 * minor (CUDA Driver API)."""

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.analysis.explanation import explain
-from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.messages.gpu_vendors import find_capability, find_gpu_vendor, find_rocm
-from abiscan.loader import LoaderSettings
-
-_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 
 
 @pytest.mark.parametrize(
@@ -58,56 +53,3 @@ def test_capability() -> None:
         "6.0",
         "",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "present", "absent"),
-    [
-        (
-            "building torch-cluster with ROCm fails: segment_csr_cuda.hip:188:20: error: no matching function for call "
-            "to '__ldg' (c10::Half)",
-            ("pytorch_scatter.git",),
-            ("NVIDIA", "data.pyg.org", "torch-cluster"),
-        ),
-        (
-            "torch-cluster 1.5.9 on ROCm 5.7 torch 2.3: error: no matching function for call to '__ldg' (c10::Half)",
-            (
-                "--branch 1.5.9 https://github.com/rusty1s/pytorch_cluster",
-                "FORCE_CUDA=1 pip install",
-                "in DIRECTORY",
-                "pyg-rocm-build",
-            ),
-            ("cu1", "torch-scatter"),
-        ),
-        (
-            "Windows 11, RTX 4090, torch 2.12.0+cu126: torch_scatter does not compile, __ldg has no overload for "
-            "c10::Half",
-            ("/whl/cu126", "--no-index torch-scatter", "if the page lists one for Windows"),
-            ("HIP", "AMD", "both have wheels"),
-        ),
-        (
-            "RTX 3090 CUDA 11.8 torch 1.13: torch_scatter, segment_csr_cuda.hip error no matching function for call to "
-            "'__ldg'",
-            ("The `.hip` file shows", "torch-1.13.0+cu117.html"),
-            ("AMD", "pytorch_scatter.git"),
-        ),
-        (
-            "AMD RX 7900 XTX on Windows 11, torch 2.8.0, torch-scatter: no matching function for call to '__ldg' HIP",
-            ('set "FORCE_CUDA=1"', "pytorch_scatter.git"),
-            ("pyg-rocm-build", "cu12"),
-        ),
-        (
-            "no matching function for call to '__ldg' c10::Half HIP",
-            ("only for torch-scatter: its kernels", '"torch-scatter __ldg HIP"', "Replace `__ldg(p)` with `*p`"),
-            ("cuNNN", "this alone", "Other sources"),
-        ),
-    ],
-)
-def test_the_gpu_and_the_platform_decide(text: str, present: tuple[str, ...], absent: tuple[str, ...]) -> None:
-    """Oracle: the texts; csrc of torch-cluster 1.3 to 1.6.3 has no file segment_csr; torch's wheels for CUDA do not run
-    on GPUs of AMD; README.md of pyg-rocm-build names Linux alone."""
-    (subject,) = explain(text, _OPTIONS)
-    fix = subject.causes[0].fix
-    assert [word for word in present if word not in fix] == []
-    assert [word for word in absent if word in fix] == []
-    assert ("HIP's" in " ".join(subject.causes[0].evidence)) is ("Windows 11, RTX" not in text)
