@@ -217,6 +217,7 @@ _DUAL: Final = frozenset(
 
 # `std::__cxx11`, and the spellings of a name outside of it: in full, or by an abbreviation.
 _NEW_MARK: Final = "St7__cxx11"
+_NEW_IDENTIFIER: Final = "7__cxx11"
 _OLD_MARKS: Final = ("Ss", "Sb", *(f"St{len(name)}{name}" for name in sorted(_DUAL)))
 
 
@@ -237,9 +238,10 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
     if name is None:
         return None
     old = False
+    may_be_new = _NEW_IDENTIFIER in mangled
     seen: set[Node] = set()
     rest: list[Node] = [name.root]
-    while rest:
+    while rest and (may_be_new or not old):
         node = rest.pop()
         if node in seen:
             continue
