@@ -110,9 +110,11 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = package.pages.get(platform_of(missing))
-        general = _for_any(package, missing, variant) if page is None else ()
+        general = _for_any(package, missing, variant)
         if page is not None:
-            general = (f"Install the wheel for your torch, CUDA and Python: {page}",)
+            # For a torch without a wheel of the project.
+            lead = "or, for another torch: install" if general else "Install"
+            general = (*general, f"{lead} the wheel for your torch, CUDA and Python: {page}")
         if general and package.ended and source:
             return (*general, f"or, for a torch without a wheel there: {source}")
         return general if general else ((source,) if source else ())

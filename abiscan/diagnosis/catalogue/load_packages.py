@@ -67,7 +67,8 @@ def package_of_file(path: str) -> Package | None:
     of_file = next((p for p in _packages_of_files() if stem and stem.startswith(p.files)), None)
     if of_file is not None:
         return of_file
-    for part in (*reversed(folders), stem):
+    # A folder `_ext` is of no package; a module of that name is.
+    for part in (*(each for each in reversed(folders) if not each.startswith("_")), stem):
         found = by_module.get(part.removesuffix(".libs").lower())
         if found is not None:
             return found

@@ -196,6 +196,8 @@ def named_packages(text: str) -> tuple[str, ...]:
         if name["torch"] is None:
             word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
         package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
+        if package is None and "_" in name[0]:
+            package = package_of_file(name[0])  # `flash_attn_2_cuda.cpython-312: undefined symbol`
         listed = _IN_LIST.match(text, name.end()) is not None
         if package is not None and package.name != "torch" and not listed:
             found[package.name] = None
