@@ -148,11 +148,20 @@ _CUT_BEHIND = re.compile(r"lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?")
 _ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: \S")
 
 
+# In prose the file may follow: `cannot open shared object file: libX.so.1`.
+_NAMED_BEHIND = re.compile(
+    r"(?:ared object file)?[:\uff1a\s]{1,3}([\w+/-][\w.+/-]{0,255}?\.so(?:\.\d{1,8}){0,4})(?![\w.])", re.ASCII
+)
+
+
 def unopened_library(hit: Hit, _values: Values) -> Values | None:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
     before = hit.before.replace(" (deleted)", "")
     # The R package torch prints `FILE - MESSAGE`.
     name = path_before(before.rpartition(" - ")[2]) or path_before(before) or _last_word(before)
+    if name and "." not in name and not name.isascii():
+        behind = _NAMED_BEHIND.match(hit.rest)
+        name = "" if behind is None else behind[1]
     if not name or "torch_extensions/" in name:  # `cpp-extension-not-built`
         return None
     if hit.rest.removeprefix("ared object file").startswith(": Permission denied") and "/" in name:

@@ -30,6 +30,7 @@ _WORDS: Final = re.compile(
     r"|(?P<mine>\b(?:[Mm]y|[Oo]ur)(?: own)? (?:source|custom|local)[- ]build\b(?! of)"
     r"|\b(?:[Mm]y|[Oo]ur|[Aa]n?|[Ii]nternal|[Pp]rivate|[Cc]ustom|[Pp]atched) (?:own )?fork of (?:[Pp]y)?[Tt]orch\b"
     r"|PYTORCH_BUILD_VERSION|\b[Oo]wn (?:[Pp]y)?[Tt]orch (?:wheel|build)"
+    r"|\b(?:[Mm]y|[Oo]ur)(?: own)? build of (?:[Pp]y)?[Tt]orch\b(?! ?[-_])"
     r"|\b(?:[Cc]ompiled|[Bb]uilt) (?:my |our )?(?:[Pp]y)?[Tt]orch with -D_GLIBCXX_USE_CXX11_ABI"
     r"|orch (?:is |was )?(?:built|compiled) with (?:-D_GLIBCXX_USE_CXX11_ABI|(?:GCC|gcc|g\+\+|[Cc]lang) ?\d)"
     r"|(?:\bpython3? )?setup\.py (?:install|develop) (?:in|from|inside) (?:(?:the|my|a) )?(?:[Pp]y)?[Tt]orch"
