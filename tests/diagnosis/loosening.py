@@ -13,6 +13,7 @@ import re
 import sys
 import textwrap
 import tomllib
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -215,7 +216,8 @@ def _first(subjects: tuple[Subject, ...]) -> tuple[str, str]:
 def loosened(index: ReleaseIndex, operator: str, most: int = sys.maxsize) -> Iterator[Loosened]:
     """Texts with an answer, in the form of an operator, where it differs; at most `most`, from all families."""
     forms = [(each, form) for each in texts() if (form := OPERATORS[operator](each.text)) != each.text]
-    for source, form in forms[:: -(-len(forms) // most)]:
+    # By their hash, so that a new text replaces few of the others.
+    for source, form in sorted(forms, key=lambda item: zlib.crc32(item[0].text.encode()))[:most]:
         wanted = _answer_to(source.text, index)
         if wanted[0]:
             yield Loosened(operator, source, form, wanted, first_answer(form, index))

@@ -64,8 +64,8 @@ def link_time_reference(hit: Hit, _values: Values) -> Values | None:
     token = read_name(behind) if symbol else None
     if token is None or token.version is None:
         return None
-    library = hit.rest.strip().split(" ", 1)[0].rstrip(",")
-    return {**_of_token(token), "library": library, "needed_by": path_before(before) or ""}
+    named = hit.rest.strip().split(" ", 1)[0].rstrip(",") if hit.word.endswith("file") else token.library
+    return {**_of_token(token), "library": named or token.version, "needed_by": path_before(before) or ""}
 
 
 def relocation(hit: Hit, _values: Values) -> Values | None:

@@ -123,6 +123,17 @@ def package_module(_hit: Hit, values: Values) -> Values | None:
     return {"project": project} if is_module_of_package(project) and not compiled else None
 
 
+def module_file(_hit: Hit, values: Values) -> Values | None:
+    """None, unless the module `name` is a shared object of a package of the catalogue."""
+    name = values["name"]
+    compiled = is_module_of_package(name) and _OF_COMPILED.search(name) is not None
+    return {} if compiled or is_file_of_package(name) else None
+
+
+# In the names of compiled modules only.
+_OF_COMPILED = re.compile(r"_(?:cuda|cpp|ext|C)(?![A-Za-z0-9])")
+
+
 def private_module(_hit: Hit, values: Values) -> Values | None:
     """`project` and `base` of the module `name`, unless it belongs to CPython."""
     name = values["name"]

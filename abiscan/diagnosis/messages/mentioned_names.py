@@ -27,6 +27,8 @@ _UNIMPORTED: Final = (
 )
 
 
+# Of CPython 3, and of 2.7, whose modules have other causes.
+_NO_MODULE: Final = ("ModuleNotFoundError: No module named '{a}'", "ImportError: No module named {a}")
 _NO_MEMBER: Final = (
     'error: namespace "{b}" has no member "{a}"',
     'error: class "{b}" has no member "{a}"',
@@ -53,7 +55,7 @@ _FORMS: Final = (
         ("fatal error: {a}: No such file or directory",),
     ),
     _Form(
-        re.compile(r"(?<![\w.-])(?P<a>lib[\w.+-]{1,100}?\.so(?:\.\d{1,4}){0,4})(?![\w.]\w)", re.ASCII),
+        re.compile(r"(?<![\w./-])(?P<a>[\w./+-]{0,256}?[\w+-]{1,100}\.so(?:\.\d{1,4}){0,4})(?![\w.]\w)", re.ASCII),
         re.compile(_MISSING, re.IGNORECASE),
         ("ImportError: {a}: cannot open shared object file: No such file or directory",),
     ),
@@ -75,24 +77,24 @@ _FORMS: Final = (
     _Form(
         re.compile(r"import (?:name )?(?P<a>(?:\w{1,64}\.){1,6}[a-z_]\w{0,64})", re.ASCII),
         re.compile(r"cannot import", re.IGNORECASE),
-        ("ModuleNotFoundError: No module named '{a}'",),
+        _NO_MODULE,
     ),
     _Form(
         re.compile(r"[Mm]odule (?:named )?(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?![\w:])", re.ASCII),
         re.compile(rf"{_UNIMPORTED}|{_MISSING}", re.IGNORECASE),
-        ("ModuleNotFoundError: No module named '{a}'",),
+        _NO_MODULE,
     ),
     _Form(
         re.compile(
             r"(?<![\w.:/-])(?P<a>[A-Za-z_]\w{0,64}(?:\.\w{1,64}){0,6})(?= (?:[Mm]odule|ModuleNotFound))", re.ASCII
         ),
         re.compile(rf"{_UNIMPORTED}|{_MISSING}", re.IGNORECASE),
-        ("ModuleNotFoundError: No module named '{a}'",),
+        _NO_MODULE,
     ),
     _Form(
         re.compile(r"(?<![\w.:/-])(?P<a>[A-Za-z]\w{0,64}(?:_\w{1,64}|\.\w{1,64}){1,6})(?![\w:/-])", re.ASCII),
         re.compile(_UNIMPORTED, re.IGNORECASE),
-        ("ModuleNotFoundError: No module named '{a}'",),
+        _NO_MODULE,
     ),
     _Form(
         re.compile(
@@ -110,6 +112,11 @@ _FORMS: Final = (
         ),
         re.compile(r"no member", re.IGNORECASE),
         _NO_MEMBER,
+    ),
+    _Form(
+        re.compile(r"(?<![\w:])(?P<b>(?:\w{1,64}::){1,6}[A-Z]\w{0,64})::(?P<a>\w{1,64})", re.ASCII),
+        re.compile(rf"{_MISSING}|{_UNDEFINED}", re.IGNORECASE),
+        _NO_MEMBER[1:],
     ),
     _Form(
         re.compile(r"(?<![\w:])(?P<b>[A-Za-z_]\w{0,64}(?:::\w{1,64}){0,6})::(?P<a>\w{1,64})", re.ASCII),
