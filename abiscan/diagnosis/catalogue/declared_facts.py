@@ -87,6 +87,8 @@ def _declaring(values: Values) -> ReleaseRanges:
         keys = [(HEADERS, values["header"])]
     else:
         scope, _, base = values.get("name", "").rpartition("::")
+        if scope.endswith("::hip"):  # the table is of builds for CUDA and the CPU
+            return ReleaseRanges()
         keys = [(each, base) for each in (_SCOPES_OF.get(scope, (scope,)) if scope else (MACROS, ""))]
     found = next((each for key in keys if (each := table.declaring(*key))), ())
     return ReleaseRanges.of_known(table.releases, found.__contains__)
