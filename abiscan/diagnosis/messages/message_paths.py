@@ -46,14 +46,17 @@ def is_file(path: str) -> bool:
 
 
 def file_in_parentheses(rest: str) -> str | None:
-    r"""The file after the symbol in output of `ldd -r`: `undefined symbol: f\t(./libx.so)`."""
+    r"""The file after the symbol in output of `ldd -r`: `undefined symbol: f\t(./libx.so)`; or `f in x.so`."""
     line = rest.rstrip()
     if not line.endswith(")"):
-        return None
+        found = _IN_FILE.search(rest, 0, _FAR)
+        return None if found is None else found[1]
     path = line[line.rfind("(") + 1 : -1]
     return path if "/" in path or is_file(path) else None
 
 
+_FAR: Final = 4_096  # characters
+_IN_FILE = re.compile(r"[\w'\"`)>] in ['\"`]?([\w./+~-]{1,1024}\.(?:so(?:\.\d{1,4}){0,4}|pyd|dylib))(?![\w.]\w)")
 _PATH = re.compile(r"(?<![\w.~$\\/])(/(?!/)[^\s:'\"`(),;|<>\u2018\u2019\u201c\u201d]{4,1024})")
 _PATHS = 64
 
