@@ -57,7 +57,7 @@ def _other_commit(missing: MissingName) -> Iterator[str]:
     here, released = missing.target and missing.target.git_revision, missing.knowledge.release_revision
     if missing.knowledge.from_source and not missing.knowledge.log.from_source:
         yield (
-            f"{missing.target_label} was built from source: a wheel of PyPI has a label, such as +cpu, in "
+            f"{missing.target_label} was built from source: a wheel of PyPI for x86_64 has a label, such as +cpu, in "
             f"torch.__version__."
         )
     elif here and released and here != released:
