@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 
 from abiscan.data import data_file
 
@@ -11,6 +10,8 @@ from abiscan.data import data_file
 @functools.cache
 def names_by_header() -> dict[str, list[str]]:
     """Header -> its names in the table; `NAME*` stands for every name that begins so."""
+    import tomllib
+
     with open(data_file("torch_name_headers.toml"), "rb") as file:
         return tomllib.load(file)
 

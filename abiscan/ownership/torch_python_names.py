@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 
 from abiscan.data import data_file
 
@@ -11,5 +10,7 @@ from abiscan.data import data_file
 @functools.cache
 def releases_by_name() -> dict[str, str]:
     """Qualified name -> the first release with it (`2.4`)."""
+    import tomllib
+
     with open(data_file("torch_python_names.toml"), "rb") as file:
         return tomllib.load(file)

@@ -15,7 +15,6 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
 from abiscan.ownership.torch_name_headers import header_of_name
 from abiscan.ownership.torch_python_names import releases_by_name
-from abiscan.ownership.torch_successors import successor_of
 
 # Namespaces that torch:: includes by using-directives (torch/csrc/api/include/torch/types.h).
 _SCOPES_OF = {"torch": ("torch", "at", "c10"), "at": ("at", "c10")}
@@ -50,6 +49,8 @@ def declaring_torch(values: Values, missing: MissingName) -> str | None:
 
 def successor(values: Values, _missing: MissingName) -> str | None:
     """What replaces the name or header in the newest release: an imperative."""
+    from abiscan.ownership.torch_successors import successor_of
+
     name = values.get("header") or values.get("name", "")
     row = successor_of(name, torch_headers.version_read())
     if row is not None:
