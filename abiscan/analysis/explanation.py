@@ -18,6 +18,7 @@ from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
+from abiscan.model import versions
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject, SubjectKind
@@ -158,10 +159,10 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         known = _with_std_string(known, facts.cxx11_abi)
         if (facts.from_source or facts.packager) and not here:
             known = _as_source_build(known, facts)
-        of_any_variant = facts.gpu in _NOT_NVIDIA or (facts.platform == "win_amd64" and not here)
-        if of_any_variant and facts.torch is not None and "+" not in facts.torch:
-            # A release for Windows is published for the CPU and for several releases of CUDA.
-            known = _without_cuda(known)
+    of_any_variant = facts.gpu in _NOT_NVIDIA or (options.torch is None and facts.platform == "win_amd64" and not here)
+    if of_any_variant and spec is not None and versions.order(spec) is not None and "+" not in spec:
+        # A release for Windows is published for the CPU and for several releases of CUDA.
+        known = _without_cuda(known)
     environment = _environment(known, facts, here)
     if "+" in (facts.torch or "") or options.torch is not None:
         facts = replace(facts, variant="")

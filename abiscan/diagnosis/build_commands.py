@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from abiscan.diagnosis import build_requirements
+from abiscan.diagnosis import build_requirements, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, NPU
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.wheel_rows import newest_entry, platform_of
+from abiscan.diagnosis.wheel_rows import cuda_major, newest_entry, platform_of
 from abiscan.model import versions
 from abiscan.releases import companions
 
@@ -79,6 +79,7 @@ def _cuda_of(missing: MissingName) -> str | None:
 def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]:
     """The builds with HIP, and where wheels are."""
     none: dict[str, dict[str, None]] = {}
+    yield from _torch_for_hip(missing)
     for each in hip_builds(built, missing):
         if each.sources:
             if each.lead:
@@ -93,6 +94,16 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
         return
     for name, kinds in none.items():
         yield f"{name}: no source is known that compiles unchanged with this torch and {', or with '.join(kinds)}"
+
+
+def _torch_for_hip(missing: MissingName) -> Iterator[str]:
+    """How to replace a torch for CUDA or CPU, which builds nothing for an AMD GPU."""
+    target = missing.target
+    if target is not None and vendor_of(missing) == AMD and (cuda_major(target.variant) or target.variant == "cpu"):
+        yield f"torch {target.version}+{target.variant} is not for ROCm. Install one that is:"
+        known = torch_commands.install_torch(target.version, missing, variant=f"rocm{rocm_of(missing)}")
+        install = known or torch_commands.from_package_index(target.version, missing)
+        yield install.replace("pip install", "pip install --force-reinstall", 1)
 
 
 def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:
@@ -194,7 +205,8 @@ def _is_on_windows(missing: MissingName) -> bool:
 
 
 def _is_for_gpu(missing: MissingName) -> bool:
-    is_cpu = vendor_of(missing) in (NO_GPU, NPU) or (missing.target is not None and missing.target.variant == "cpu")
+    of_cpu = missing.target is not None and missing.target.variant == "cpu" and not is_for_hip(missing)
+    is_cpu = of_cpu or vendor_of(missing) in (NO_GPU, NPU)
     return not is_cpu and platform_of(missing) != "macosx"
 
 

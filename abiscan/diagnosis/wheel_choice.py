@@ -202,7 +202,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
     wanted = target.version if target is not None and stated else _newest_with(variant, rows)
     for version, wheels in _from_release_on(wanted, rows):
         known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
-        of_target = "" if target is None or version != wanted else target.variant
+        of_target = "" if target is None or version != wanted or not cuda_major(target.variant) else target.variant
         chosen = nearest_variant(known, variant or (of_target if of_target in known else ""))
         here = missing.loading_python
         if chosen is None or (here is not None and here not in pythons_of_wheel(wheels, version)):

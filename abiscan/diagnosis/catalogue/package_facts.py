@@ -21,8 +21,8 @@ from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import is_for_hip
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA
+from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, NPU, NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.model import versions
@@ -162,6 +162,48 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     if package is None or is_for_hip(missing):
         return None
     return "\n".join(wheel_choice.with_cuda(package, missing, values.get("label", ""))) or None
+
+
+def cuda_build(values: Values, missing: MissingName) -> str | None:
+    """The commands that build the package of the message with nvcc for a torch that was built from source, which has no
+    wheels; None for a release of torch, another GPU than NVIDIA's, and a package without rows of sources for HIP."""
+    no_cuda = is_for_hip(missing) or vendor_of(missing) in (NO_GPU, NPU) or wheel_rows.platform_of(missing) == "macosx"
+    if no_cuda or not missing.knowledge.target_from_source or hip_project(values, missing) is None:
+        return None
+    known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))
+    missing = MissingName(missing.reference, known, missing.file)
+    return fixes.rebuild(missing, project=built_project(values, missing))
+
+
+def cuda_torch(_values: Values, missing: MissingName) -> str | None:
+    """The command that installs the CUDA build of the target's torch, if the text names a GPU of NVIDIA and does not
+    say that torch was built from source."""
+    if missing.target is None or vendor_of(missing) != NVIDIA or missing.knowledge.target_from_source:
+        return None
+    version = missing.target.version
+    command = torch_commands.install_torch(version, missing, cuda="")
+    if command is None and _indexed_variant(missing):
+        command = torch_commands.from_package_index(version, missing)
+    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+
+
+def install_beside_cuda(values: Values, missing: MissingName) -> str | None:
+    """The commands that install the package for that torch."""
+    target = missing.target
+    if target is None:
+        return None
+    found = torch_commands.find_torch(target.version, missing, cuda="")
+    variant = _indexed_variant(missing) if found is None else found[1]
+    return reinstall_package(values, _with_torch(f"{target.version}+{variant}", missing) or missing)
+
+
+def _indexed_variant(missing: MissingName) -> str:
+    """The CUDA variant of the target's release on the package index for Linux on x86_64; empty if unknown."""
+    releases, target = missing.knowledge.releases, missing.target
+    if releases is None or target is None or wheel_rows.platform_of(missing) != "linux_x86_64":
+        return ""
+    builds = releases.builds(missing.knowledge.machine)
+    return next((each.variant for each in builds if each.torch == target.version and each.cuda and not each.user), "")
 
 
 def built_project(values: Values, missing: MissingName) -> str | None:
