@@ -73,6 +73,8 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
 
 
+# The function is private: later releases may call it in another way.
+_UNKNOWN_IMPORT = (3, 15)
 _FindAndLoad = Callable[[str, Callable[[str], object]], ModuleType]
 
 
@@ -131,5 +133,5 @@ def import_compiled_modules() -> None:
         sys.meta_path.insert(0, finder)
         bootstrap = sys.modules.get("_frozen_importlib")
         of_python = getattr(bootstrap, "_find_and_load", None)
-        if of_python is not None:
+        if of_python is not None and sys.version_info < _UNKNOWN_IMPORT:
             vars(bootstrap)["_find_and_load"] = _without_locks(finder, of_python)

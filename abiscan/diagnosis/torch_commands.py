@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
-from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
@@ -54,10 +54,9 @@ def find_torch(
         variant: preferred variant, before that of the target.
     """
     wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
+    found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
-        known = entry_of_release(wheels.variants, version)
-        if known is None:
-            continue
+        known = entry_of_release(wheels.variants, version) or ()
         if wanted_variant in known:
             chosen: str | None = wanted_variant
         elif cuda is not None:
@@ -66,8 +65,15 @@ def find_torch(
             named = missing.log.variant
             chosen = nearest_variant(known, wanted_variant or (named if named in known else variant))
         if chosen is not None:
-            return fill_row(wheels, _torch(), version, chosen, missing), chosen
-    return None
+            found.append((wheels, chosen))
+    if not found:
+        return None
+    asked = wanted_variant or variant
+    # Of several rows of one release: the variant that is asked for, else that CUDA, else the newest.
+    wheels, chosen = max(
+        found, key=lambda each: (each[1] == asked, cuda_major(each[1]) == cuda_major(asked), _cuda_of(each[1]))
+    )
+    return fill_row(wheels, _torch(), version, chosen, missing), chosen
 
 
 def _of_cuda(variants: tuple[str, ...], cuda: str) -> list[str]:
