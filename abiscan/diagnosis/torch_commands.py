@@ -69,7 +69,7 @@ def find_torch(
     if not found:
         return None
     asked = wanted_variant or variant
-    # Of several rows of one release: the variant that is asked for, else that CUDA, else the newest.
+    # Of several rows of one release: the wanted variant, else one of its CUDA major release, else the newest.
     wheels, chosen = max(
         found, key=lambda each: (each[1] == asked, cuda_major(each[1]) == cuda_major(asked), _cuda_of(each[1]))
     )
