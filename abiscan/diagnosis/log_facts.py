@@ -39,6 +39,8 @@ class LogFacts(Struct, frozen=True):
         project: the package that pip built, else the only one of PyG in the text, else the only one with a shared
             object in it, normalised; empty if unknown.
         project_release: its release, as the text gives it beside its name; empty if unknown.
+        releases: names of packages in lower case (`vllm`) -> the release that is there, as the text gives it.
+        asked_releases: the same of releases that the text asks about or proposes.
     """
 
     torch: str | None = None
@@ -59,6 +61,8 @@ class LogFacts(Struct, frozen=True):
     packager: str = ""
     program: str = ""
     project_release: str = ""
+    releases: Mapping[str, str] = field(default_factory=dict)
+    asked_releases: Mapping[str, str] = field(default_factory=dict)
     is_jetson: bool = False
     is_conda: bool = False
     is_nvidia_image: bool = False

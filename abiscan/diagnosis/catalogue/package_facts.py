@@ -274,6 +274,28 @@ def project_release(_values: Values, missing: MissingName) -> str | None:
     return missing.log.project_release or None
 
 
+def vllm_release(_values: Values, missing: MissingName) -> str | None:
+    """The release of vLLM that is there, according to the text."""
+    return missing.log.releases.get("vllm")
+
+
+def asked_vllm(_values: Values, missing: MissingName) -> str | None:
+    """The release of vLLM that the text asks about."""
+    return missing.log.asked_releases.get("vllm")
+
+
+def asked_flashinfer(_values: Values, missing: MissingName) -> str | None:
+    """The release of FlashInfer that the text asks about."""
+    asked = missing.log.asked_releases
+    return asked.get("flashinfer") or asked.get("flashinfer-python")
+
+
+def asked_fla(_values: Values, missing: MissingName) -> str | None:
+    """The release of flash-linear-attention that the text asks about."""
+    asked = missing.log.asked_releases
+    return asked.get("fla") or asked.get("flash-linear-attention")
+
+
 def source_tree(values: Values, missing: MissingName) -> str:
     """The source tree of the package of the message, for a comment about DIRECTORY."""
     return fixes.source_tree(missing, built_project(values, missing))

@@ -247,7 +247,7 @@ _NAME_IN_PROSE = re.compile(
     re.ASCII,
 )
 _OF_FRAMEWORKS = re.compile(
-    r"_*(?:torch|vllm|sglang|dynamo|inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
+    r"_*(?i:torch|vllm|sglang|(?:torch)?dynamo|(?:torch)?inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
     r"\w*_custom_op|register_fake|register_\w+|allow_in_graph|opcheck|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|"
     r"\w*compile|\w*Variable|call_function|PyCapsule|(?i:pybind\w*|nanobind|cython|ctypes|cffi|cuda|hip|rocm|cpp)|impl_abstract|op_name|op_func|fake_impl|target_lib|dispatch_key|"
     r"_C(?:_\w{1,32})?|_ext)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",

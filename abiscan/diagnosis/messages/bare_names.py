@@ -41,7 +41,8 @@ _LIBRARY_NAME = re.compile(
 _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
 # Forms that are no symbols, with their subject or message: init function of a Python module, torch operator, size
-# symbol of TorchInductor, CUDA intrinsic, Python name of torch, compiled module.
+# symbol of TorchInductor, kernel of flash-linear-attention, constants of a generated kernel, function of aiter, CUDA
+# intrinsic, Python name of torch, compiled module.
 _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"PyInit_\w{1,128}", re.ASCII), "does not define module export function ({})"),
     # Known namespaces only: C++ functions have the same form.
@@ -52,6 +53,9 @@ _NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         "operator {} does not exist",
     ),
     (re.compile(r"(?:s|u|ks)\d{1,3}"), "name '{}' is not defined"),
+    (re.compile(r"fused_recurrent(?:_\w{1,64})?", re.ASCII), "{} of DeltaNet fails under torch.compile"),
+    (re.compile(r"triton_meta"), "NameError: undefined variable in {} of TorchInductor"),
+    (re.compile(r"ck_moe(?:_\w{1,64})?|asm_moe(?:_\w{1,64})?", re.ASCII), "Dynamo cannot trace {} of aiter"),
     (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), "error: no matching function for call to '{}'"),
     (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), "error: no matching function for call to '{}'"),
     (

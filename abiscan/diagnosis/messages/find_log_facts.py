@@ -18,6 +18,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_project,
     find_projects,
     find_release,
+    find_releases,
 )
 from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
@@ -56,6 +57,7 @@ def log_facts(text: str) -> LogFacts:
     if torch is not None and rocm and "+" not in torch and is_release(torch):
         torch += f"+rocm{rocm}"
     project = find_project(text, projects)
+    releases, asked_releases = find_releases(text)
     return LogFacts(
         torch=torch,
         python=_python(text),
@@ -75,6 +77,8 @@ def log_facts(text: str) -> LogFacts:
         packager=packager_of(text),
         program=_program(text),
         project_release=find_release(project, text),
+        releases=releases,
+        asked_releases=asked_releases,
         is_jetson=is_shown("is_jetson", text),
         is_conda=is_shown("is_conda", text),
         is_nvidia_image=is_shown("is_nvidia_image", text),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
+from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.source_builds import built_packages, named_packages
 from abiscan.diagnosis.messages.values_in_text import matches, values
 
@@ -36,6 +38,14 @@ _USED = re.compile(
     re.ASCII,
 )
 _RELEASED = re.compile(r"(?<![\w./\\-])([A-Za-z][\w-]{2,63}?)(?:==| {1,32}v?| version )\d{1,3}\.\d", re.ASCII)
+# `vllm==0.8.5`, `vLLM 0.8.5`, "upgrade vLLM to 0.8.5", also in Chinese.
+_RELEASE_OF = re.compile(
+    r"(?<![\w.-])([A-Za-z][\w-]{1,63}?)(?:[ =:@(-]{1,4}|(?: ?\u7684)? ?\u7248\u672c ?|"
+    r" ?(?:to|\u5347\u7ea7\u5230|\u5347\u5230|\u66f4\u65b0\u5230|\u5347\u7ea7\u81f3|\u5230) ?)"
+    r"(?:version ?)?v?(\d{1,3}(?:\.\d{1,5}){1,3}(?:\.?(?:post|rc)\d{1,8})?)(?![\w.]\w)",
+    re.ASCII,
+)
+_MOST_RELEASES: Final = 500
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 # "I have only torch_scatter-2.1.2.tar.gz"
 _ONLY_SDIST = re.compile(
@@ -86,13 +96,24 @@ def find_release(project: str, text: str) -> str:
     if package is None:
         return ""
     names = "|".join(re.escape(name).replace("\\-", "[-_ ]") for name in (package.name, *package.modules))
-    found = re.search(
+    releases = re.compile(
         rf"(?<![\w.-])(?:py)?(?:{names})(?:[ =:@-]{{0,4}}|\nVersion: )(?:version ?)?v?(\d{{1,3}}(?:\.\d{{1,5}}){{1,3}}"
         r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
-        text,
         re.ASCII | re.IGNORECASE,
     )
-    return "" if found is None else found[1]
+    found = (match for match in matches(releases, text) if not is_proposed(text, match.start(), match.end(1)))
+    return next((match[1] for match in found), "")
+
+
+def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The first releases that a text gives beside names of packages, in lower case: those that are there, and those
+    that it asks about."""
+    there: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    for match in itertools.islice(_RELEASE_OF.finditer(text), _MOST_RELEASES):
+        found = asked if is_proposed(text, match.start(), match.end()) else there
+        found.setdefault(match[1].lower().replace("_", "-"), match[2])
+    return there, asked
 
 
 def _normalised(names: Iterable[str]) -> tuple[str, ...]:

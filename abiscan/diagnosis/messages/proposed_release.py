@@ -26,7 +26,8 @@ _ASKED_BEFORE = re.compile(
     r"(?: \w{1,16}){0,3}"
     rf" (?:upgrad|updat|downgrad|mov|switch|chang)(?:e|ing){_TO}"
     r"|\b(?:should|would|can|could|must) (?:I|we|you|one) (?:use|install|try|take)$"
-    r"|\b(?:would|will|does|did)(?: the)?$"
+    r"|\b(?:would|will|does|did)(?: (?:the|upgrading to|moving to|updating to|an upgrade to))?$"
+    r"|\b(?:fixed|solved|resolved|supported|registered|included|merged) (?:in|by|with|since)$"
     r"|(?:\u662f\u5426|\u8981\u4e0d\u8981|\u9700\u8981|\u5e94\u8be5|\u53ef\u4ee5|\u80fd\u4e0d\u80fd|\u80fd\u5426"
     rf"|\u5efa\u8bae|\u5fc5\u987b|\u6253\u7b97|\u51c6\u5907)[^\n,\uff0c]{{0,8}}?{_TO_CHINESE}",
     re.IGNORECASE,
@@ -34,6 +35,7 @@ _ASKED_BEFORE = re.compile(
 # The same behind it: "fixes this", "will it help", and words such as "solved" without "not" in front of them.
 _ASKED_AFTER = re.compile(
     r" (?:fix|solve|resolve|help)(?:e?s|e?d)?\b"
+    r"| ?(?:\u91cc|\u4e2d)[^\n,.;!?\uff0c\u3002\uff1b]{0,32}(?:\u4fee\u597d|\u4fee\u590d|\u89e3\u51b3)(?:\u4e86)?(?:\u5417|\u6ca1)"
     r"|(?: with CUDA [\d.]{2,8})? (?:is|are) (?:needed|required|recommended)\b"
     r"|[^\n,.;!?\uff0c\u3002\uff1b\u4e0d\u65e0\u6ca1\u672a]{0,8}(?:\u6709\u7528|\u7ba1\u7528|\u6709\u5e2e\u52a9"
     r"|(?:\u53ef\u4ee5|\u80fd|\u4f1a)(?:\u5426)?(?:\u89e3\u51b3|\u4fee\u590d|\u597d)|\u884c\u5417|\u884c\u4e0d\u884c|\u5c31\u597d|\u5c31\u884c"
