@@ -35,7 +35,8 @@ _ASKED_BEFORE = re.compile(
 # The same behind it: "fixes this", "will it help", and words such as "solved" without "not" in front of them.
 _ASKED_AFTER = re.compile(
     r" (?:fix|solve|resolve|help)(?:e?s|e?d)?\b"
-    r"| ?(?:\u91cc|\u4e2d)[^\n,.;!?\uff0c\u3002\uff1b]{0,32}(?:\u4fee\u597d|\u4fee\u590d|\u89e3\u51b3)(?:\u4e86)?(?:\u5417|\u6ca1)"
+    r"| ?(?:\u91cc|\u4e2d)[^\n,.;!?\uff0c\u3002\uff1b]{0,32}(?:\u4fee\u597d|\u4fee\u590d|\u89e3\u51b3)"
+    r"(?:\u4e86)?(?:\u5417|\u6ca1)"
     r"|(?: with CUDA [\d.]{2,8})? (?:is|are) (?:needed|required|recommended)\b"
     r"|[^\n,.;!?\uff0c\u3002\uff1b\u4e0d\u65e0\u6ca1\u672a]{0,8}(?:\u6709\u7528|\u7ba1\u7528|\u6709\u5e2e\u52a9"
     r"|(?:\u53ef\u4ee5|\u80fd|\u4f1a)(?:\u5426)?(?:\u89e3\u51b3|\u4fee\u590d|\u597d)|\u884c\u5417|\u884c\u4e0d\u884c|\u5c31\u597d|\u5c31\u884c"
