@@ -290,6 +290,17 @@ def asked_flashinfer(_values: Values, missing: MissingName) -> str | None:
     return asked.get("flashinfer") or asked.get("flashinfer-python")
 
 
+def asked_torch(_values: Values, missing: MissingName) -> str | None:
+    """The release of torch that the text asks about."""
+    asked = missing.log.asked_releases
+    return asked.get("torch") or asked.get("pytorch")
+
+
+def fla_release(_values: Values, missing: MissingName) -> str | None:
+    """The release of flash-linear-attention that is there, according to the text."""
+    return missing.log.releases.get("fla") or missing.log.releases.get("flash-linear-attention")
+
+
 def asked_fla(_values: Values, missing: MissingName) -> str | None:
     """The release of flash-linear-attention that the text asks about."""
     asked = missing.log.asked_releases

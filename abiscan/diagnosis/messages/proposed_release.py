@@ -26,7 +26,7 @@ _ASKED_BEFORE = re.compile(
     r"(?: \w{1,16}){0,3}"
     rf" (?:upgrad|updat|downgrad|mov|switch|chang)(?:e|ing){_TO}"
     r"|\b(?:should|would|can|could|must) (?:I|we|you|one) (?:use|install|try|take)$"
-    r"|\b(?:would|will|does|did)(?: (?:the|upgrading to|moving to|updating to|an upgrade to))?$"
+    r"|\b(?:would|will|does|did)(?: (?:the|(?:upgrad|updat|downgrad|mov|switch|chang)ing to|an? (?:up|down)grade to))?$"
     r"|\b(?:fixed|solved|resolved|supported|registered|included|merged) (?:in|by|with|since)$"
     r"|(?:\u662f\u5426|\u8981\u4e0d\u8981|\u9700\u8981|\u5e94\u8be5|\u53ef\u4ee5|\u80fd\u4e0d\u80fd|\u80fd\u5426"
     rf"|\u5efa\u8bae|\u5fc5\u987b|\u6253\u7b97|\u51c6\u5907)[^\n,\uff0c]{{0,8}}?{_TO_CHINESE}",
