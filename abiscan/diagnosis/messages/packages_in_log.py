@@ -42,7 +42,10 @@ _RELEASED = re.compile(r"(?<![\w./\\-])([A-Za-z][\w-]{2,63}?)(?:==| {1,32}v?| ve
 _RELEASE_OF = re.compile(
     r"(?<![\w.-])([A-Za-z][\w-]{1,63}?)(?:[ =:@(-]{1,4}|(?: ?\u7684)? ?\u7248\u672c ?|"
     r" ?(?:to|\u5347\u7ea7\u5230|\u5347\u5230|\u66f4\u65b0\u5230|\u5347\u7ea7\u81f3|\u5230) ?)"
-    r"(?:version ?)?v?(\d{1,3}(?:\.\d{1,5}){1,3}(?:\.?(?:post|rc)\d{1,8})?)(?![\w.]\w)",
+    r"(?:version ?)?v?(\d{1,3}(?:\.\d{1,5}){1,3}(?:\.?(?:post|rc)\d{1,8})?)(?![\w.]\w)"
+    # "0.8.4, upgraded to 0.8.5, still fails"
+    r"(?:,? ?(?:\u5347\u7ea7\u5230|\u5347\u5230|\u66f4\u65b0\u5230|->|\u2192|upgraded to) ?v?"
+    r"(\d{1,3}(?:\.\d{1,5}){1,3})(?=[^\n]{0,8}(?:\u540e|\u4ecd|\u8fd8|still|but)))?",
     re.ASCII,
 )
 _MOST_RELEASES: Final = 500
@@ -112,7 +115,7 @@ def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
     asked: dict[str, str] = {}
     for match in itertools.islice(_RELEASE_OF.finditer(text), _MOST_RELEASES):
         found = asked if is_proposed(text, match.start(), match.end()) else there
-        found.setdefault(match[1].lower().replace("_", "-"), match[2])
+        found.setdefault(match[1].lower().replace("_", "-"), match[3] or match[2])
     return there, asked
 
 
