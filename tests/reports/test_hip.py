@@ -77,7 +77,7 @@ def test_the_fixed_source_compiles_after_hipify(tmp_path: Path) -> None:
     source.write_text(SOURCE.read_text())
     (subject,) = explain(compiled_by_hip(source), Knowledge())
     assert subject.causes[0].cause is CauseId.HALF_INTRINSIC
-    assert "If hipify made reads_hip.hip:" in subject.causes[0].fix
+    assert "reads_hip.hip: edit the `.cu`" in subject.causes[0].fix
 
     fix = [sys.executable, "-m", "abiscan", "fix", "--apply", "--force", source.name]
     subprocess.run(fix, cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
