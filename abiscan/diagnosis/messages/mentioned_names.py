@@ -22,7 +22,8 @@ _UNDEFINED: Final = (
     r"\u672a\u5b9a\u4e49|\u672a\u58f0\u660e|\u6ca1\u6709\u5b9a\u4e49"
 )
 _UNIMPORTED: Final = (
-    r"ModuleNotFound|ImportError|no module|cannot import|not (?:be )?import|import(?:ing)? (?:error|fail)|"
+    r"ModuleNotFound|ImportError|no module|cannot import|not (?:be )?import|"
+    r"(?<!wheel )import(?:ing)? (?:error|fail)(?!\w*:? undefined symbol)|"
     r"\u6ca1\u6709\u6a21\u5757|\u627e\u4e0d\u5230\u6a21\u5757|\u5bfc\u5165(?:\u5931\u8d25|\u9519\u8bef|\u62a5\u9519)"
 )
 
