@@ -40,7 +40,8 @@ _USED = re.compile(
 _RELEASED = re.compile(r"(?<![\w./\\-])([A-Za-z][\w-]{2,63}?)(?:==| {1,32}v?| version )\d{1,3}\.\d", re.ASCII)
 # `vllm==0.8.5`, `vLLM 0.8.5`, "upgrade vLLM to 0.8.5", also in Chinese.
 _RELEASE_OF = re.compile(
-    r"(?<![\w.-])([A-Za-z][\w-]{1,63}?)(?:[ =:@(-]{1,4}|(?: ?\u7684)? ?\u7248\u672c ?|"
+    r"(?<![\w.-])(?!(?i:would|will|does|did|do|the|to|in|on|is|and|version)\b)([A-Za-z][\w-]{1,63}?)"
+    r"(?:[ =:@(-]{1,4}|(?: ?\u7684)? ?\u7248\u672c ?|"
     r" ?(?:to|\u5347\u7ea7\u5230|\u5347\u5230|\u66f4\u65b0\u5230|\u5347\u7ea7\u81f3|\u5230) ?)"
     r"(?:version ?)?v?(\d{1,3}(?:\.\d{1,5}){1,3}(?:\.?(?:post|rc)\d{1,8})?)(?![\w.]\w)"
     # "0.8.4, upgraded to 0.8.5, still fails"
@@ -49,6 +50,13 @@ _RELEASE_OF = re.compile(
     re.ASCII,
 )
 _MOST_RELEASES: Final = 500
+# "I have vLLM 0.8.4, would 0.8.5 fix it?": of the only package that the text names with a release.
+_ASKED_ALONE = re.compile(
+    r"\b(?:would|will|does|did)(?: upgrading to| moving to| the)? v?(\d{1,3}(?:\.\d{1,5}){1,3})"
+    r" (?:fix|help|solve|resolve)"
+    r"|(?:\u5347\u7ea7\u5230|\u5347\u5230|\u6362\u6210|\u66f4\u65b0\u5230) ?v?(\d{1,3}(?:\.\d{1,5}){1,3})"
+    r" ?(?:\u5417|\u6709\u7528|\u80fd|\u53ef\u4ee5|\u5c31\u597d|\u4f1a)"
+)
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
 # "I have only torch_scatter-2.1.2.tar.gz"
 _ONLY_SDIST = re.compile(
@@ -116,6 +124,9 @@ def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
     for match in itertools.islice(_RELEASE_OF.finditer(text), _MOST_RELEASES):
         found = asked if is_proposed(text, match.start(), match.end()) else there
         found.setdefault(match[1].lower().replace("_", "-"), match[3] or match[2])
+    alone = _ASKED_ALONE.search(text) if len(there) == 1 and not asked else None
+    if alone is not None:
+        asked[next(iter(there))] = alone[1] or alone[2]
     return there, asked
 
 
