@@ -52,7 +52,7 @@ def file_in_parentheses(rest: str) -> str | None:
         found = _IN_FILE.search(rest, 0, _FAR)
         return None if found is None else found[1]
     path = line[line.rfind("(") + 1 : -1]
-    return path if "/" in path or is_file(path) else None
+    return path if is_file(path) or ("/" in path and " " not in path) else None
 
 
 _FAR: Final = 4_096  # characters
