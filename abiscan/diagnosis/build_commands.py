@@ -45,7 +45,7 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if missing.target is None and (of_release := [each.name for each in built if each.sdist and _has_releases(each)]):
         notes.append(f"name the release of {', '.join(of_release)} for your torch: the newest may need a newer one")
     if missing.target is None:
-        notes += [_note_on_branches(each) for each in built if not each.sdist and each.name in companions.COMPANIONS]
+        notes += _note_on_branches([each for each in built if not each.sdist and each.name in companions.COMPANIONS])
     sources = [_source_of(each, missing) for each in built]
     return _build_of(built, sources, environment, missing, notes)
 
@@ -160,11 +160,13 @@ def _source_of(package: Package, missing: MissingName) -> str:
     return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
 
 
-def _note_on_branches(package: Package) -> str:
-    """How to choose the branch of a package that is released with torch, for an unknown torch."""
-    release = companions.release_for(package.name, _TORCH_OF_EXAMPLE)
-    example = f"{package.repository}@release/{release}"
-    return f"main is for the newest torch: name the branch for yours, for torch {_TORCH_OF_EXAMPLE} git+{example}"
+def _note_on_branches(built: Iterable[Package]) -> Iterator[str]:
+    """How to choose the branches of packages that are released with torch, for an unknown torch."""
+    releases = ((each.repository, companions.release_for(each.name, _TORCH_OF_EXAMPLE)) for each in built)
+    if examples := [f"git+{repository}@release/{release}" for repository, release in releases]:
+        branch = "branches" if len(examples) > 1 else "branch"
+        named = " ".join(examples)
+        yield f"main is for the newest torch: name the {branch} for yours, for torch {_TORCH_OF_EXAMPLE} {named}"
 
 
 _TORCH_OF_EXAMPLE: Final = "2.9"

@@ -65,6 +65,11 @@ def _rebuild_and_needs(values: Values, missing: MissingName) -> tuple[str, str]:
     return command, found
 
 
+def projects(values: Values, _missing: MissingName) -> str | None:
+    """The packages of the value `project` in a sentence: `torch-scatter, torch-sparse`."""
+    return ", ".join(normalised(each) or "" for each in values.get("project", "").split()) or None
+
+
 def built_in_place(values: Values, missing: MissingName) -> str | None:
     """Set if the extensions of the package are built into its source tree, from which Python imports them."""
     package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
