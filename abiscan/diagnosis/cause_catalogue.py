@@ -28,9 +28,8 @@ def cause_pages(causes: Iterable[CauseId]) -> tuple[CausePage, ...]:
     return tuple(page for page in load_causes().values() if page.id in wanted) if wanted else ()
 
 
-def title(cause: CauseId, target: TorchBuild | None = None) -> str:
-    """The problem as a sentence, with the target."""
-    if target is None:
-        return load_causes()[cause].title_for()
-    variant = f" ({target.variant})" if target.variant else ""
-    return load_causes()[cause].title_for(f"torch {target.version}{variant}")
+def title(cause: CauseId, target: TorchBuild | None = None, *, elsewhere: bool = False) -> str:
+    """The problem as a sentence, with the target, or for a symbol of another library than torch's."""
+    variant = f" ({target.variant})" if target is not None and target.variant else ""
+    torch = None if target is None else f"torch {target.version}{variant}"
+    return load_causes()[cause].title_for(torch, elsewhere=elsewhere)

@@ -15,7 +15,7 @@ from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.diagnosis.symbol_causes import causes_of
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
-from abiscan.model.imports import CheckedImport, Status
+from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.torch_names import is_torch_library
 
 # Maximum evidence of a group; each import keeps all of its own.
@@ -166,9 +166,9 @@ def _groups(
         # For a single library without imports, the evidence above has it.
         if (rows and lacking) or len(lacking) > 1:
             evidence.append(f"Not found: {', '.join(lacking)}.")
-        groups.append(
-            CauseGroup(cause, best.confidence, title(cause, knowledge.target), tuple(evidence), best.fix, names)
-        )
+        elsewhere = bool(rows) and all(bound.owner is not Owner.TORCH for bound, _candidate in rows)
+        heading = title(cause, knowledge.target, elsewhere=elsewhere)
+        groups.append(CauseGroup(cause, best.confidence, heading, tuple(evidence), best.fix, names))
     of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
     missing = {bound.name for bound, _candidates in settled if bound.status is Status.MISSING}
     return tuple(

@@ -358,7 +358,10 @@ def _passed_by_torch(missing: MissingName) -> list[str]:
 def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
-        return f"Rebuild the caller with {flag}, or rebuild the library with the other value."
+        text = f"Rebuild the caller with {flag}, or rebuild the library with the other value."
+        # Distributions have libraries with the new class: the caller has the old one for a libtorch that needs it.
+        with_it = "a libtorch with the new std::string (libtorch-cxx11-abi-... up to 2.6)"
+        return f"{text}\nIf the caller is for a libtorch with the old one: use {with_it}." if mine == "old" else text
     program = find_program(missing)
     if program is not None and (program.abi or not missing.reference.link_time):
         ranges = missing.knowledge.loads_on or ReleaseRanges()

@@ -306,7 +306,9 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
-        title=title(causes[0].cause, _titled(causes[0], missing)) if causes else "",
+        title=title(causes[0].cause, _titled(causes[0], missing), elsewhere=not missing.is_torch_name)
+        if causes
+        else "",
     )
 
 
