@@ -22,6 +22,7 @@ _DATA = Path(__file__).parent / "data"
 _FILES = {"answers.toml": "answer", "topics.toml": "answer", "retellings.toml": "text"}
 _KEYS = {
     *("text", "texts", "torch", "several", "unanswered", "subject", "mangled", "message", "kind", "owner", "needed_by"),
+    "title",
     *(
         "cause",
         "only_cause",
@@ -67,6 +68,7 @@ def test_answer(text: str, row: dict[str, Any]) -> None:
         "message": subject.message,
         "kind": subject.kind,
         "owner": subject.owner,
+        "title": subject.title,
         "needed_by": subject.needed_by,
         "causes": [cause.cause for cause in subject.causes],
         "cause": first.cause,
