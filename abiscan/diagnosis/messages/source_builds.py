@@ -122,6 +122,13 @@ _NOT_SO: Final = re.compile(
     r"|(?:\u60f3|\u51c6\u5907|\u6253\u7b97)[^\x00-\x7f]?\Z",
     re.ASCII | re.IGNORECASE,
 )
+# `Is my torch 2.1.0+cu121 a source build?`
+_ASKED: Final = re.compile(
+    r"(?:\b(?:is|was|isn't|are)(?: (?:my|the|this|our|installed)){0,2} |\u662f\u4e0d\u662f|\u662f\u5426)\Z",
+    re.ASCII | re.IGNORECASE,
+)
+_ASKS: Final = re.compile(r"[^\n.?\uff1f]{0,16}[?\uff1f]")
+_ASKS_IN_CHINESE: Final = re.compile(r"\u7684?[\u5417\u4e48]")
 # The same, of what was not done; `does not match my torch` is about something else.
 _NEGATED: Final = re.compile(
     r"n't\b|\b(?:not|never)\b|(?:(?<![\u662f\u8981\u80fd])\u4e0d\u662f?|[\u6ca1\u672a]|\u6ca1\u6709|\u5e76\u975e|\u65e0\u9700|\u4e0d\u7528)[^\x00-\x7f]?\Z",
@@ -236,7 +243,10 @@ def _find(text: str) -> tuple[int, int] | None:
             negated = None
         if negated is not None and _OF_OTHER.search(clause, negated.end()) is not None:
             negated = None
-        if negated is None and _NOT_SO.search(clause) is None and _NOT_WITHIN.search(between) is None:
+        asked = _ASKS_IN_CHINESE.match(text, end) or (
+            _ASKS.match(text, end) and _ASKED.search(text, max(0, start - 24), start)
+        )
+        if not (negated or asked or _NOT_SO.search(clause) or _NOT_WITHIN.search(between)):
             return start, end
     return None
 
