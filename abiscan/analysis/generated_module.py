@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage, with_values_at
 from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.read_text import ReadText
+from abiscan.errors import UsageError
+from abiscan.inputs.named_file import read_named
 
-# Bytes of a module that are read. Those of large models have some hundred thousand.
+# Bytes. Modules of large models have some hundred thousand.
 _MOST = 4 << 20
 
 
@@ -32,11 +33,8 @@ def _read(found: FoundMessage) -> FoundMessage:
 
 
 def _text_of(path: str) -> str:
-    """The beginning of a regular file; empty if it cannot be read. Opening a pipe would wait for its writer."""
+    """The text of a module of this user or root; empty if it cannot be read or is larger than `_MOST`."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return ""
-            return file.read(_MOST).decode("utf-8", "replace")
-    except (OSError, ValueError):
+        return read_named(path, "the generated module", own=True, limit=_MOST).decode("utf-8", "replace")
+    except (FileNotFoundError, UsageError, ValueError):
         return ""

@@ -67,3 +67,11 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
 )
 def test_only_a_cache_is_deleted(path: str, folder: str | None) -> None:
     assert cache_folder(path) == folder
+
+
+def test_a_larger_module_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "torchinductor_me" / "qz"
+    folder.mkdir(parents=True)
+    (folder / "cqzabc.py").write_text(_MODULE)
+    monkeypatch.setattr("abiscan.analysis.generated_module._MOST", len(_MODULE) - 1)
+    assert "launches the kernel" in _answer(folder / "cqzabc.py")

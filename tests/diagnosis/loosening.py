@@ -1,6 +1,6 @@
 """Texts in the looser forms in which people type and paste them, and the share of answers that stay the same.
 
-    python -m tests.diagnosis.loosening [MOST] [OPERATOR...]    prints the shares, and the texts whose answer changes
+    python -m tests.diagnosis.loosening [MOST] [OPERATOR...]    prints the shares, and the texts with other answers
 
 Each operator changes the form of a text and no fact: quotation marks, prefixes of logs, the order of words, synonyms.
 Oracle: the answer to the text itself, which the tests of the catalogue and of the labelled threads compare with the
@@ -229,7 +229,7 @@ def _answer_to(text: str, index: ReleaseIndex) -> tuple[str, str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the share of each operator and family, worst first, and each text whose first cause changes."""
+    """Print the share of each operator and family, worst first, and each text with another first cause."""
     most = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else sys.maxsize
     index = open_index(earlier=True)
     operators = [name for name in OPERATORS if not arguments or name.startswith(tuple(arguments))]
@@ -251,7 +251,7 @@ def main(arguments: list[str]) -> None:
 
 
 def share(group: list[Loosened]) -> float:
-    """The share of a group whose first cause is kept."""
+    """The share of a group that keeps its first cause."""
     return sum(each.is_kept for each in group) / len(group)
 
 

@@ -28,7 +28,7 @@ _UNIMPORTED: Final = (
 )
 
 
-# Of CPython 3, and of 2.7, whose modules have other causes.
+# The messages of CPython 3 and 2.7; rows for the second name other causes.
 _NO_MODULE: Final = ("ModuleNotFoundError: No module named '{a}'", "ImportError: No module named {a}")
 _NO_MEMBER: Final = (
     'error: namespace "{b}" has no member "{a}"',
@@ -154,7 +154,7 @@ _AROUND: Final = 1_024
 
 
 def mentioned_names(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
-    """The results of a text whose missing names are in no message of a program; none for other names."""
+    """The results for missing names that a text has in no message of a program; none for names that no row explains."""
     text = plain_text(text)
     found: list[FoundSubject | FoundMessage] = []
     read: set[str] = set()
