@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package
+from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package, package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.message_text import Hit
@@ -121,6 +121,17 @@ def package_module(_hit: Hit, values: Values) -> Values | None:
     project = name.partition(".")[0]
     compiled = _COMPILED.fullmatch(name) is not None and name != project
     return {"project": project} if is_module_of_package(project) and not compiled else None
+
+
+_WORD = re.compile(r"(?<![\w./-])[A-Za-z][\w-]{1,40}(?![\w/]|\.\w)", re.ASCII)
+
+
+def package_in_prose(hit: Hit, _values: Values) -> Values | None:
+    """`project`: the only package, besides torch, that the line names; the catalogue has its wheels by torch."""
+    found = filter(None, map(package_of_name, _WORD.findall(hit.line)))
+    packages = {package.name: package for package in found if package.name != "torch"}
+    package = next(iter(packages.values())) if len(packages) == 1 else None
+    return {"project": package.name} if package is not None and package.wheels and not package.needs_no_torch else None
 
 
 def module_file(_hit: Hit, values: Values) -> Values | None:
