@@ -19,25 +19,16 @@ from abiscan.loader import LoaderSettings
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
-_FILES = {"answers.toml": "answer", "topics.toml": "answer", "retellings.toml": "text"}
+_FILES = {"answers.toml": "answer", "topics.toml": "answer", "source_builds.toml": "answer", "retellings.toml": "text"}
+# Values of the subject and of its first cause.
+_EXPECTED = {
+    *("subject", "mangled", "demangled", "message", "kind", "owner", "title", "needed_by", "location", "near"),
+    *("is_exported", "exported_in", "causes", "cause", "confidence"),
+}
 _KEYS = {
-    *("text", "texts", "torch", "several", "unanswered", "subject", "mangled", "message", "kind", "owner", "needed_by"),
-    "title",
-    *(
-        "cause",
-        "only_cause",
-        "causes",
-        "causes_have",
-        "causes_lack",
-        "confidence",
-        "has",
-        "lacks",
-        "fix_begins",
-        "fix_has",
-        "fix_lines",
-        "fix_lacks",
-    ),
-    *("fix_ends", "evidence_begins_with", "evidence_has", "evidence_lines", "evidence_lacks"),
+    *("text", "texts", "torch", "several", "unanswered", "only_cause", "causes_have", "causes_lack", "has", "lacks"),
+    *("fix_begins", "fix_has", "fix_lines", "fix_lacks", "fix_ends", "notes_have", "title_lacks"),
+    *("evidence_begins_with", "evidence_has", "evidence_lines", "evidence_lacks", *_EXPECTED),
 }
 
 
@@ -62,21 +53,26 @@ def test_answer(text: str, row: dict[str, Any]) -> None:
     answer = "\n".join(part for cause in subject.causes for part in (*cause.evidence, cause.fix))
     assert not others or row.get("several")
     assert len(subject.causes) == 1 or not row.get("only_cause")
+    exported = subject.exported_in
     found = {
         "subject": subject.text,
         "mangled": subject.mangled,
+        "demangled": subject.demangled,
         "message": subject.message,
         "kind": subject.kind,
         "owner": subject.owner,
         "title": subject.title,
         "needed_by": subject.needed_by,
+        "location": subject.location and f"{subject.location.file}:{subject.location.line}",
+        "near": list(subject.near),
+        "is_exported": bool(exported),
+        "exported_in": exported and exported.text(),
         "causes": [cause.cause for cause in subject.causes],
         "cause": first.cause,
         "confidence": first.confidence,
     }
-    assert {name: value for name, value in found.items() if name in row} == {
-        name: row[name] for name in found if name in row
-    }
+    expected = row.keys() & _EXPECTED
+    assert {name: found[name] for name in expected} == {name: row[name] for name in expected}
     causes = set(found["causes"])
     assert set(row.get("causes_have", ())) <= causes
     assert not causes & set(row.get("causes_lack", ()))
@@ -85,7 +81,8 @@ def test_answer(text: str, row: dict[str, Any]) -> None:
     assert fix.startswith(row.get("fix_begins", ""))
     assert fix.endswith(row.get("fix_ends", ""))
     assert [part for part in row.get("evidence_begins_with", []) if part not in first.evidence[0]] == []
-    for where, words in (("fix", fix), ("evidence", evidence)):
+    assert [part for part in row.get("notes_have", []) if part not in "\n".join(subject.notes)] == []
+    for where, words in (("fix", fix), ("evidence", evidence), ("title", subject.title)):
         assert [part for part in row.get(f"{where}_has", []) if part not in words] == []
         assert [part for part in row.get(f"{where}_lacks", []) if part in words] == []
     assert [part for part in row.get("has", []) if part not in answer] == []

@@ -67,50 +67,6 @@ def test_ld_debug_names_the_file(blank: str, index: ReleaseIndex) -> None:
     assert subject.causes == _ask(f"ImportError: /opt/x/_C.so: undefined symbol: {name}", index)[0].causes
 
 
-def test_cudnn_prints_the_missing_symbol_after_the_library(index: ReleaseIndex) -> None:
-    """cuDNN prints dlerror() after the library: an undefined symbol means that the file was found."""
-    text = (
-        "Could not load library libcudnn_cnn_infer.so.8. Error: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: "
-        "undefined symbol: _ZN5cudnn3cnn34layerNormFwd_execute_internal_implERKNS_7backend11VariantPackE, version "
-        "libcudnn_cnn_infer.so.8"
-    )
-    (subject,) = _ask(text, index)
-    assert subject.text.startswith("_ZN5cudnn")
-    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
-    assert "found none" not in _said(subject)
-    alone = "Could not load library libcudnn_cnn_infer.so.8. Please make sure it is in your library path!"
-    assert _ask(alone, index)[0].text == "libcudnn_cnn_infer.so.8"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "/x/nvidia/cusparse/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12",
-        "libcublas.so.11: symbol cublasLtGetStatusString version libcublasLt.so.11 not defined in file "
-        "libcublasLt.so.11 with link time reference",
-    ],
-)
-def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) -> None:
-    """NVIDIA ships them as binaries."""
-    (subject,) = _ask(text, index)
-    assert "source tree" not in _said(subject)
-    assert "-l" not in [word[:2] for cause in subject.causes for word in cause.fix.split()]
-
-
-def test_the_package_of_a_damaged_file_is_installed_again(index: ReleaseIndex) -> None:
-    """The layout of site-packages, and of environments of conda (conda-meta has the files of each package)."""
-    for file, command in {
-        "/e/lib/python3.8/site-packages/torch/lib/libc10.so": "pip install --force-reinstall --no-cache-dir torch",
-        "/e/site-packages/numpy.libs/libgfortran.so.5": "pip install --force-reinstall --no-cache-dir --no-deps numpy",
-        "/h/conda/envs/e/lib/python3.8/site-packages/torch/lib/../../../../libmkl_core.so": (
-            "grep -l libmkl_core.so /h/conda/envs/e/conda-meta/*.json"
-        ),
-        "/w/build/ours.so": "file /w/build/ours.so",
-    }.items():
-        (subject,) = _ask(f"OSError: {file}: invalid ELF header", index)
-        assert command in subject.causes[0].fix.split("\n")[0]
-
-
 def test_what_ldd_misses_behind_a_library_that_it_did_not_find(index: ReleaseIndex) -> None:
     """ldd -r relocates with the libraries that it found: all symbols of a missing library are undefined (ldd(1))."""
     name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
@@ -155,33 +111,7 @@ def test_the_library_of_each_range(index: ReleaseIndex) -> None:
     assert f"in {other.library}." in said
 
 
-def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseIndex) -> None:
-    """torch's own index has 1.8-1.12 for CUDA 11, split; the package index has them for CUDA 10.2."""
-    error = "OSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory"
-    (subject,) = explain(error, knowledge_of("2.0.1", index))
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
-    assert "It is shipped by torch 1.13.0" not in _said(subject)
-    assert 'pip install "torch' not in subject.causes[0].fix
-
-
 # --- torch in a text ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "pytorch 2.4.1 cuda120_py311h25b6552_300 conda-forge",
-        "torch 2.4.1, torch.compiled_with_cxx11_abi() returns True",
-        "print(torch._C._GLIBCXX_USE_CXX11_ABI) -> True, torch 2.4.1",
-    ],
-)
-def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, index: ReleaseIndex) -> None:
-    """A build has one std::string (the two builds of 2.6 and of 2.7 in the index have no common symbol with one)."""
-    text = f"{said}\nImportError: x/_C.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
-    knowledge = knowledge_of_text(text, index)
-    (subject,) = explain(text, knowledge)
-    assert subject.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
-    assert "torch 2.4.1 (cu121) exports" not in _said(subject)
 
 
 # --- truncated names, names of other systems ------------------------------------------------------------------------
@@ -198,16 +128,6 @@ def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex)
         (subject,) = _ask(f"{before}{cut}{dots}", index)
         assert subject.mangled == whole
     assert _ask(f"undefined symbol: {cut}", index)[0].mangled == cut
-
-
-@pytest.mark.parametrize(
-    "broken", ["_ZN5torch3jit17parseSchemaOr=\r\nNameERKSs", "=5FZN5torch3jit17parseSchemaOrNameERKSs"]
-)
-def test_mail_without_its_headers(broken: str, index: ReleaseIndex) -> None:
-    """RFC 2045, 6.7: `=5F` is an underscore, `=` at the end of a line is a soft break."""
-    (subject,) = _ask(f"ImportError: /x/_C.so: undefined symbol: {broken}", index)
-    assert subject.text == "_ZN5torch3jit17parseSchemaOrNameERKSs"
-    assert not any("cut off" in note for note in subject.notes)
 
 
 def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> None:

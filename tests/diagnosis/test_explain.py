@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from abiscan.diagnosis import Environment, Knowledge, explain
-from abiscan.diagnosis.messages.answers import answer
-from abiscan.diagnosis.messages.read_text import read_text
 from abiscan.diagnosis.other_builds import SOURCE_BUILD
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.imports import DemangledBy, Owner
@@ -104,49 +102,6 @@ def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
     assert "--no-binary torch-scatter torch-scatter" in cause.fix
 
 
-@pytest.mark.parametrize(("cuda", "wheel"), [("12.0", False), ("12.1", True)])
-def test_a_cuda_of_no_release_has_no_wheels(cuda: str, wheel: bool, index: ReleaseIndex) -> None:
-    """download.pytorch.org/whl has cu121 and no cu120."""
-    text = (
-        "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
-        f"PyTorch has CUDA version {cuda} and torch_scatter has CUDA version 11.8."
-    )
-    (subject,) = explain(text, Knowledge(releases=index))
-    fix = subject.causes[0].fix
-    assert ("data.pyg.org" in fix) is wheel
-    assert ("--no-binary torch-scatter" in fix) is not wheel
-
-
-def test_a_build_without_dependencies_installs_what_the_packages_import(index: ReleaseIndex) -> None:
-    """requires.txt of torch_sparse 0.6.18 and torch_cluster 1.6.3 has scipy; torch_scatter and torch_spline_conv
-    have none."""
-    texts = ("torch-scatter torch-spline-conv", "torch-scatter torch-sparse", "torch-scatter torch-cluster")
-    fixes = []
-    for names in texts:
-        (subject,) = explain(f"My PyTorch is built from source, pip install {names}", Knowledge(releases=index))
-        fixes.append(subject.causes[0].fix)
-    assert [" scipy &&" in fix for fix in fixes] == [False, True, True]
-
-
-def test_scatter_on_hip(nothing: Knowledge) -> None:
-    # https://github.com/rusty1s/pytorch_scatter/issues/412
-    text = (
-        "csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n"
-        "    scalar_t val = __ldg(src_data + row_idx);\n                   ^~~~~\n"
-        "csrc/hip/segment_csr_cuda.hip:275:27: note: in instantiation of function template specialization "
-        "'gather_csr_kernel<c10::Half, 4>' requested here\n"
-    )
-    (subject,) = explain(text, nothing)
-    assert subject.kind is SubjectKind.COMPILE_ERROR
-    assert subject.location is not None
-    assert (subject.location.file, subject.location.line) == ("csrc/hip/segment_csr_cuda.hip", 188)
-    cause = subject.causes[0]
-    assert (cause.cause, cause.confidence) == (CauseId.HALF_INTRINSIC, Confidence.HIGH)
-    # Tag 2.1.0 of pytorch_scatter is the first with the overload (csrc/cuda/utils.cuh).
-    for word in ("Do not edit only `__ldg` in torch-scatter before 2.1.0", '"torch-scatter __ldg ROCm"'):
-        assert word in cause.fix
-
-
 def test_flash_linear_attention(nothing: Knowledge) -> None:
     # https://github.com/fla-org/flash-linear-attention/issues/160
     text = (
@@ -169,45 +124,6 @@ def test_flash_linear_attention(nothing: Knowledge) -> None:
     assert "rm -rf /tmp/torchinductor_u\n" in cause.fix
 
 
-def test_a_bare_name_may_be_no_symbol(nothing: Knowledge) -> None:
-    """A Triton kernel, from the log of flash-linear-attention issue 160; a loader's message shows that it is one."""
-    (bare,) = explain("fused_recurrent_delta_rule_fwd_kernel", nothing)
-    (loader,) = explain("undefined symbol: fused_recurrent_delta_rule_fwd_kernel", nothing)
-    doubts = [any("Triton kernel" in each for each in subject.causes[0].evidence) for subject in (bare, loader)]
-    assert doubts == [True, False]
-
-
-def test_aiter_under_dynamo(nothing: Knowledge) -> None:
-    # https://github.com/pytorch/pytorch/issues/151049
-    text = (
-        "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\n"
-        "  Explanation: Dynamo does not know how to trace the builtin `aiter.jit.aiter_.PyCapsule.ck_moe.` "
-        "This function is "
-        "either a Python builtin or a third-party C/C++ Python extension (perhaps created with pybind).\n"
-        "  Developer debug context: module: aiter.jit.aiter_, qualname: PyCapsule.ck_moe, skip reason: "
-        "<missing reason>\n\n"
-        'from user code:\n   File "/vllm/fused_moe.py", line 120, in forward\n'
-    )
-    (subject,) = explain(text, nothing)
-    assert (subject.kind, subject.text) == (SubjectKind.DYNAMO, "aiter.jit.aiter_.PyCapsule.ck_moe")
-    assert subject.location is not None
-    assert subject.location.line == 120
-    cause = subject.causes[0]
-    assert (cause.cause, cause.confidence) == (CauseId.OP_NOT_REGISTERED, Confidence.HIGH)
-    # Oracle: rocm_aiter_fused_moe.py of the wheels registers rocm_aiter_ck_moe from vLLM 0.8.5 on, not in 0.8.4.
-    assert cause.fix.startswith("Use vLLM 0.8.5 or later")
-    assert "or export VLLM_ROCM_USE_AITER_MOE=0" in cause.fix
-    for word in (
-        "vLLM 0.8.5 or later",
-        '@torch.library.custom_op("aiter_jit_aiter_::ck_moe"',
-        "TORCH_LIBRARY",
-        "register_fake",
-        "stay alive",
-        "direct_register_custom_op",
-    ):
-        assert word in cause.fix
-
-
 # --- causes, against released builds ----------------------------------------------------------------------------------
 
 
@@ -218,12 +134,6 @@ def test_a_changed_signature_shows_both_and_marks_the_difference(released: Relea
     assert "parseSchemaOrName(std::string const&, bool)" in told
     assert "Differences: parameter 2 added: bool." in told
     assert "2.4.0-2.6.0" in told
-
-
-def test_inline_code_is_named(released: Released) -> None:
-    (subject,) = explain("_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE", released("2.13.0"))
-    inlined = next(cause for cause in subject.causes if cause.cause is CauseId.INLINED_CALL)
-    assert "data_ptr" in " ".join(inlined.evidence)
 
 
 def test_a_target_of_the_same_string_abi_speaks_against_a_mismatch(released: Released) -> None:
@@ -283,13 +193,6 @@ def test_python_of_this_environment_decides(nothing: Knowledge) -> None:
 # --- libraries ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["libtorch_npu.so", "libtorchaudio.so", "libtorch_tensorrt.so", "libc10_npu.so"])
-def test_a_library_of_an_extension_is_not_torchs(name: str, nothing: Knowledge) -> None:
-    (subject,) = explain(f"ImportError: {name}: cannot open shared object file: No such file or directory", nothing)
-    assert (subject.owner, [cause.cause for cause in subject.causes]) == (Owner.OTHER, [CauseId.LIBRARY_MISSING])
-    assert not any("library of torch" in fact for fact in subject.causes[0].evidence)
-
-
 def test_a_library_that_torch_did_not_have_yet(index: ReleaseIndex) -> None:
     # https://github.com/rusty1s/pytorch_scatter/issues/173
     target = TorchBuild(TorchKind.INSTALLED, "1.4.0", "cu101", "10.1", None, False, "/t", None)
@@ -311,61 +214,6 @@ def test_another_cudart_is_here(nothing: Knowledge) -> None:
 
 
 # --- forms of names ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "mangled"),
-    [
-        ("c10::Error::Error(c10::SourceLocation, std::string)", "_ZN3c105ErrorC1ENS_14SourceLocationESs"),
-        (
-            "c10::Error::Error(c10::SourceLocation, std::__cxx11::basic_string<char, std::char_traits<char>, "
-            "std::allocator<char> >)",
-            "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
-        ),
-        ("float const* at::TensorBase::const_data_ptr<float>() const", "_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"),
-        ("at::TensorBase::const_data_ptr<float>() const", "_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"),
-        ("vtable for torch::autograd::Node", "_ZTVN5torch8autograd4NodeE"),
-        ("typeinfo for c10::Error", "_ZTIN3c105ErrorE"),
-        ("c10::cuda::SetDevice(int)", "_ZN3c104cuda9SetDeviceEi"),
-    ],
-)
-def test_demangled_names_are_found(text: str, mangled: str, nothing: Knowledge) -> None:
-    # llvm-cxxfilt 23 and c++filt 2.40 print these texts for these names.
-    (subject,) = explain(text, nothing)
-    assert subject.mangled == mangled
-    assert subject.exported_in
-
-
-def test_a_demangled_name_without_an_export(nothing: Knowledge) -> None:
-    (subject,) = explain("c10::cuda::SetDevice(double, double)", nothing)
-    assert subject.mangled is None
-    assert subject.exported_in is None
-    assert "differ in parameters" in subject.notes[0]
-
-
-def test_macos_names(nothing: Knowledge) -> None:
-    (subject,) = explain("__ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv", nothing)
-    assert subject.mangled == "__ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv"
-    assert "macOS" in subject.notes[0]
-    (subject,) = explain("_torch_library_impl", nothing)
-    assert subject.causes[0].cause is CauseId.STABLE_SHIM_TOO_NEW
-
-
-def test_msvc_names_are_recognised(nothing: Knowledge) -> None:
-    (subject,) = explain("__imp_?THPVariable_Wrap@@YAPEAU_object@@VTensorBase@at@@@Z", nothing)
-    assert "MSVC" in subject.notes[0]
-    # llvm-undname-19; llvm-readobj --coff-exports of torch_python.dll has it up to 2.5.1.
-    assert subject.demangled == "struct _object * __cdecl THPVariable_Wrap(class at::TensorBase)"
-    assert subject.exported_in is not None
-    assert subject.exported_in.text() == "1.10.0-2.5.1"
-    assert subject.causes[0].cause is CauseId.LIBTORCH_PYTHON_NOT_LINKED
-
-
-def test_a_name_that_lost_its_end(nothing: Knowledge) -> None:
-    # From the title of a report (https://github.com/pytorch/xla/issues/8406); the name continues with `d`.
-    (subject,) = explain("undefined symbol: _ZN5torch4lazy13MetricFnValueB5cxx11E", nothing)
-    assert subject.mangled == "_ZN5torch4lazy13MetricFnValueB5cxx11Ed"
-    assert "cut off" in subject.notes[0]
 
 
 def test_a_whole_log_keeps_its_order_and_its_files(nothing: Knowledge) -> None:
@@ -399,25 +247,6 @@ def test_any_text_is_answered_or_not(nothing: Knowledge, text: str) -> None:
 # --- load errors without a missing symbol -----------------------------------------------------------------------------
 
 
-def test_a_mistyped_name_shows_the_one_that_is_meant(nothing: Knowledge) -> None:
-    # l for I, as read from a screenshot.
-    (subject,) = explain("_ZNK3c106lValue23reportToTensorTypeErrorEv", nothing)
-    assert subject.near == ("_ZNK3c106IValue23reportToTensorTypeErrorEv",)
-
-
-@pytest.mark.parametrize("slip", ["_ZNK3c107SymBol10guard_boolEPKcl", "_ZNK3c107SymBool10guard_bolEPKcl"])
-def test_a_slip_that_leaves_a_length_wrong(slip: str, nothing: Knowledge) -> None:
-    """No demangler reads these: a length exceeds the following text."""
-    (subject,) = explain(slip, nothing)
-    assert subject.near == ("_ZNK3c107SymBool10guard_boolEPKcl",)
-
-
-def test_without_a_torch_the_answer_has_conditions(nothing: Knowledge) -> None:
-    (subject,) = explain("undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl", nothing)
-    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
-    assert subject.causes[0].evidence[0].startswith("Your torch may be older than 2.0.0, ")
-
-
 def test_many_names_of_one_link_are_reported_once_each(nothing: Knowledge) -> None:
     text = "".join(f"a.o: undefined reference to `foo_bar_{n % 7}'\n" for n in range(70))
     assert [s.text for s in explain(text, nothing)] == [f"foo_bar_{n}" for n in range(7)]
@@ -447,31 +276,6 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
     for candidate in found:
         assert name not in candidate.fix
         assert not any(word in candidate.fix for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
-
-
-def test_what_is_to_be_installed_for_a_build_is_named_once(nothing: Knowledge) -> None:
-    (subject,) = explain("undefined symbol: curandCreateGenerator", nothing)
-    fixes = "\n".join(cause.fix for cause in subject.causes)
-    assert "with your torch installed" in fixes
-    assert "installed torch installed" not in fixes
-
-
-_SIZE_OF_MODULE = (
-    '  File "/home/me/cache/ab/cab2345mnopqrstuvwxyz234567abcdefghijklmnopqrstuvwxyz.py", line 12, in <module>\n'
-    "    triton_meta={'constants': {10: s2}}\nNameError: name 's2' is not defined"
-)
-
-
-@pytest.mark.parametrize(
-    ("torch", "upgrades", "reports"), [("2.5.1", True, False), ("2.9.0", False, True), (None, True, True)]
-)
-def test_a_release_with_the_fix_needs_no_upgrade(
-    torch: str | None, released: Released, nothing: Knowledge, *, upgrades: bool, reports: bool
-) -> None:
-    """Oracle: torch/_dynamo/variables/functions.py of the wheels; 2.6.0 is the first that makes the size a number."""
-    (subject,) = explain(_SIZE_OF_MODULE, nothing if torch is None else released(torch))
-    fix = subject.causes[0].fix
-    assert ("torch==2.6.0" in fix, "issues/new" in fix) == (upgrades, reports)
 
 
 def test_hip_without_an_amd_gpu(released: Released) -> None:
@@ -527,26 +331,6 @@ def test_a_pre_release_is_not_a_release(released: Released) -> None:
     target = replace(known.target, version="2.1.0a0", variant="gitunknown", cxx11_abi=None)
     (subject,) = explain(f"a.so: {_CHECK}Ss", replace(known, target=target, exports=None, exact=False))
     assert "The release of version 2.1.0a0" not in " ".join(line for each in subject.causes for line in each.evidence)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "undefined symbol TensorBase::const_data_ptr<long>, c++filt cannot demangle it",
-        "undefined symbol: at::TensorBase::const_data_ptr<int64_t>() in a.so; llvm-cxxfilt-14 fails on it too",
-        "undefined symbol: long const* at::TensorBase::const_data_ptr<long, 0>() const (mangled with enable_if)",
-        "未定义符号 at::TensorBase::const_data_ptr<long>,c++filt 无法解析",
-        "undefined symbol at::TensorBase::const_data_ptr<float>, 解析工具 c++filt 不能 demangle",
-    ],
-)
-def test_a_readable_name_that_no_demangler_reads(words: str, nothing: Knowledge) -> None:
-    """Oracles: c++filt of binutils 2.40 rejects the name of Clang 19; `nm -D` of libtorch_cpu.so 2.3.0 to 2.11.0 shows
-    that of GCC with the constrained parameter."""
-    read = read_text(words)
-    (subject,) = answer(read, replace(nothing, log=read.facts))
-    assert subject.causes[0].cause is CauseId.TEMPLATE_MANGLING
-    assert (subject.mangled, subject.exported_in) == (None, None)
-    assert "torch 2.3.0-2.11.0" in subject.causes[0].evidence[0]
 
 
 @pytest.mark.parametrize(

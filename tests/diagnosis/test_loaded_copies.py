@@ -39,16 +39,6 @@ def test_a_module_compiled_at_its_first_use_is_removed() -> None:
     assert "rm -rf ~/.cache/torch_extensions  #" in explain(text)[0].causes[0].fix
 
 
-def test_gcc_4_has_only_the_old_string() -> None:
-    """https://github.com/open-mmlab/mmaction/issues/89: GCC 5 in place of 4.9. torch 1.5 needs GCC 5
-    (c10/util/C++17.h of its wheel)."""
-    old = "ImportError: /e/site-packages/x/_C.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n"
-    assert "GCC 5 or later" in explain(old)[0].causes[0].fix
-    for torch in ("1.5.0", "2.7.0"):
-        newer = f"_ZN3c105ErrorC2ENS_14SourceLocationESs\ntorch {torch}"
-        assert "GCC 5" not in "".join(cause.fix for cause in explain(newer)[0].causes)
-
-
 def test_the_folder_of_a_setup_py_is_none_of_a_first_use() -> None:
     log = "Emitting ninja build file /w/build/temp.linux-x86_64-3.8/build.ninja..."
     assert not log_facts(log).first_use

@@ -6,7 +6,6 @@ import pytest
 
 from abiscan.diagnosis.causes.python_abi import ranges
 from abiscan.environment.python_names import exported_by
-from abiscan.library.api import explain
 
 
 @pytest.mark.parametrize(
@@ -28,11 +27,3 @@ def test_ranges(name: str, expected: str) -> None:
 def test_ranges_name_the_free_threaded_builds_that_lack_a_name() -> None:
     of_the_default_builds = [version for version in exported_by("PyList_New") if not version.free_threaded]
     assert ranges(of_the_default_builds) == "2.7-3.14, not 3.13t-3.14t"
-
-
-def test_a_program_without_python_needs_no_libtorch_python() -> None:
-    """Oracle: what solved mlverse/libtorch-mac-m1 issue 9."""
-    text = "symbol not found in flat namespace '_PyArg_ParseTuple'"
-    assert "loads libtorch_python: remove that file" in explain(text)[0].causes[0].fix
-    other = "ImportError: /x/site-packages/ext/_C.so: undefined symbol: PyArg_ParseTuple"
-    assert not any("libtorch_python" in cause.fix for cause in explain(other)[0].causes)

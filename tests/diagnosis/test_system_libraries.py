@@ -53,19 +53,3 @@ def test_a_copy_that_defines_it_speaks_against() -> None:
     (subject,) = explain(text, Knowledge(environment=environment))
     assert subject.causes[0].confidence is Confidence.MEDIUM
     assert any(fact.startswith("Against it:") for fact in subject.causes[0].evidence)
-
-
-def test_glibc() -> None:
-    text = "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /s/_C.so)"
-    (subject,) = explain(text, Knowledge())
-    assert subject.causes[0].cause is CauseId.GLIBC_TOO_OLD
-    assert "glibc >= 2.38" in subject.causes[0].fix
-
-
-def test_a_copy_of_glibc_in_a_folder_that_the_text_shortens() -> None:
-    """Oracle: what solved mlverse/torch issue 1360."""
-    text = "/lib/x86_64-linux-gnu/libpthread.so.0: version `GLIBC_PRIVATE' not found (required by {}librt.so.1)"
-    (subject,) = explain(text.format(".../torch/lib/"), Knowledge())
-    assert subject.causes[0].fix.startswith("find / -path '*/torch/lib/librt.so.1' ")
-    (of_system,) = explain(text.format("/usr/lib/"), Knowledge())
-    assert "-path" not in of_system.causes[0].fix

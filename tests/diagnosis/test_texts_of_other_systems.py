@@ -11,7 +11,6 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
 from abiscan.model.subject import Subject
 
-_ENTRY = "The procedure entry point {} could not be located in the dynamic link library C:\\e\\torchvision\\_C.pyd."
 # Exported by c10.dll of every release since 1.7.1.
 _ALWAYS = "?tls_local_dispatch_key_set@impl@c10@@YA?AULocalDispatchKeySet@12@XZ"
 
@@ -25,14 +24,6 @@ def words_of(subject: Subject) -> str:
     return "\n".join(line for cause in subject.causes for line in (*cause.evidence, cause.fix or ""))
 
 
-def test_windows_finds_the_dll_of_each_import() -> None:
-    """So a missing symbol that torch exports is no matter of linking or of the order of imports."""
-    subject = only(_ENTRY.format(_ALWAYS))
-    assert [cause.cause.value for cause in subject.causes][:1] == ["distribution-variant"]
-    assert "cannot open shared object file" not in words_of(subject)
-    assert "import torch  # before" not in words_of(subject)
-
-
 _LATER = "?toScalarType@TypeMeta@caffe2@@QEBA?AW4ScalarType@c10@@XZ"
 
 
@@ -43,24 +34,6 @@ def test_a_listing_of_imports_reports_nothing_missing() -> None:
         f"\t Function {_LATER}\n\t Function {_ALWAYS} (Delay Import)\n\t Ordinal_3 \n[-] Import listing done\n"
     )
     assert only(text).causes == ()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Library not loaded: @rpath/libcudart.10.2.dylib",
-        "Library not loaded: @rpath/libc10_cuda.dylib",
-        "Symbol not found: _cudaMalloc",
-        "Symbol not found: __ZN3c104cuda9SetDeviceEa",
-    ],
-)
-def test_macos_has_no_cuda(said: str) -> None:
-    """NVIDIA's release notes: CUDA 10.2 is the last for macOS."""
-    subject = only(f"ImportError: dlopen(/e/x.cpython-311-darwin.so, 2): {said}\n", "2.2.2")
-    assert [cause.cause for cause in subject.causes] == [CauseId.CUDA_BUILD_REQUIRED]
-    assert "there is no CUDA on macOS" in words_of(subject)
-    assert "LD_LIBRARY_PATH" not in words_of(subject)
-    assert "cu121" not in subject.title
 
 
 # clang++ 19 -std=c++17 --target=arm64-apple-macos13, with enable_if in the inline namespace std::__1.
@@ -93,16 +66,3 @@ def test_clang_18_on_macos(symbol: str, accessor: str, torch: str | None) -> Non
     assert ("Replace long with int64_t" in fix) is ("IlTn" in symbol)
     words = words_of(subject)
     assert not any(word in words for word in ("GCC", "gcc", "nvcc", "NVCC", "cu1"))
-
-
-def test_the_linker_of_macos_prints_a_readable_name() -> None:
-    """Oracle: the exports of libtorch_cpu.dylib: IxLi0E in 2.3.0 to 2.11.0. The name is that of either mangling."""
-    text = (
-        'Undefined symbols for architecture arm64:\n  "long long const* at::TensorBase::const_data_ptr<long long, 0>() '
-        'const", referenced from:\n      foo(at::Tensor) in a.o\nld: symbol(s) not found for architecture arm64'
-    )
-    (subject,) = explain(text, ScanOptions(None, None, LoaderSettings("/")))
-    assert subject.causes[0].cause is CauseId.TEMPLATE_MANGLING
-    assert (subject.causes[0].fix or "").startswith("Use data_ptr<int64_t>(), exported by torch")
-    words = words_of(subject)
-    assert not any(word in words for word in ("No known torch build", "GCC", "nvcc", "nm -D", ".so"))

@@ -1,5 +1,4 @@
-"""A DLL that Windows did not find: the Visual C++ runtime comes first only where nothing else is known. Oracle: what
-solved the threads (nunchaku issue 534, pytorch issue 125109, Stable-Diffusion-WebUI-TensorRT issue 273)."""
+"""Fixes in the form of Windows' command line."""
 
 from __future__ import annotations
 
@@ -7,9 +6,6 @@ import pytest
 
 from abiscan.diagnosis.windows_commands import for_windows
 from abiscan.library.api import explain
-
-LOAD = "ImportError: DLL load failed while importing {}: The specified module could not be found."
-FILE = 'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\v\\torch\\lib\\{}"'
 
 
 @pytest.mark.parametrize(
@@ -45,6 +41,9 @@ def test_cmd_has_no_comments_and_no_single_quotes(fix: str, shown: str) -> None:
 
 
 def test_a_fix_for_windows_has_no_comment_behind_a_command() -> None:
-    text = LOAD.format("onnxruntime_pybind11_state") + "\nPyTorch version: 2.6.0+cu124\nOS: Microsoft Windows 11"
+    text = (
+        "ImportError: DLL load failed while importing onnxruntime_pybind11_state: The specified module could not be "
+        "found.\nPyTorch version: 2.6.0+cu124\nOS: Microsoft Windows 11"
+    )
     for cause in explain(text)[0].causes:
         assert not any(line.startswith("pip ") and "  # " in line for line in cause.fix.splitlines())

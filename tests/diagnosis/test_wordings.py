@@ -65,21 +65,6 @@ def test_c_libraries_differ(nothing: Knowledge) -> None:
         assert _UNUSABLE not in [cause.cause for cause in subject.causes]
 
 
-def test_what_is_too_far_apart_is_not_missing(nothing: Knowledge) -> None:
-    """`relocation truncated to fit` (GNU ld): the linked file is larger than the reach of its relocations; the named
-    symbol is not the problem."""
-    text = "(.init+0x7): relocation truncated to fit: R_X86_64_REX_GOTPCRELX against undefined symbol `__gmon_start__'"
-    (subject,) = explain(text, nothing)
-    assert "__gmon_start__" not in subject.text.split()
-    assert subject.causes[0].cause is _UNUSABLE
-
-
-def test_a_word_in_a_compiler_message_is_not_a_symbol(nothing: Knowledge) -> None:
-    """`cudnn_enabled` has the form of cuDNN names; here it is a parameter of a function in a source."""
-    assert not explain("x.h:27:122: error: \u2018cudnn_enabled\u2019 was not declared in this scope", nothing)
-    assert not explain("clang++: error: no such argument\nPyTorch version not found", nothing)
-
-
 def test_the_cuda_of_a_toolkit_is_not_that_of_torch(nothing: Knowledge) -> None:
     """torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE: both numbers are CUDA releases."""
     text = (
@@ -87,26 +72,3 @@ def test_the_cuda_of_a_toolkit_is_not_that_of_torch(nothing: Knowledge) -> None:
         "PyTorch (11.8). Please make sure to use the same CUDA versions."
     )
     assert log_facts(text).torch is None
-
-
-def test_a_kernel_that_somebody_wrote_is_not_torch_compiles(nothing: Knowledge) -> None:
-    text = "triton.compiler.errors.CompilationError: at 12:14: NameError('tl is not defined')"
-    assert not explain(text, nothing)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("cudaGetDriverEntryPointByVersion", "CUDA 12.5-13.5 exports it"),
-        ("cusparseScsrgemm2", "CUDA 11.7-11.8 exports it"),
-        ("ncclCommWindowRegister", "NCCL 2.27-2.32 exports it"),
-        ("cudaMallocHost", "Every known release of the CUDA runtime"),
-        ("cudaSetupArgument", "No known release"),
-        ("cuTensorMapEncodeTiled", "Drivers for CUDA 12.0 and later export it"),
-    ],
-)
-def test_which_releases_of_cuda_have_a_name(name: str, said: str, nothing: Knowledge) -> None:
-    """By `nm -D` of the libraries in NVIDIA's wheels, and cudaTypedefs.h of the toolkit (`_v12000`)."""
-    (subject,) = explain(f"/x/_C.so: undefined symbol: {name}", nothing)
-    evidence = [line for cause in subject.causes for line in cause.evidence]
-    assert any(said in line for line in evidence)
