@@ -75,10 +75,15 @@ Fields = Mapping[str, str]
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence and its condition, besides the values of its fields."""
+    """A sentence and its condition, besides the values of its fields.
+
+    Attributes:
+        needs: the torch or machine that would show it, if no fixture does.
+    """
 
     says: str
     holds: Callable[[Case, Fields], bool] = lambda _case, _fields: True
+    needs: str = ""
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -404,6 +409,16 @@ def _another_build(case: Case, _fields: Fields) -> bool:
 
 # --- the table ------------------------------------------------------------------------------------------------------
 
+# What would show a sentence that no fixture shows; in CI an installed CPU build shows those of CPU_BUILD.
+CPU_BUILD = "an installed CPU build"
+_BEFORE_INDEX = "a torch before the index"
+_NO_RELEASE = "a torch that is no release of the index"
+_TORCH_1_13 = "a library of torch 1.13 alone"
+_NEWER_MKL = "torch's own libraries beside a newer MKL"
+_PUBLISHED_WHEEL = "a published wheel, of the corpus"
+_CUDA_HERE = "CUDA's libraries on this machine"
+_SYSTEM_AGE = "a system of a certain age"
+
 SENTENCES = (
     Sentence(
         "That signature is exported by torch {other}.",
@@ -411,7 +426,11 @@ SENTENCES = (
     ),
     # Releases and the target's position among them.
     Sentence("{shown} is exported by torch {ranges} in {library}.", _newest_exporter),
-    Sentence("{shown} is exported by torch {places}.", _exporter_of_each_range),
+    Sentence(
+        "{shown} is exported by torch {places}.",
+        _exporter_of_each_range,
+        needs="a name that went, and came back in another library",
+    ),
     Sentence("No known torch build ({first}-{last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
     Sentence(
         "Whether releases of torch export {shown} is not recorded.",
@@ -424,6 +443,7 @@ SENTENCES = (
     Sentence(
         "{label} is older than {first}, the first indexed release: whether it exports the symbol is unknown.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
+        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "{label} is newer than {release}, the last release that exports {shown}.",
@@ -439,36 +459,47 @@ SENTENCES = (
     Sentence(
         "{label} is older than the index: the file may be built for an older or a newer torch.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
+        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
         "variant).",
         _another_build,
+        needs=_NO_RELEASE,
     ),
     Sentence(
         "{label} is a source build or nightly, not a release: its exports may differ from every release.",
         lambda c, _: c.build is None,
+        needs=_NO_RELEASE,
     ),
     Sentence(
         "Against it: {label} is a nightly before {release} and may already export the symbol.",
         lambda c, f: _order(c.torch)[:3] == _order(f["release"])[:3] and _order(c.torch) < _order(f["release"]),
+        needs=_NO_RELEASE,
     ),
     Sentence(
         "The build of torch {torch} on PyPI, for CUDA 10.2 or older, does not ship it.",
         lambda c, _: _order(c.torch) < _order("1.13.0"),
+        needs=_TORCH_1_13,
     ),
-    Sentence("CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it."),
+    Sentence(
+        "CUDA 11 builds of that release, from download.pytorch.org or the conda channel pytorch, may ship it.",
+        needs=_TORCH_1_13,
+    ),
     Sentence(
         "Against it: its git revision {revision} is that of the release.",
         lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) == _target_revision(c),
+        needs=_NO_RELEASE,
     ),
     Sentence(
         "Its git revision {revision} is not that of the release ({released}).",
         lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) != _target_revision(c),
+        needs=_NO_RELEASE,
     ),
     Sentence(
         "More than one torch is installed: {paths}.",
         lambda c, f: c.installed and "," in f["paths"] and _paths_are_there(c, f),
+        needs=_NO_RELEASE,
     ),
     # Other forms of the name.
     Sentence(
@@ -481,15 +512,18 @@ SENTENCES = (
     Sentence(
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
+        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "{label} is older than the index: if it exports the function, it uses the other std::string, as torch from "
         "conda-forge and NVIDIA images does.",
         lambda c, _: _order(c.torch) < _order(c.known[0]) and _string_of(c.name) == "old",
+        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol.",
         lambda c, _: _order(c.torch) < _order("2.7.0.dev0") and _string_of(c.name) == "new",
+        needs=_BEFORE_INDEX,
     ),
     Sentence("{label} exports neither form.", _exports_neither),
     Sentence("{label} exports neither mangling.", _exports_neither),
@@ -501,6 +535,7 @@ SENTENCES = (
     Sentence(
         "Release builds of torch {torch} export this symbol; this build may not.",
         lambda c, _: c.torch in c.exported_in(c.name),
+        needs=_NO_RELEASE,
     ),
     Sentence("{shown} uses {mine}.", lambda c, f: _string_of(c.name) in f["mine"]),
     Sentence(
@@ -556,6 +591,7 @@ SENTENCES = (
     Sentence(
         "{label} is older than the index: whether it exports the class's functions is not known.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
+        needs=_BEFORE_INDEX,
     ),
     Sentence(
         "Since torch 2.7, libtorch_python exports only symbols that are marked TORCH_PYTHON_API.",
@@ -564,6 +600,7 @@ SENTENCES = (
     Sentence(
         "{torch} is a nightly: symbols were marked one by one, some of them later.",
         lambda c, _: not versions.is_release(c.torch),
+        needs=_NO_RELEASE,
     ),
     # C shims.
     Sentence(
@@ -579,13 +616,16 @@ SENTENCES = (
     ),
     Sentence("{label} is older than {release}.", lambda c, f: _all_after(c, f["release"])),
     # GPU builds.
-    Sentence("{shown} is exported by {library}, which only {gpu} builds of torch contain.", _lives_in),
+    Sentence("{shown} is exported by {library}, which only {gpu} builds of torch contain.", _lives_in, needs=CPU_BUILD),
     Sentence(
         "{shown} is named like the symbols of torch's {gpu} builds.",
         lambda c, f: {"CUDA": "cuda", "ROCm": "hip"}[f["gpu"]] in c.demangled.lower() and not c.exported_in(c.name),
+        needs=CPU_BUILD,
     ),
-    Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
-    Sentence("{label} is not built for {gpu} and does not contain this library.", _no_such_build),
+    Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu, needs=CPU_BUILD),
+    Sentence(
+        "{label} is not built for {gpu} and does not contain this library.", _no_such_build, needs="a file for XPU"
+    ),
     Sentence(
         "Only ROCm builds of torch contain {deep}. {label} is not one of them: the extension was built for ROCm.",
         lambda c, f: (
@@ -598,10 +638,11 @@ SENTENCES = (
         "No known torch build ({first}-{last}) ships it.",
         lambda c, _: any(not any(b.ships(need) for b in c.builds) for need in _torch_libraries(c)),
     ),
-    Sentence("{label} is a CPU build and does not install the CUDA libraries.", lambda c, _: c.is_cpu),
+    Sentence("{label} is a CPU build and does not install the CUDA libraries.", lambda c, _: c.is_cpu, needs=CPU_BUILD),
     Sentence(
         "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
         lambda c, f: c.is_cpu and not any(f["library"] in soname for soname in c.ships | c.brings),
+        needs=CPU_BUILD,
     ),
     Sentence("{shown} is a symbol that hipify generates for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
     Sentence(
@@ -614,9 +655,11 @@ SENTENCES = (
     ),
     # Libraries that the file does not need.
     Sentence("{label} exports {shown} in {library}.", _in_target),
-    Sentence("{shown} is exported in {library} by torch {ranges}.", _newest_exporter),
+    Sentence("{shown} is exported in {library} by torch {ranges}.", _newest_exporter, needs=_NO_RELEASE),
     Sentence(
-        "{shown} is exported in {library}.", lambda c, f: c.bound is not None and f["library"] == c.bound.provider
+        "{shown} is exported in {library}.",
+        lambda c, f: c.bound is not None and f["library"] == c.bound.provider,
+        needs=_NO_RELEASE,
     ),
     Sentence("The file does not list {library} as needed: {needed}.", _not_needed),
     Sentence(
@@ -637,17 +680,20 @@ SENTENCES = (
     Sentence(
         "Every known release of {product} ({counted} {first_of}-{last_of}) exports it; older ones may not.",
         lambda c, f: _in_cuda_table(c.name, f) == set(_cuda_table()[_library_of(c.name)][0]),
+        needs=CPU_BUILD,
     ),
     Sentence(
         "Of the known releases ({counted} {first_of}-{last_of}), {counted_too} {spans_of} exports it.",
         lambda c, f: 0 < len(_in_cuda_table(c.name, f) or ()) < len(_cuda_table()[_library_of(c.name)][0]),
+        needs=CPU_BUILD,
     ),
     Sentence("{mangled} belongs to {product}.", _belongs),
-    Sentence("Installed: {packages}.", _installed_packages),
-    Sentence("On this machine: {paths}.", _paths_are_there),
+    Sentence("Installed: {packages}.", _installed_packages, needs=_CUDA_HERE),
+    Sentence("On this machine: {paths}.", _paths_are_there, needs=_CUDA_HERE),
     Sentence(
         "The file lists {soname} as needed: another version of it was found.",
         lambda c, f: c.installed and any(n.soname == f["soname"] and n.found for n in c.report.needed),
+        needs=_CUDA_HERE,
     ),
     # Libraries that were not found.
     Sentence(
@@ -669,18 +715,27 @@ SENTENCES = (
                 if _order(build.torch) < min(map(_order, spans(f["other"], c.known)))
             )
         ),
+        needs=_TORCH_1_13,
     ),
     Sentence(
         "{mangled} belongs to Intel's ITT notification library: torch from conda channels expects it in MKL.",
         lambda c, _: c.name.startswith("iJIT_"),
+        needs=_NEWER_MKL,
     ),
-    Sentence("MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with."),
+    Sentence(
+        "MKL 2024.1 removed this symbol: the loaded MKL is newer than the one that torch was linked with.",
+        needs=_NEWER_MKL,
+    ),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
     Sentence("The loader did not find {soname}.", lambda c, f: c.installed and _not_found(c, f)),
     Sentence(
         "The file needs {soname}, which neither its package nor {label} provides; provided: {library}.", _same_library
     ),
-    Sentence("The file needs {soname}, which neither its package nor {label} provides.", _brought_by_nobody),
+    Sentence(
+        "The file needs {soname}, which neither its package nor {label} provides.",
+        _brought_by_nobody,
+        needs=_PUBLISHED_WHEEL,
+    ),
     Sentence(
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides; "
         "provided: {library}.",
@@ -689,10 +744,12 @@ SENTENCES = (
             and f["library"] in c.brings
             and vendor_of_library(f["deep"]) is vendor_of_library(f["library"])
         ),
+        needs=_PUBLISHED_WHEEL,
     ),
     Sentence(
         "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
         lambda c, f: c.lacks_beside(f["deep"]),
+        needs=_PUBLISHED_WHEEL,
     ),
     Sentence("{deep} is part of {product}, version {version}.", _vendor_version),
     Sentence("{deep} is part of {product}.", _of_vendor),
@@ -703,12 +760,14 @@ SENTENCES = (
     Sentence(
         "It is installed at {paths}, which is not in the search path of this file.",
         lambda c, f: c.installed and os.path.exists(f["paths"]),
+        needs=_CUDA_HERE,
     ),
     Sentence(
         "Installed instead: {sonames}.",
         lambda c, f: (
             c.installed and all(vendor_of_library(s) and s not in c.file.needed for s in f["sonames"].split(", "))
         ),
+        needs=_CUDA_HERE,
     ),
     # Names of the file's own project, and unknown names.
     Sentence("{shown} is not a symbol of torch, Python, CUDA or the C++ library.", _nobodys),
@@ -770,11 +829,13 @@ SENTENCES = (
     Sentence(
         "The symbol is from CUDA {version}: the loaded library is older.",
         lambda c, f: c.installed and c.name.endswith("_" + f["version"].replace(".", "_")),
+        needs=_CUDA_HERE,
     ),
     Sentence(
         "The file imports it from {library}, which was found but does not export it: it is another release of "
         "{product}.",
         lambda c, f: c.installed and not c.lacks(f["library"]) and (c.file.imports[c.name] or ("",))[0] == f["library"],
+        needs=_CUDA_HERE,
     ),
     Sentence("The loaded libstdc++ is too old: the file needs {asked}.", _version_asked),
     Sentence("{asked} is a symbol version of {library}, a GCC runtime library.", _version_asked),
@@ -782,9 +843,9 @@ SENTENCES = (
         "{library} on this machine defines versions up to {newest}.",
         lambda c, f: c.installed and (c.file.imports[c.name] or ("",))[0] == f["library"],
     ),
-    Sentence("The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).", _version_asked),
+    Sentence("The loaded libstdc++ is too old: the file needs {asked} (GCC {gcc}).", _version_asked, needs=_SYSTEM_AGE),
     Sentence("The loaded glibc is too old: the file needs {asked}.", _version_asked),
-    Sentence("{names} {has} glibc {version}."),
+    Sentence("{names} {has} glibc {version}.", needs=_SYSTEM_AGE),
 )
 """The first matching row applies to a sentence."""
 
