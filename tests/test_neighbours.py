@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.programs import run_program
+from tests.programs import run_abiscan, run_program
 
 pytestmark = pytest.mark.neighbours
 
@@ -40,8 +40,11 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def abiscan(command: str, wheel: Path, *more: str) -> tuple[int, dict[str, Any]]:
     """A command of the page in a directory with `dist`, with a JSON report."""
     words = [str(wheel) if word == "dist/*.whl" else word for word in command.split()]
-    done = run_program(
-        [sys.executable, "-m", "abiscan", *words, *more, "-f", "json"],
+    done = run_abiscan(
+        *words,
+        *more,
+        "-f",
+        "json",
         cwd=wheel.parents[1],
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(wheel.parents[1])},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from abiscan.releases.matrix import Matrix
 from abiscan.rules.computed.layout_drift import CompiledAgainst, Numbers, shared_records
 from abiscan.target.declared import DeclaredTorch
 from tests.fixtures.wheels import make_wheel
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 KNOWN = ("2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0")
@@ -186,7 +185,7 @@ def test_assertions_of_two_releases_tell_nothing() -> None:
 
 
 def findings(file: str, torch: str) -> list[dict[str, Any]]:
-    done = run_program([sys.executable, "-m", "abiscan", str(DRIFT / file), "--torch", torch, "-f", "json", "-q"])
+    done = run_abiscan(DRIFT / file, "--torch", torch, "-f", "json", "-q")
     (artifact,) = json.loads(done.stdout)["artifacts"]
     return [each for each in artifact["findings"] if each["rule"] == "layout-drift"]
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 from abiscan.provenance.read_provenance import highest
-from tests.programs import output_of, run_program
+from tests.programs import output_of, run_abiscan, run_program
 
 FILES = tuple(
     sorted(
@@ -226,7 +226,7 @@ def test_a_directory_of_the_machine_that_built_it(tmp_path: Path) -> None:
     out = tmp_path / "x.so"
     paths = "-Wl,-rpath,/home/runner/lib:/usr/lib/x86_64-linux-gnu:\\$ORIGIN/../lib"
     subprocess.run(f"gcc -shared -nostdlib -x c /dev/null {paths} -o {out}", shell=True, check=True)
-    done = run_program([sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)])
+    done = run_abiscan("scan", "--torch", "2.13.0", "-f", "json", "-q", out)
     (artifact,) = json.loads(done.stdout)["artifacts"]
     assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/lib"]
 

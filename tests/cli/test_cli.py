@@ -20,6 +20,7 @@ import abiscan
 from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_abiscan
 from tests.torch_process import Run
 from tests.truth.oracle import ask
 
@@ -28,14 +29,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 def run(*args: str | Path, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     variables = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "NO_COLOR", "CI")}
-    return subprocess.run(
-        [sys.executable, "-m", "abiscan", *map(str, args)],
-        capture_output=True,
-        text=True,
-        check=False,
-        input=stdin,
-        env=variables | env,
-    )
+    return run_abiscan(*args, input=stdin, env=variables | env)
 
 
 def document(*args: str | Path) -> dict[str, object]:
@@ -489,12 +483,7 @@ def test_paths_without_options_are_scanned_as_with_the_command(tmp_path: Path) -
 def test_a_file_with_the_name_of_a_command_or_an_option_is_none_without_a_directory(tmp_path: Path) -> None:
     for name in ("rules", "--help"):
         (tmp_path / name).write_bytes(b"no shared object")
-    listed, helped = (
-        subprocess.run(
-            [sys.executable, "-m", "abiscan", name], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        for name in ("rules", "--help")
-    )
+    listed, helped = (run_abiscan(name, cwd=tmp_path) for name in ("rules", "--help"))
     assert "const-data-ptr" in listed.stdout
     assert "Usage:" in helped.stdout
 

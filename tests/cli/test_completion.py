@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import run_program
+
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
 
@@ -49,7 +51,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 )
 def test_what_is_offered(environment: dict[str, str], words: str, offered: list[str]) -> None:
     asked = {"_ABISCAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    done = subprocess.run(["abiscan"], env={**environment, **asked}, capture_output=True, text=True, check=False)
+    done = run_program(["abiscan"], env={**environment, **asked})
     assert done.stderr == ""
     found = [line.removeprefix("plain,") for line in done.stdout.splitlines() if line.startswith("plain,")]
     assert [name for name in found if name in offered] == offered
@@ -61,7 +63,7 @@ def test_the_documented_line_gives_the_shells_script(environment: dict[str, str]
     (line,) = [line for line in REFERENCE.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
     command = re.search(r"_ABISCAN_COMPLETE=\w+ abiscan", line)
     assert command is not None
-    shown = subprocess.run(["sh", "-c", command[0]], env=environment, capture_output=True, text=True, check=False)
+    shown = run_program(["sh", "-c", command[0]], env=environment)
     assert f"_ABISCAN_COMPLETE={shell}_complete" in shown.stdout, shown.stderr
 
 
@@ -73,7 +75,7 @@ def test_bash_takes_the_documented_line(environment: dict[str, str]) -> None:
         f'{line}\nCOMP_WORDS=(abiscan -f sa); COMP_CWORD=2; _abiscan_completion abiscan sa; echo "${{COMPREPLY[@]}}"\n'
         "complete -p abiscan"
     )
-    done = subprocess.run([bash, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    done = run_program([bash, "-c", script], env=environment)
     assert done.stdout.splitlines()[0] == "sarif", done.stderr
     assert done.stdout.splitlines()[1].endswith(" abiscan")
 
@@ -91,7 +93,7 @@ def documented(shell: str) -> str:
 @pytest.mark.parametrize(("typed", "offered"), TYPED)
 def test_fish_completes(environment: dict[str, str], typed: str, offered: str) -> None:
     script = f"{documented('fish')}; complete -C {typed!r}"
-    done = subprocess.run(["fish", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    done = run_program(["fish", "-c", script], env=environment)
     assert offered in [line.split("\t")[0] for line in done.stdout.splitlines()], done.stderr
 
 

@@ -19,6 +19,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactReport
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report.schema.json").read_text())
@@ -27,7 +28,7 @@ EVENT = {"$ref": "#/$defs/event", "$defs": SCHEMA["$defs"]}
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "abiscan", *words, "--torch", "2.13.0", "-q"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run_program(command)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
         **variables,
     }
     command = [sys.executable, "-m", "abiscan", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return run_program(command, cwd=folder, env=environment)
 
 
 def kept(folder: Path) -> list[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,14 @@ import pytest
 
 from abiscan.environment.gpus_here import gpus_here, processor_of
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_abiscan
 
 pytestmark = pytest.mark.slow
 
 
 def abiscan(*args: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}
-    return subprocess.run(
-        [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", *args],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    return run_abiscan("scan", "--torch", "2.13.0", *args, env=environment)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from abiscan.cli.leading_options import move_command_first
 from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.cli.scan_arguments import GROUPS
 from tests.cli.test_cli import FIXTURES, run
+from tests.programs import run_abiscan
 
 GOOD = FIXTURES / "good-extension.so"
 NAMED = [name for name in COMMANDS if name != "schema"]
@@ -90,13 +90,7 @@ def test_a_file_or_package_with_the_name_of_a_slip_is_scanned(tmp_path: Path) ->
     packaged = run("scann", "--torch", "2.13.0", VIRTUAL_ENV=str(tmp_path / "env"))
     assert packaged.returncode == 0, packaged.stderr
     (tmp_path / "scna").write_bytes(GOOD.read_bytes())
-    named = subprocess.run(
-        [sys.executable, "-m", "abiscan", "scna", "--torch", "2.13.0"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    named = run_abiscan("scna", "--torch", "2.13.0", cwd=tmp_path)
     assert named.returncode == 0, named.stderr
 
 

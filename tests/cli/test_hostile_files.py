@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures import crafted
+from tests.programs import run_abiscan, run_program
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 SMALL = FIXTURES / "gcc-const-data-ptr.so"
@@ -25,15 +26,8 @@ SMALL = FIXTURES / "gcc-const-data-ptr.so"
 def run(
     *args: str | Path, cwd: Path, status: int | None = None, before: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "abiscan", *args],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=60,
-        check=False,
-        preexec_fn=before,
-        env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])},
+    done = run_abiscan(
+        *args, cwd=cwd, timeout=60, preexec_fn=before, env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])}
     )
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
     if status is not None:
@@ -118,12 +112,9 @@ def test_an_endless_file_beside_the_targets(tmp_path: Path, option: str, kind: s
 
 
 def test_a_pipe_that_somebody_writes_to_is_a_list(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = run_program(
         ["bash", "-c", f"{sys.executable} -m abiscan --torch 2.9.0 -q -r <(echo {FIXTURES / 'empty-library.so'})"],
-        capture_output=True,
-        text=True,
         cwd=FIXTURES.parents[1],
-        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.wheels import make_wheel
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Seconds between Ctrl-C and the end.
@@ -84,5 +85,5 @@ class Interrupt:
 sys.meta_path.insert(0, Interrupt())
 start()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-c", code])
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "abiscan: interrupted\n")

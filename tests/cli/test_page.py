@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import run_abiscan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOOD = str(FIXTURES / "good-extension.so")
 
 
 def run(*given: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-q", *given],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_abiscan("scan", "--torch", "2.13.0", "-q", *given)
     return done.returncode, done.stderr
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from abiscan.cli.progress_bar import ProgressBar
 from abiscan.model.progress import BLOCK
+from tests.programs import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +77,7 @@ def test_silence(tmp_path: Path, wheel: Path, words: tuple[str, ...], variables:
 def test_nothing_where_no_terminal_is(tmp_path: Path, wheel: Path) -> None:
     command = [sys.executable, "-m", "abiscan", wheel.name, "--torch", "2.10.0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = run_program(command, cwd=tmp_path, env=environment)
     assert re.fullmatch(rf"abiscan: pass: {FILES} files.*\n", done.stderr)
 
 

@@ -20,6 +20,7 @@ from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.linker import interpreter_of
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 from tests.fixtures.wheels import record_package
+from tests.programs import output_of, run_abiscan, run_program
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PACKAGE = Path(abiscan.__file__).parent
@@ -58,7 +59,7 @@ def image(tmp_path: Path) -> Path:
     linker = interpreter_of(open_elf(python))
     assert linker is not None
     copy_into(root, linker)
-    for line in subprocess.run(["ldd", python], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in output_of(["ldd", python]).splitlines():
         path = line.partition("=>")[2].split(" (")[0].strip()
         if path:
             copy_into(root, path)
@@ -105,13 +106,10 @@ def run(
     """Run abiscan with the image. Return the paths that it opened."""
     log = image.parent / "log"
     log.unlink(missing_ok=True)
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-P", "-c", TRACED, log, command, "--root", "image", *args],
-        capture_output=True,
-        text=True,
         cwd=image.parent,
         timeout=60,
-        check=False,
         env=os.environ
         | {
             "PYTHONPATH": str(PACKAGE.parent),
@@ -254,14 +252,7 @@ def test_nothing_is_fetched_into_a_root(tmp_path: Path, target: str, listed: boo
 
 def test_a_root_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "image").write_text("")
-    done = subprocess.run(
-        [sys.executable, "-m", "abiscan", "--root", "image", "x.so"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)},
-    )
+    done = run_abiscan("--root", "image", "x.so", cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)})
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "--root image: not a directory" in done.stderr

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.cli.child_process import KEPT, Tail
+from tests.programs import run_program
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -112,7 +113,7 @@ def test_a_colored_error_is_read_too() -> None:
 @pytest.mark.parametrize(("command", "status"), [("no-such-command-here", 127), ("/etc/passwd", 126)])
 def test_a_command_that_cannot_be_started(command: str, status: int) -> None:
     """Oracle: the exit statuses of a shell."""
-    done = subprocess.run([*RUN, command], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    done = run_program([*RUN, command], env=ENVIRONMENT)
     shell = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
     assert done.returncode == shell.returncode == status
     assert re.fullmatch(rf"abiscan: error: {command}: .*\n", done.stderr)
@@ -155,13 +156,8 @@ def test_signals_reach_the_command(number: signal.Signals, handled: bool) -> Non
 
 def test_a_reader_that_goes_away_is_heard_of() -> None:
     """As in `yes | head -1`: the command ends with SIGPIPE, and nothing hangs."""
-    done = subprocess.run(
-        ["bash", "-c", '"$@" yes | head -1; echo "${PIPESTATUS[0]}"', "-", *RUN],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        timeout=60,
-        check=False,
+    done = run_program(
+        ["bash", "-c", '"$@" yes | head -1; echo "${PIPESTATUS[0]}"', "-", *RUN], env=ENVIRONMENT, timeout=60
     )
     assert done.stdout.split() == ["y", str(128 + signal.SIGPIPE)]
 
@@ -217,14 +213,7 @@ def test_of_a_long_output_the_end_is_kept() -> None:
 def test_a_real_import(tmp_path: Path) -> None:
     """The interpreter's own message about a module that the loader rejects with the installed torch."""
     (tmp_path / "oldstr.so").write_bytes((FIXTURES / "old-string-extension.so").read_bytes())
-    done = subprocess.run(
-        [*RUN, sys.executable, "-c", "import torch, oldstr"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        check=False,
-    )
+    done = run_program([*RUN, sys.executable, "-c", "import torch, oldstr"], cwd=tmp_path, env=ENVIRONMENT)
     assert done.returncode == 1
     assert "ImportError: " in done.stderr
     assert "abiscan: 1 error explained:\n" in done.stderr

@@ -20,6 +20,7 @@ from abiscan.model.release import ReleaseState
 from tests import torch_here
 from tests.cli.test_cli import run
 from tests.fixtures.wheels import make_wheel, record_package
+from tests.programs import run_program
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOOD, OLD_STRING = FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"
@@ -370,7 +371,7 @@ def _link_torch(environment: Path, *, without: str) -> None:
 
 def _python(environment: Path, code: str) -> subprocess.CompletedProcess[str]:
     python = environment / "bin" / "python"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, env={}, cwd="/")
+    return run_program([python, "-c", code], env={}, cwd="/")
 
 
 @pytest.mark.torch

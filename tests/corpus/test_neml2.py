@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 ROOT = Path(__file__).parents[2]
 RECIPES = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
@@ -22,8 +22,8 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     # With an environment of its own: the wheel is that for the page's Python.
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    done = run_program(
-        [sys.executable, "-m", "abiscan", *command.split()],
+    done = run_abiscan(
+        *command.split(),
         env={
             "PATH": "/usr/bin:/bin",
             "VIRTUAL_ENV": str(environment),

@@ -27,6 +27,7 @@ from abiscan.model.cause_page import CausePage, Situation
 from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA
+from tests.programs import output_of, run_program
 from tools import cause_docs
 from tools.cause_data import CATALOGUE, InvalidCause, causes, read_cause_file
 
@@ -36,9 +37,7 @@ TEXTS = tomllib.loads((DATA / "texts.toml").read_text(encoding="utf-8"))["text"]
 
 @cache
 def abiscan_output(*words: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "abiscan", *words], capture_output=True, text=True, check=True, cwd=DATA
-    ).stdout
+    return output_of([sys.executable, "-m", "abiscan", *words], cwd=DATA)
 
 
 def _commands(page: CausePage) -> list[str]:
@@ -71,7 +70,7 @@ def test_a_page_has_a_fix_for_every_situation(page: CausePage) -> None:
 def test_the_commands_of_a_page_can_be_pasted(page: CausePage) -> None:
     """bash parses them, Python compiles its code, and abiscan accepts its options."""
     for commands in _commands(page):
-        parsed = subprocess.run(["bash", "-n"], input=commands, capture_output=True, text=True, check=False)
+        parsed = run_program(["bash", "-n"], input=commands)
         assert (parsed.returncode, parsed.stderr) == (0, ""), commands
         for code in re.findall(r"""python -c (?:"([^"]*)"|'([^']*)')""", commands):
             ast.parse("".join(code))
@@ -195,5 +194,5 @@ def test_the_order_of_the_causes_settles_a_tie() -> None:
 
 def test_a_scan_without_a_missing_name_loads_no_causes() -> None:
     code = "import sys, abiscan.diagnosis; print(*(m for m in sys.modules if m.startswith('abiscan.diagnosis.')))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = output_of([sys.executable, "-c", code]).split()
     assert sorted(loaded) == ["abiscan.diagnosis.knowledge", "abiscan.diagnosis.log_facts"]

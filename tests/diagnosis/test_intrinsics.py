@@ -12,6 +12,7 @@ import pytest
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from tests import torch_here
+from tests.programs import run_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")]
 
@@ -20,7 +21,7 @@ def _compiled(tmp_path: Path, source: str, *flags: str) -> subprocess.CompletedP
     file = tmp_path / "a.cu"
     file.write_text(source, encoding="utf-8")
     command = ["nvcc", "-std=c++20", "-arch=sm_80", *flags, "-c", file.name, "-o", "a.o"]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    return run_program(command, cwd=tmp_path)
 
 
 def test_signed_integers_of_64_bits_are_added_as_unsigned(tmp_path: Path, nothing: Knowledge) -> None:

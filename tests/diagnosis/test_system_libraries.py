@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes.util
 import re
-import subprocess
 
 import pytest
 
 from abiscan.diagnosis import Environment, Knowledge, explain
 from abiscan.model.cause import CauseId, Confidence
+from tests.programs import output_of, run_program
 
 
 def _libstdcxx() -> str:
-    found = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=False)
+    found = run_program(["gcc", "-print-file-name=libstdc++.so.6"])
     return found.stdout.strip()
 
 
@@ -27,7 +27,7 @@ def test_gcc_release_of_this_machines_newest_version() -> None:
     elf = open_elf(path)
     defined = elf.facts().version_definitions
     newest = max((v for v in defined if re.fullmatch(r"GLIBCXX_3\.4\.\d+", v)), key=lambda v: int(v.rsplit(".", 1)[1]))
-    said = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    said = output_of(["gcc", "-dumpversion"])
     # A distribution may ship the runtime of a later GCC than its own (Ubuntu 24.04), never of an earlier one.
     compiler = int(said.strip().split(".")[0])
     (subject,) = explain(newest, Knowledge())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from abiscan.data import data_file
 from abiscan.environment.limited_api import stable_abi
 from abiscan.environment.python_names import exported_by, exporting_all, exports, is_python_name, known_versions
 from abiscan.model.python_version import PythonVersion
+from tests.programs import output_of
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
 _FILE = re.compile(r"(?:lib)?python(\d)\.(\d+)(t?)m?(?:\.so\.1\.0)?")
@@ -41,7 +41,7 @@ INTERPRETERS = _interpreters()
 
 def _names(paths: list[Path]) -> set[str]:
     command = ["nm", "-D", "--defined-only", "--format=posix"]
-    listed = [subprocess.run([*command, path], capture_output=True, text=True, check=True).stdout for path in paths]
+    listed = [output_of([*command, path]) for path in paths]
     names = {line.split("@")[0].split(" ")[0] for text in listed for line in text.splitlines()}
     return set(filter(is_python_name, names))
 

@@ -20,6 +20,7 @@ from abiscan.inputs import Artifact, cache, expand, unpacked
 from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.unpacked import Unpacked, in_part
 from tests.inputs.kit import FIXTURES
+from tests.programs import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -64,13 +65,8 @@ def stored(path: Path, name: str, head: bytes, size: int) -> None:
 
 def run(*args: str, cwd: Path) -> tuple[int, int, str, str]:
     """(exit status, MiB, stdout, stderr)"""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *args],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])},
+    done = run_program(
+        [sys.executable, "-c", MEASURED, *args], cwd=cwd, env=os.environ | {"PYTHONPATH": str(FIXTURES.parents[1])}
     )
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
     status, most = done.stderr.splitlines()[-1].split()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from abiscan.inputs.read_rate import RateLimits, TooSlow, within
 from abiscan.inputs.remote import open_remote
 from abiscan.inputs.remote_file import named
 from abiscan.releases import pip_download
+from tests.programs import run_program
 
 pytestmark = pytest.mark.registry
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: text/html\r\n\r\n"
@@ -137,9 +137,7 @@ def test_a_command_reports_it_in_one_line(limits: RateLimits, tmp_path: Path) ->
         "from abiscan.cli import run\nrun()\n"
     )
     url = f"http://127.0.0.1:{server.port}/a-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-    done = subprocess.run(
-        [sys.executable, "-c", code, url], capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path
-    )
+    done = run_program([sys.executable, "-c", code, url], timeout=30, cwd=tmp_path)
     server.close()
     assert done.returncode == 3, done
     assert "Traceback" not in done.stderr
@@ -186,7 +184,7 @@ def test_a_command_says_that_pip_was_stopped(tmp_path: Path) -> None:
     )
     environ = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
     url = f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl"
-    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, env=environ, check=False)
+    done = run_program([sys.executable, "-c", code, url], env=environ)
     server.close()
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].endswith(

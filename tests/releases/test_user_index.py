@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 
 from abiscan.model.platforms import OperatingSystem, system_of
 from tests import torch_here
-from tests.programs import run_program
+from tests.programs import run_abiscan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 EXTENSION = FIXTURES / "good-extension.so"
@@ -24,9 +23,7 @@ KEY = "2.13.0+cpu-x86_64"
 
 
 def run(data: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return run_program(
-        [sys.executable, "-m", "abiscan", *map(str, arguments)], env=os.environ | {"XDG_DATA_HOME": str(data)}
-    )
+    return run_abiscan(*arguments, env=os.environ | {"XDG_DATA_HOME": str(data)})
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import output_of
 
 ROOT = Path(__file__).parents[2]
 _KERNEL = (
@@ -21,7 +22,7 @@ _KERNEL = (
 def _run(directory: Path, form: str, path: str, **environment: str) -> str:
     given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     command = [sys.executable, "-m", "abiscan", "-f", form, path]
-    return subprocess.run(command, cwd=directory, env=given, capture_output=True, text=True, check=True).stdout
+    return output_of(command, cwd=directory, env=given)
 
 
 @pytest.mark.parametrize("variable", ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"])

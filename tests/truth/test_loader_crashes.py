@@ -46,7 +46,7 @@ from tests.fixtures.tiny_elf import (
     build_large,
 )
 from tests.loader import kit
-from tests.programs import run_program
+from tests.programs import run_abiscan, run_program
 from tests.truth.oracle import ask
 
 pytestmark = pytest.mark.skipif(
@@ -172,7 +172,7 @@ def test_another_process_may_refuse_what_this_one_refuses(files: dict[str, Path]
 
 
 def _scan_on_release(path: Path) -> subprocess.CompletedProcess[str]:
-    return run_program([sys.executable, "-m", "abiscan", "--torch", "2.9.0", str(path)], env=kit.clean_environ())
+    return run_abiscan("--torch", "2.9.0", path, env=kit.clean_environ())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from tests.corpus.fetch import corpus_dir, download
 from tests.corpus.wheels import WINDOWS_EXTENSIONS
 from tests.environment.windows_tree import install_torch
-from tests.programs import run_program
+from tests.programs import run_abiscan
 from tests.truth.wine import install, run, windows_path, windows_python
 
 pytestmark = pytest.mark.wine
@@ -68,7 +67,7 @@ def _verdicts(output: str) -> list[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def _here(*words: str | Path) -> str:
-    return run_program([sys.executable, "-m", "abiscan", *map(str, words)], cwd="/").stdout
+    return run_abiscan(*words, cwd="/").stdout
 
 
 @pytest.mark.parametrize("torch", ["2.7.1", "2.8.0"])

@@ -21,6 +21,7 @@ from abiscan.binary import open_binary
 from abiscan.environment.limited_api import stable_abi
 from tests.corpus.fetch import corpus_dir, download
 from tests.corpus.wheels import Wheel
+from tests.programs import run_program
 
 PYTHON = Wheel(
     "panda3d-1.10.16-cp311-cp311-win_amd64.whl", "37acfb92655c4226879f95c988e2ef1449a53c54486d6c1ebc00e2772429af82", 65
@@ -130,16 +131,12 @@ def run(
         "PYTHONIOENCODING": "utf-8",
         **(variables or {}),
     }
-    return subprocess.run(
+    return run_program(
         ["wine", windows_python() / "python.exe", *arguments],
         env=environment,
         stdin=subprocess.DEVNULL,
-        # By pipes: Wine does not hand on every kind of file.
-        capture_output=True,
-        text=True,
         errors="replace",
         timeout=timeout,
-        check=False,
     )
 
 

@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.programs import output_of
+
 HERE = Path(__file__).parent
 COMPILERS = {"gcc": ["g++"], "clang": ["clang-19"], "clang17": ["clang-19", "-fclang-abi-compat=17"]}
 
@@ -26,7 +28,7 @@ def names(compiler: list[str], source: Path, *flags: str) -> set[str]:
             command = [*compiler, "-w", f"-std=c++{standard}", "-O0", "-fPIC", "-c", str(source), "-o", built, *flags]
             # constructs.cpp is C++20; what the older standard compiles of strings.cpp is one more spelling of it.
             if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-                listed = subprocess.run(["nm", built], capture_output=True, text=True, check=True).stdout
+                listed = output_of(["nm", built])
                 found.update(line.split()[-1] for line in listed.splitlines())
     return {name for name in found if name.startswith("_Z")}
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from abiscan.elf import fatbin
+from tests.programs import run_program
 
 GPUS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
 HERE = Path(__file__).parent
@@ -91,7 +92,7 @@ def foretold(gpu: str, driver: int | None, libraries: list[str]) -> dict[str, st
     """Library -> `runs`, `no-image`, `ptx` or `open`, from the command."""
     named = ["--gpu", gpu, *(["--driver", str(driver)] if driver is not None else [])]
     command = [sys.executable, "-m", "abiscan", *named, "--torch", "2.13.0", "-q", "-f", "json", *libraries]
-    report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    report = json.loads(run_program(command).stdout)
     answers = {}
     for artifact in report["artifacts"]:
         rules = {finding["rule"] for finding in artifact["findings"]}

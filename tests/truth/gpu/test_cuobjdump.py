@@ -7,7 +7,6 @@ import importlib.metadata
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.model.device_code import DeviceCode, DeviceImages
 from tests.corpus.fetch import corpus_dir, shared_objects
+from tests.programs import run_program
 
 pytestmark = pytest.mark.cuobjdump
 
@@ -39,7 +39,7 @@ def cuobjdump() -> str:
 
 def told(cuobjdump: str, path: Path) -> tuple[Images, str]:
     """(form, architecture, compressed) -> number, over all fat binaries; and cuobjdump's error."""
-    done = subprocess.run([cuobjdump, "-all", str(path)], capture_output=True, text=True, check=False)
+    done = run_program([cuobjdump, "-all", str(path)])
     heads = _HEAD.finditer(done.stdout)
     images = Counter((head[1], head[2], "compressed" in head[3].split("\n")) for head in heads)
     return images, done.stderr.strip() if done.returncode else ""

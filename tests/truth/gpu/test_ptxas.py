@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.gpu_architecture import Runs, parse_architecture, runs_on
+from tests.programs import output_of, run_program
 
 pytestmark = pytest.mark.ptxas
 
@@ -34,7 +34,7 @@ def ptxas() -> str:
 @pytest.fixture(scope="module")
 def newest(ptxas: str) -> str:
     """The PTX version of this ptxas."""
-    told = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
+    told = output_of([ptxas, "--version"])
     release = re.search(r"release (\d+\.\d+)", told)
     assert release is not None
     versions = (f"{major}.{minor}" for major in range(6, 12) for minor in range(10))
@@ -52,7 +52,7 @@ def assemble(ptxas: str, directory: Path, version: str, target: str, gpu: str) -
     source = directory / "kernel.ptx"
     source.write_text(f".version {version}\n.target sm_{target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n")
     command = [ptxas, f"-arch=sm_{gpu}", str(source), "-o", str(directory / "kernel.cubin")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(command)
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 
