@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.filesystem import HERE, FileSystem
+from tests.tables import table_rows
 
 
 @pytest.fixture
@@ -40,22 +41,7 @@ def farm(tmp_path: Path) -> FileSystem:
     return FileSystem(str(root), "image")
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/usr/lib/x.so", "/usr/lib/x.so"),
-        ("/lib/x.so", "/usr/lib/x.so"),
-        ("//lib/./x.so", "/usr/lib/x.so"),
-        ("/lib/../lib/x.so", "/usr/lib/x.so"),  # `..` of the target of the link
-        ("/../../../../usr/lib/x.so", "/usr/lib/x.so"),
-        ("/absolute", "/etc/passwd"),
-        ("/upward", "/etc/passwd"),
-        ("/usr/below", "/etc/passwd"),
-        ("/chain", "/etc/passwd"),
-        ("/", "/"),
-        ("/..", "/"),
-    ],
-)
+@table_rows
 def test_what_is_there(farm: FileSystem, path: str, expected: str) -> None:
     assert farm.real(path) == expected
     assert farm.host(path) == farm.root + expected

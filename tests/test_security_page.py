@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import table_rows
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "SECURITY.md").read_text()
 MODULES = sorted((ROOT / "abiscan").rglob("*.py"))
@@ -91,21 +93,7 @@ def test_every_written_file_is_listed() -> None:
     assert listed("Files that are written") == set(modules_with(writes))
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("open(p, 'w')", True),
-        ("path.open('r+b' if there else 'xb')", True),
-        ("os.open(p, os.O_WRONLY | os.O_CREAT)", True),
-        ("os.replace(a, b)", True),
-        ("tempfile.mkstemp()", True),
-        ("path.write_text('')", True),
-        ("open(p, 'rb')", False),
-        ("open(p)", False),
-        ("os.open(p, os.O_RDONLY)", False),
-        ("text.replace('a', 'b')", False),
-    ],
-)
+@table_rows
 def test_a_place_of_writing_is_found(line: str, expected: bool) -> None:
     node = ast.parse(line).body[0]
     assert isinstance(node, ast.Expr)

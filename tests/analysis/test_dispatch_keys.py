@@ -12,6 +12,7 @@ from abiscan.analysis.dispatch_keys import KEY_POSITION, having_keys, key_takers
 from abiscan.elf import open_elf
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.rules.computed.layout_drift import Numbers
+from tests.tables import table_rows
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 _STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
@@ -59,26 +60,7 @@ def test_of_a_file() -> None:
 RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
 
 
-@pytest.mark.parametrize(
-    ("numbers", "left", "telling"),
-    [
-        # c10/core/DispatchKey.h, numbered by Clang: StartOfQuantizedBackends is 64 in 2.6, 65 in 2.7 and 2.13, and 66
-        # in 2.8, where 65 is Meta.
-        ((65,), ("2.6.0", "2.8.0"), "under 65, which is not a dispatch key in torch 2.7.0-2.7.1 and 2.13.0-2.15.0"),
-        # Both EndOfDenseBackends and a key: Meta in 2.7 and 2.13.
-        (
-            (64,),
-            ("2.7.0", "2.7.1", "2.8.0", "2.13.0"),
-            "under 64, which is not a dispatch key in torch 2.2.0-2.2.2 and 2.5.0-2.6.0",
-        ),
-        ((64, 65), ("2.8.0",), "under 65"),
-        # After the last one: 149 until 2.6, 150 in 2.7, 156 in 2.8, 155 since 2.13.
-        ((156,), ("2.8.0",), "under 156"),
-        ((150,), ("2.7.0", "2.7.1", "2.8.0", "2.13.0"), "under 150"),
-        # EndOfFunctionalityKeys in 2.7 and 2.8, StartOfDenseBackends in 2.6 and 2.13.
-        ((48,), (), "under 48"),
-    ],
-)
+@table_rows
 def test_an_invalid_key_excludes_a_release(numbers: tuple[int, ...], left: tuple[str, ...], telling: str) -> None:
     found = having_keys(RELEASES, lambda: Numbers(numbers, complete=False), LayoutTable(SHIPPED))
     assert found is not None

@@ -20,6 +20,7 @@ from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 from abiscan.provenance.read_provenance import highest
 from tests.programs import output_of, run_abiscan, run_program
+from tests.tables import table_rows
 
 FILES = tuple(
     sorted(
@@ -197,26 +198,7 @@ def test_a_floor_and_a_name_that_needs_it(
     assert f"{source.partition('@')[0]}@{family}_{text}" in listed or source == f"{family}_{text}"
 
 
-@pytest.mark.parametrize(
-    ("name", "topic", "values"),
-    [
-        # As the fixtures were built (tests/fixtures/build.py).
-        ("gcc-const-data-ptr.so", "compiler", ["GCC 12.2.0"]),
-        ("clang-const-data-ptr.so", "compiler", ["GCC 12.2.0", "Clang 19.1.7"]),
-        ("mixed-std-string.so", "string-abi", ["mixed"]),
-        ("old-string-extension.so", "string-abi", ["old"]),
-        ("good-extension.so", "string-abi", ["new"]),
-        ("executable-stack.so", "executable-stack", ["required"]),
-        ("bundled-runtime.so", "bundled-runtime", ["libgomp-a34b3233.so.1.0.0"]),
-        ("good-extension.so", "cxx-library", ["libstdc++"]),
-        # nvcc 13.0 writes PTX ISA 9.0.
-        ("gpu-cuda.so", "cuda", ["13.0"]),
-        # The id of pybind11 in torch 2.13.0: strings of the file.
-        ("good-extension.so", "pybind11", ["v11_system_libstdcpp_gxx_abi_1xxx_use_cxx11_abi_1"]),
-        # PyModule_Create2 and the other calls of the source are in Misc/stable_abi.toml since 3.2.
-        ("abi3-module.abi3.so", "python-floor", ["3.2"]),
-    ],
-)
+@table_rows
 def test_facts(name: str, topic: str, values: list[str], made: Mapping[str, Mapping[str, Any]]) -> None:
     told = [value for value, _ in facts(made[name], topic)]
     assert [value for value in told if not value.startswith("LLD")] == values

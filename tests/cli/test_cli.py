@@ -21,6 +21,7 @@ from abiscan.cli.commands import cli
 from tests import torch_here
 from tests.fixtures.wheels import make_wheel
 from tests.programs import run_abiscan
+from tests.tables import table_rows
 from tests.torch_process import Run
 from tests.truth.oracle import ask
 
@@ -64,22 +65,7 @@ def test_the_prediction_is_the_loaders_word() -> None:
     assert found == {Path(path).name: (answer.outcome, answer.text) for path, answer in wanted.items()}
 
 
-@pytest.mark.parametrize(
-    ("name", "status"),
-    [
-        ("good-extension.so", 0),
-        ("stable-abi.so", 0),
-        ("weak-import.so", 0),
-        ("old-string-extension.so", 1),
-        ("clang-const-data-ptr.so", 1),
-        ("bad/text.so", 3),
-        ("bad/empty.so", 3),
-        ("bad/core", 3),
-        ("bad/object.o", 3),
-        ("bad/archive.a", 3),
-        ("nothing-there.so", 2),
-    ],
-)
+@table_rows
 def test_exit_status(name: str, status: int) -> None:
     done = run(FIXTURES / name)
     assert done.returncode == status, done.stdout + done.stderr
@@ -396,27 +382,7 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file(ru
     assert "it needs clang-const-data-ptr.so, which does not load" in " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("args", "status", "out", "err"),
-    [
-        (["explain", "cxx11-abi-mismatch"], 0, "different std::string", ""),
-        (["explain", "const-data-ptr"], 0, "const_data_ptr", ""),
-        (["explain", "const_data_ptr"], 0, "`const_data_ptr<T>()` imports a symbol", ""),
-        (["explain", "AT_WARN"], 0, "removed-macros", ""),
-        (["explain", "-f", "json", "THCudaCheck"], 0, '"thc-api"', ""),
-        (["explain", "cxx11-abi-mismach"], 3, "", "did you mean cxx11-abi-mismatch?"),
-        (["explain", "cxx11-abi"], 3, "", "did you mean cxx11-abi-mismatch?"),
-        (["explain", "hello"], 3, "", "not known"),
-        (["explain", "Everything went fine today (see the docs)."], 3, "", "no symbol or known error"),
-        (["explian", "_ZN3c105ErrorC2Ev"], 2, "", "did you mean explain?"),
-        (
-            ["explain", "_ZNK3c106lValue23reportToTensorTypeErrorEv"],
-            0,
-            "_ZNK3c106IValue23reportToTensorTypeErrorEv",
-            "",
-        ),
-    ],
-)
+@table_rows
 def test_an_explanation_is_a_cause_a_near_miss_or_not_known(args: list[str], status: int, out: str, err: str) -> None:
     done = run(*args)
     assert done.returncode == status, done.stderr

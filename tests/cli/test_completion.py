@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import run_program
+from tests.tables import table_rows
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
@@ -33,22 +34,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ("abiscan -f j", ["json", "junit"]),
-        ("abiscan lib.so --format s", ["sarif"]),
-        ("abiscan scan --ignore const-data", ["const-data-ptr"]),
-        ("abiscan scan --select unstable-abi,const-data", ["unstable-abi,const-data-ptr"]),
-        ("abiscan --torch 2.6", ["2.6.0"]),
-        ("abiscan --torch inst", ["installed"]),
-        ("abiscan click", ["click"]),
-        ("abiscan lib.so pytes", ["pytest"]),
-        ("abiscan --mat", ["--matrix"]),
-        ("abiscan expl", ["explain"]),
-        ("abiscan lib.so --require-s", ["--require-stable-abi"]),
-    ],
-)
+@table_rows
 def test_what_is_offered(environment: dict[str, str], words: str, offered: list[str]) -> None:
     asked = {"_ABISCAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = run_program(["abiscan"], env={**environment, **asked})

@@ -14,6 +14,7 @@ from abiscan.cli.renamed import FORMER_COMMANDS, rename_words
 from abiscan.cli.scan_arguments import GROUPS
 from tests.cli.test_cli import FIXTURES, run
 from tests.programs import run_abiscan
+from tests.tables import table_rows
 
 GOOD = FIXTURES / "good-extension.so"
 NAMED = [name for name in COMMANDS if name != "schema"]
@@ -121,24 +122,7 @@ def test_other_options_are_unchanged(words: list[str]) -> None:
     assert rename_words(words, [name for name in COMMANDS if name != "scan"]) == words
 
 
-@pytest.mark.parametrize(
-    ("words", "moved"),
-    [
-        ("--color never migrate a", "migrate --color never a"),
-        ("-qv -fjson env", "env -qv -fjson"),
-        ("-f json together a b", "together -f json a b"),
-        ("--torch=2.6.0 -j 2 scan a", "scan --torch=2.6.0 -j 2 a"),
-        ("--require-stable-abi scan a", "scan --require-stable-abi a"),
-        ("--require-stable-abi 2.10 scan a", "scan --require-stable-abi 2.10 a"),
-        # The value of an option, a target, an unknown option or a word after `--` is no command.
-        ("--source fix a", None),
-        ("-v a.so diff", None),
-        ("--unknown diff a", None),
-        ("-- diff", None),
-        ("--torch", None),
-        ("--help", None),
-    ],
-)
+@table_rows
 def test_a_command_after_options_is_recognised(words: str, moved: str | None) -> None:
     known = (*COMMANDS, "together")
     assert move_command_first(words.split(), known) == (moved or words).split()

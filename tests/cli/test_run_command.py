@@ -15,6 +15,7 @@ import pytest
 
 from abiscan.cli.child_process import KEPT, Tail
 from tests.programs import run_program
+from tests.tables import table_rows
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -57,23 +58,7 @@ def test_an_import_error_is_explained_behind_the_output(stream: str) -> None:
     assert "  fix: " in added
 
 
-@pytest.mark.parametrize(
-    ("lines", "cause"),
-    [
-        (("a.hip:3:5: error: no matching function for call to '__ldg'",), "half-intrinsic"),
-        (
-            (
-                "Attempted to call function marked as skipped",
-                "  Developer debug context: module: lltm, qualname: PyCapsule.f, skip reason: <missing reason>",
-            ),
-            "op-not-registered",
-        ),
-        (
-            ('  File "/tmp/torchinductor_me/ab/cab.py", line 9, in <module>', "NameError: name 's2' is not defined"),
-            "generated-kernel",
-        ),
-    ],
-)
+@table_rows
 def test_errors_of_compilers_and_of_torch_compile_are_explained(lines: tuple[str, ...], cause: str) -> None:
     _, run = alone_and_run("import sys; print({!r}); sys.exit(1)".format("\n".join(lines)))
     assert run.returncode == 1

@@ -16,6 +16,7 @@ from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import clean
 from abiscan.model.subject import SubjectKind
+from tests.tables import table_rows
 
 SYMBOLS = [
     ("ImportError: /s/_C.so: undefined symbol: _ZN3c105ErrorC2Ev", "_ZN3c105ErrorC2Ev", "/s/_C.so"),
@@ -70,38 +71,7 @@ def test_versioned_symbol(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "name"),
-    [
-        ("OSError: libc10.so: cannot open shared object file: No such file", SubjectKind.LIBRARY, "libc10.so"),
-        (
-            "./a: error while loading shared libraries: libc10.so: cannot open shared object file",
-            SubjectKind.LIBRARY,
-            "libc10.so",
-        ),
-        ("Could not load library libcudnn_cnn_infer.so.8. Error: x", SubjectKind.LIBRARY, "libcudnn_cnn_infer.so.8"),
-        ("Library not loaded: @rpath/libc10.dylib\n  Referenced from: /s/x.so", SubjectKind.LIBRARY, "libc10.dylib"),
-        ("/usr/bin/ld: cannot find -lc10: No such file or directory", SubjectKind.LIBRARY, "libc10.so"),
-        (
-            "/l/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /s/g.so)",
-            SubjectKind.VERSION,
-            "GLIBCXX_3.4.32",
-        ),
-        ("NameError: name 's2' is not defined", SubjectKind.PYTHON_NAME, "s2"),
-        ("NameError('XBLOCK is not defined')", SubjectKind.PYTHON_NAME, "XBLOCK"),
-        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.DYNAMO, "torchvision::nms"),
-        (
-            "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'",
-            SubjectKind.DYNAMO,
-            "_C::rms_norm",
-        ),
-        (
-            "k.cu(9): error: no matching function for call to \u2018__ldg(const c10::Half*)\u2019",
-            SubjectKind.COMPILE_ERROR,
-            "__ldg",
-        ),
-    ],
-)
+@table_rows
 def test_other_kinds(text: str, kind: SubjectKind, name: str) -> None:
     (found,) = find_messages(text)
     given = subject_of(found) if isinstance(found, FoundMessage) else (found.text, found.kind)

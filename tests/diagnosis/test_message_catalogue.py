@@ -23,6 +23,7 @@ from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.read_text import read_text
+from tests.tables import table_rows
 from tools.message_data import FOLDER, catalogue, code_causes
 from tools.read_catalogue import InvalidMessage, read_catalogue
 
@@ -184,32 +185,7 @@ fix = "Mend it."
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("It failed.", "It is {gpu}.", "neither captured"),
-        ("It failed.", "It is {GPU or { gpu", ""),
-        ('fix = "Mend it."', 'fix = [{ text = "Mend it.", when = "gpu" }]', "condition 'gpu'"),
-        ("score = 0.9", "score = 9.0", "not between 0 and 1"),
-        ("driver-mismatch", "no-such-cause", "no-such-cause"),
-        ("id =", "after = '''x+'''\nid =", "repeats without bound"),
-        ("id =", "after = '''(?:a(?:b{0,3}c*)|d)'''\nid =", "repeats without bound"),
-        ("id =", "after = '''(?P<gpu__shape>x)'''\nid =", "no conversion 'shape'"),
-        ("id =", "after = '''(x'''\nid =", "unterminated"),
-        ("id =", 'find = ["gpu"]\nid =', "no finder 'gpu'"),
-        ("id =", 'answer = "other"\nid =', "an answer of its own and another one"),
-        ('"something failed"]', '"bad"]', "four bytes"),
-        ("examples =", "example =", "unknown field `example`"),
-        ('source = "a program"', "", "an example and a source"),
-        ("a-message", "A Message", "lower-case words"),
-        ('fix = "Mend it."', 'fix = "rm {file}"\n[[finder]]\nname = "unused"\nwhere = "line"\npattern = "x"', "unused"),
-        (
-            'kind = "runtime-error"',
-            "kind = \"runtime-error\"\nafter = '''(?P<file>x)'''\ntext = \"{file}\"",
-            "",
-        ),
-    ],
-)
+@table_rows
 def test_a_wrong_row_is_refused(old: str, new: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "phrases.toml").write_text("", encoding="utf-8")
     (tmp_path / "a.toml").write_text(_ROW.replace(old, new), encoding="utf-8")

@@ -24,6 +24,7 @@ from abiscan.library import api
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild, TorchKind
+from tests.tables import table_rows
 from tools import package_data
 
 ROWS = package_data.catalogue()
@@ -104,103 +105,13 @@ def test_pip_can_read_every_command(package: Package, wheels: Wheels) -> None:
                     assert Requirement(text).name
 
 
-@pytest.mark.parametrize(
-    ("path", "build", "python", "first"),
-    [
-        # https://github.com/pyg-team/pytorch_geometric: docs/source/install/installation.rst
-        (
-            "/v/site-packages/torch_scatter/_scatter_cuda.so",
-            "2.8.0+cu128",
-            "3.11",
-            "pip install --force-reinstall --no-deps --no-index torch-scatter"
-            " -f https://data.pyg.org/whl/torch-2.8.0+cu128.html",
-        ),
-        # One page for all patch releases.
-        (
-            "torch_sparse/_spmm_cuda.so",
-            "2.5.1+cu121",
-            "",
-            "pip install scipy && pip install --force-reinstall --no-deps --no-index torch-sparse"
-            " -f https://data.pyg.org/whl/torch-2.5.0+cu121.html",
-        ),
-        # https://github.com/rusty1s/pytorch_scatter, building.yml at 2.1.1: the last with torch 1.13. pip would prefer
-        # the newer source of the package index.
-        (
-            "torch_scatter/_version_cuda.so",
-            "1.13.1+cu117",
-            "",
-            "pip install --force-reinstall --no-deps --no-index torch-scatter"
-            " -f https://data.pyg.org/whl/torch-1.13.0+cu117.html",
-        ),
-        # https://github.com/Dao-AILab/flash-attention: setup.py, get_wheel_url; issue 1783 for the release
-        (
-            "/v/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so",
-            "2.6.0+cu124",
-            "",
-            "pip install --force-reinstall --no-deps https://github.com/Dao-AILab/flash-attention/releases/download/"
-            "v2.7.4.post1/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
-        ),
-        # https://github.com/facebookresearch/xformers: CHANGELOG.md
-        (
-            r"C:\v\Lib\site-packages\xformers\_C.pyd",
-            "2.7.1+cu128",
-            "3.10",
-            "pip install --force-reinstall --no-deps xformers==0.0.31.post1 --index-url https://download.pytorch.org/whl/cu128",
-        ),
-        (
-            "/v/site-packages/bitsandbytes/libbitsandbytes_cuda114.so",
-            "2.1.0+cu121",
-            "",
-            "pip install --upgrade bitsandbytes",
-        ),
-    ],
-)
+@table_rows
 def test_the_command_of_the_project(path: str, build: str, python: str, first: str) -> None:
     torch, _, variant = build.partition("+")
     assert command(path, torch, variant, python)[0] == first
 
 
-@pytest.mark.parametrize(
-    ("path", "build", "python", "first", "later"),
-    [
-        # The table is complete for older torches: no wheel may have come since.
-        (
-            "natten/libnatten.so",
-            "2.4.1+cu121",
-            "3.10",
-            "No wheel of natten for torch 2.4.1 (cu121)",
-            "torch==2.5.0",
-        ),
-        # mmcv, docs/en/_static/version.json: the last wheels are for torch 2.4
-        ("mmcv/_ext.so", "2.6.0+cu124", "3.11", "No wheel of mmcv for torch 2.6.0 (cu124)", "cu121/torch2.4/"),
-        # Requires-Dist of vllm 0.6.3.post1: torch==2.4.0
-        (
-            "vllm/_C.so",
-            "2.4.1+cu121",
-            "3.10",
-            "With torch 2.4.0, for which a wheel is known:",
-            "vllm==0.6.3.post1",
-        ),
-        # torchtext is archived
-        (
-            "torchtext/_torchtext.so",
-            "2.6.0+cu124",
-            "3.11",
-            "With torch 2.3.0,",
-            "torch==2.3.0 torchtext==0.18.0",
-        ),
-        # No files for Windows on the package index
-        ("sgl_kernel\\ops.pyd", "2.8.0+cu128", "3.12 win_amd64", "No wheel of sgl-kernel", "use WSL"),
-        # Newer than the table
-        (
-            "gsplat/csrc.so",
-            "2.6.0+cu124",
-            "3.10",
-            "Install the release of gsplat for torch 2.6.0",
-            "--no-binary gsplat",
-        ),
-    ],
-)
+@table_rows
 def test_no_wheel_is_promised_that_cannot_exist(path: str, build: str, python: str, first: str, later: str) -> None:
     torch, _, variant = build.partition("+")
     (way,) = command(f"/v/site-packages/{path}", torch, variant, *python.split())
@@ -219,32 +130,7 @@ def test_a_package_for_cuda_brings_the_cuda_build_of_torch() -> None:
     assert "flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312" in wheel
 
 
-@pytest.mark.parametrize(
-    ("path", "torch", "variant", "install"),
-    [
-        # pip chooses the torchvision whose Requires-Dist pins that torch, on the index of its variant.
-        (
-            "/v/site-packages/torchvision/_C.so",
-            "2.99.0",
-            "cpu",
-            "pip install --force-reinstall torch==2.99.0 torchvision --index-url https://download.pytorch.org/whl/cpu",
-        ),
-        ("/v/torchvision/_C.so", "2.99.0", "", "pip install --force-reinstall torch==2.99.0 torchvision"),
-        (
-            "/v/site-packages/torch_scatter/_scatter_cuda.so",
-            "2.99.0",
-            "cu130",
-            "pip install --force-reinstall --no-deps --no-index torch-scatter"
-            " -f https://data.pyg.org/whl/torch-2.99.0+cu130.html",
-        ),
-        (
-            "/v/site-packages/metatensor/torch/torch-2.9/lib/libmetatensor_torch.so",
-            "2.99.0",
-            "cpu",
-            "pip install --upgrade metatensor-torch",
-        ),
-    ],
-)
+@table_rows
 def test_a_torch_newer_than_the_catalogue_may_have_a_wheel(path: str, torch: str, variant: str, install: str) -> None:
     (way,) = command(path, torch, variant)
     assert way.splitlines()[1] == install

@@ -15,29 +15,13 @@ from abiscan.diagnosis.catalogue.load_packages import load_packages
 from abiscan.diagnosis.catalogue.package_row import SystemLibrary
 from abiscan.diagnosis.system_packages import install_file, install_headers, library_of_file, library_of_header
 from abiscan.model.cause import CauseId
+from tests.tables import table_rows
 from tools import package_data
 
 ROWS = package_data.catalogue().library
 
 
-@pytest.mark.parametrize(
-    ("file", "command"),
-    [
-        ("libGL.so.1", "apt-get install -y libgl1 "),
-        ("libgthread-2.0.so.0", "apt-get install -y libglib2.0-0 "),
-        ("libaio.so.1", "apt-get install -y libaio1 "),
-        ("libmpi.so.40", "apt-get install -y libopenmpi3 "),
-        ("libmpi.so.12", "apt-get install -y libmpich12 "),
-        ("libtiff.so.6", "apt-get install -y libtiff6 "),
-        ("libcrypt.so.1", "apt-get install -y libcrypt1 "),
-        ("libboost_filesystem.so.1.74.0", "apt-get install -y libboost-all-dev "),
-        ("libsox.so", "apt-get install -y libsox-dev "),
-        ("libtbb.so.12", "pip install tbb"),
-        ("libnvinfer.so.8", 'pip install "tensorrt==8.*"'),
-        ("libsvml.so", "pip install intel-cmplr-lib-rt"),
-        ("libssl.so.1.1", "dnf install compat-openssl11"),
-    ],
-)
+@table_rows
 def test_the_first_line_installs_the_file(file: str, command: str) -> None:
     assert install_file(file)[0].startswith(command)
 

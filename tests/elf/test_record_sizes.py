@@ -18,6 +18,7 @@ from abiscan.elf import open_elf, read_elf
 from abiscan.elf.debug_entries import MAX_STEPS
 from tests.fuzz.kinds import _with_sections
 from tests.programs import output_of
+from tests.tables import table_rows
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 SOURCE = """
@@ -45,21 +46,7 @@ def test_sizes_are_those_that_readelf_prints(release: str) -> None:
     assert open_elf(file).record_sizes({"c10::MessageLogger", "c10::X"}) == {"c10::MessageLogger": int(size[1])}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "g++ -gdwarf-5",
-        "g++ -gdwarf-4",
-        "g++ -g -gdwarf64",
-        "g++ -gdwarf-5 -fdebug-types-section",
-        "g++ -gdwarf-4 -fdebug-types-section",
-        "g++ -gdwarf-5 -gz=zlib",
-        "g++ -gdwarf-4 -fdebug-types-section -gz=zlib",
-        "clang++ -gdwarf-5 -fstandalone-debug -gz=zlib",
-        "clang++ -gdwarf-5 -fstandalone-debug",
-        "clang++ -gdwarf-4 -fstandalone-debug",
-    ],
-)
+@table_rows
 def test_compilers_and_versions_are_read(command: str, tmp_path: Path) -> None:
     compiler = command.split(maxsplit=1)[0]
     if shutil.which(compiler) is None:

@@ -14,6 +14,7 @@ from abiscan.environment.limited_api import stable_abi
 from abiscan.environment.python_names import exported_by, exporting_all, exports, is_python_name, known_versions
 from abiscan.model.python_version import PythonVersion
 from tests.programs import output_of
+from tests.tables import table_rows
 
 HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
 _FILE = re.compile(r"(?:lib)?python(\d)\.(\d+)(t?)m?(?:\.so\.1\.0)?")
@@ -91,27 +92,7 @@ def test_stable_abi_is_exported(version: PythonVersion) -> None:
     assert {name for name in promised if not is_exported(name)} == broken.get(str(version), set())
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # Include/refcount.h, under Py_GIL_DISABLED.
-        ("_Py_MergeZeroLocalRefcount", "3.13t 3.14t"),
-        ("_Py_DecRefShared", "3.13t 3.14t"),
-        # https://docs.python.org/3.14/whatsnew/3.14.html#c-api-changes
-        ("PyLong_GetSign", "3.14 3.14t"),
-        ("PyUnicodeWriter_Create", "3.14 3.14t"),
-        # https://docs.python.org/3.13/whatsnew/3.13.html#c-api-changes
-        ("PyDict_GetItemRef", "3.13 3.13t 3.14 3.14t"),
-        # https://peps.python.org/pep-0623/
-        ("PyUnicode_AsUnicode", "3.6 3.7 3.8 3.9 3.10 3.11"),
-        # Deprecated and removed from the headers in 3.13, kept for the stable ABI.
-        ("PyEval_CallObjectWithKeywords", "2.7 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.13t 3.14 3.14t"),
-        ("PyString_FromString", "2.7"),
-        ("Py_NoSuchName", ""),
-        # The entry point of a built-in module, which depends on the build.
-        ("PyInit_math", ""),
-    ],
-)
+@table_rows
 def test_versions_of_a_name(name: str, expected: str) -> None:
     assert " ".join(map(str, exported_by(name))) == expected
     for version in known_versions():

@@ -12,6 +12,7 @@ from abiscan.gate.config import load_config, parse_fail_on
 from abiscan.gate.path_pattern import path_matches
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
+from tests.tables import table_rows
 
 RULES = ("missing-import", "const-data-ptr", "unstable-abi")
 
@@ -70,35 +71,7 @@ def test_pyproject_has_it_below_tool() -> None:
     assert load_config("[project]\nname = 'x'\n", "pyproject.toml", RULES) == Policy()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("fail_on = 'error'", "unknown key 'fail_on'; did you mean 'fail-on'?"),
-        ("fialon = 'error'", "did you mean 'fail-on'?"),
-        ("zzz = 1", "known: allow-stale"),
-        ("imports = 'none'", "imports must be 'all' or 'unresolved'"),
-        ("fail-on = 'fatal'", "unknown severity 'fatal'"),
-        ("fail-on = 'warn'", "did you mean 'warning'?"),
-        ("fail-on = 3", "fail-on must be a non-empty string"),
-        ("[severity]\nconst-dataptr = 'error'", "unknown rule 'const-dataptr'; did you mean 'const-data-ptr'?"),
-        ("[severity]\nconst-data-ptr = 'never'", "add an ignore entry with a reason"),
-        ("[severity]\nconst-data-ptr = 'high'", "severity.const-data-ptr: unknown severity 'high'"),
-        ("severity = 'error'", "severity must be a table"),
-        ("[[ignore]]\nrule = 'missing-import'", "ignore 1: a reason is required"),
-        ("[[ignore]]\nrule = 'missing-import'\nreason = '  '", "ignore 1: a reason is required"),
-        ("[[ignore]]\nreason = 'x'", "name a rule, a symbol or a path to ignore"),
-        ("[[ignore]]\nrule = 'mising-import'\nreason = 'x'", "did you mean 'missing-import'?"),
-        ("[[ignore]]\nrules = 'missing-import'\nreason = 'x'", "unknown key 'rules'; did you mean 'rule'?"),
-        ("[[ignore]]\npath = 'a'\nreason = 'x'\nexpires = 'soon'", "expires must be a date"),
-        ("[[ignore]]\npath = 'a'\nreason = 'x'\nexpires = 2027-01-01T00:00:00", "expires must be a date"),
-        ("[ignore]\npath = 'a'", "ignore must be a list"),
-        ("require-torch = '2.4 to 2.9'", "is not a version range"),
-        ("require-stable-abi = 'new'", "is not a torch release"),
-        ("require-stable-abi = 2.10", "must be true, false or a release"),
-        ("allow-stale = 'yes'", "allow-stale must be true or false"),
-        ("fail-on = ", "not valid TOML"),
-    ],
-)
+@table_rows
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         load_config(text, "abiscan.toml", RULES)
@@ -120,31 +93,7 @@ def test_fail_on(text: str, expected: Severity | None) -> None:
     assert parse_fail_on(text) is expected
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "expected"),
-    [
-        ("_C.so", "a/b/_C.so", True),
-        ("_C.so", "a/b/x_C.so", False),
-        ("*.so", "dist/x.whl!pkg/_C.so", True),
-        ("pkg/*.so", "dist/x.whl!pkg/_C.so", True),
-        ("pkg/*.so", "dist/x.whl!pkg/sub/_C.so", False),
-        ("pkg/**/*.so", "dist/x.whl!pkg/sub/deep/_C.so", True),
-        ("pkg/**/*.so", "dist/x.whl!pkg/_C.so", True),
-        ("vendor/**", "src/vendor/a/b.so", True),
-        ("/vendor/**", "src/vendor/a/b.so", False),
-        ("/src/vendor/**", "/src/vendor/a/b.so", True),
-        ("x-?.so", "x-1.so", True),
-        ("x-[0-4].so", "x-5.so", False),
-        ("x-[!0-4].so", "x-5.so", True),
-        ("dist/x.whl!pkg/_C.so", "dist/x.whl!pkg/_C.so", True),
-        ("a.so", "aXso", False),
-        ("x[[]1[!]].so", "x[1].so", False),
-        ("x[[]1].so", "x[1].so", True),
-        ("x-[9-0].so", "x-5.so", False),
-        ("**/**/*.so", "a/b.so", True),
-        ("a**b", "x/a/c/b", True),
-    ],
-)
+@table_rows
 def test_path_patterns(pattern: str, path: str, expected: bool) -> None:
     assert path_matches(pattern, path) is expected
 

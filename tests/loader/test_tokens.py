@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from abiscan.loader.tokens import expand_tokens
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("text", "expanded"),
-    [
-        ("$ORIGIN/../lib", "/here/../lib"),
-        ("${ORIGIN}/x", "/here/x"),
-        ("${ORIGIN}x", "/herex"),
-        ("$ORIGINX/x", "$ORIGINX/x"),
-        ("$ORIGIN_/x", "$ORIGIN_/x"),
-        ("${ORIGIN/x", "${ORIGIN/x"),
-        ("/a/$LIB/$ORIGIN", "/a/lib64//here"),
-        ("$PLATFORM-$LIB", "haswell-lib64"),
-        ("$HOME/x", "$HOME/x"),
-        ("$$ORIGIN", "$/here"),
-        ("no token", "no token"),
-    ],
-)
+@table_rows
 def test_tokens(text: str, expanded: str) -> None:
     assert expand_tokens(text, origin="/here", lib="lib64", platform="haswell") == expanded
 

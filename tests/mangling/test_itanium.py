@@ -8,6 +8,7 @@ import pytest
 
 from abiscan.mangling import NameKind, classify, parse
 from tests.mangling.compiled import rows
+from tests.tables import table_rows
 from tests.torch_here import exported
 
 # Names that LLVM 23 reads incorrectly or rejects, with the reason.
@@ -68,81 +69,7 @@ def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
     assert {name: display(name) for name in kept} == {name: llvm(name) for name in kept}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # <special-name>
-        "_ZTVN5torch3jit6MethodE",
-        "_ZTTSt18basic_stringstreamIcSt11char_traitsIcESaIcEE",
-        "_ZTC1D0_1C",
-        "_ZTv0_n24_N1D1fEv",
-        "_ZTch0_v0_n24_N1D1gEv",
-        "_ZTHN3c104impl26raw_local_dispatch_key_setE",
-        "_ZTWN3c104impl26raw_local_dispatch_key_setE",
-        "_ZGVZN3c104impl3fooEvE1x",
-        "_ZGRN1a1bE_",
-        "_ZGRN1a1bE0_",
-        "_ZTAXtl1SLi1EEE",
-        "_ZGIW3foo",
-        # modules, member-like friends, explicit objects, structured bindings
-        "_ZW3fooW3bar1fv",
-        "_ZW3fooWP3bar1fv",
-        "_ZN1SF1fEv",
-        "_ZNH1S1fES_",
-        "_ZDC1a1bE",
-        # types
-        "_Z1fDv4_fDv_T_",
-        "_Z1fDB8_DU16_DF16_DF16b",
-        "_Z1fu10__somethingIiE",
-        "_Z1fU8__vectorf",
-        "_Z1fPU3AS1i",
-        "_Z1fM1AKFivRE",
-        "_Z1fPDoFvvEPDOLb1EEFvvEPDwiEFvvE",
-        "_Z1fA3_A4_iRA5_KS_",
-        "_Z1fIiEvDTcl1gfp_EE",
-        "_Z1fCdGf",
-        # template parameters' declarations
-        "_Z1fITpTnPA3_iJXadL_Z1aEEEEvv",
-        "_Z1fITk1CiEvv",
-        "_Z1fITtTyTnT_E3FooEvv",
-        # expressions
-        "_Z1fIiEv1AIXsZT_EE",
-        "_Z1fIJicEEv1AIXsZT_EE",
-        "_Z1fIJicEEv1AIXsPDpT_EEE",
-        "_Z1fIiEv1AIXgssr1a1bE",
-        "_Z1fIiEvDTnw_T_EE",
-        "_Z1fIiEvDTgsnw_T_pifp_EE",
-        "_Z1fIiEvDTdafp_E",
-        "_Z1fILe3fff8000000000000000EEvv",
-        "_Z1fILd3ff8000000000000EEvv",
-        "_Z1fILf00000001EEvv",
-        "_Z1fILd0000000000000001EEvv",
-        "_Z1fILd8000000000000000EEvv",
-        "_Z1fILfff800000EEvv",
-        "_Z1fIXtl1Adi1xLi1EEEEvv",
-        "_Z1fIXtl1Adi1xdxLi2ELi1EEEEvv",
-        "_Z1fIXtl1AdXLi0ELi9ELi1EEEEvv",
-        "_Z1fILA4_KcEEvv",
-        "_Z1fIXadsoKcL_Z1aE4_EEvv",
-        "_Z1fIXLDnEEEvv",
-        "_Z1fIiEDTquLb1ELi1ELi2EET_",
-        "_Z1fIiEDTds1a1bET_",
-        # operator precedence
-        "_ZN1n1gIlXntstlEEEvv",
-        "_ZN1n1gIlXntticEEEvv",
-        "_ZN1n1gIlXntpp_Lx9EEEEvv",
-        "_ZN1n1gIlXnttlfEEEEvv",
-        "_Z1fIiEDTdladLc5EET_",
-        "_Z1fIiEDTpp_tiiET_",
-        "_Z1fIiEDTgsnw_1BIfEpiEET_",
-        "_Z1fIXrQv_XtrEEEvv",
-        "_Z1fIJiEEDTsZfp_EDpT_",
-        "_Z1fIXsocLx9En8EEEvv",
-        # suffixes
-        "_Z1fv.cold",
-        "_Z1fv.isra.0.constprop.1",
-    ],
-)
+@table_rows
 def test_rare_productions(name: str) -> None:
     """Names made up from the grammar; the parser need not read those that LLVM rejects."""
     expected = llvm(name)

@@ -5,29 +5,10 @@ from __future__ import annotations
 import pytest
 
 from abiscan.model.fingerprint import bare_name, container_key, fingerprint, module_key
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("_C.cpython-311-x86_64-linux-gnu.so", "_C.so"),
-        ("a/b/_C.cpython-313t-aarch64-linux-gnu.so", "_C.so"),
-        ("_C.abi3.so", "_C.so"),
-        ("_C.pypy310-pp73-x86_64-linux-gnu.so", "_C.so"),
-        ("_C.cpython-311-darwin.so", "_C.so"),
-        ("_C.cp311-win_amd64.pyd", "_C.pyd"),
-        ("libfoo.so", "libfoo.so"),
-        ("libfoo.so.1", "libfoo.so"),
-        ("libfoo.so.1.2.3", "libfoo.so"),
-        ("libjpeg.ceea7512.so.62", "libjpeg.so"),
-        ("libgomp-a34b3233.so.1.0.0", "libgomp.so"),
-        # Eight characters that are no hash, and digits in a name, stay.
-        ("libfoo-release1.so", "libfoo-release1.so"),
-        ("libtorchcodec_core4.so", "libtorchcodec_core4.so"),
-        ("kernel.cu", "kernel.cu"),
-        ("plugin", "plugin"),
-    ],
-)
+@table_rows
 def test_module_names(path: str, expected: str) -> None:
     assert bare_name(path) == expected
 

@@ -10,6 +10,7 @@ import pytest
 
 from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
 from abiscan.model.gpu_architecture import Runs, code_runs, module_runs, parse_architecture, runs_on
+from tests.tables import table_rows
 
 
 def on(gpu: str, *images: str) -> Runs:
@@ -19,28 +20,7 @@ def on(gpu: str, *images: str) -> Runs:
 
 
 # CUDA C++ Programming Guide: "Binary Compatibility", "PTX Compatibility", "Family-Specific Features".
-@pytest.mark.parametrize(
-    ("image", "runs", "fails"),
-    [
-        ("sm_80", "80 86 89", "75 87 90 100"),
-        ("sm_86", "86 89", "80 87 90"),
-        ("sm_87", "87", "80 86 89 90"),
-        ("sm_90", "90", "89 100 120"),
-        ("sm_90a", "90", "89 100 103"),
-        ("sm_100", "100 103", "90 101 110 120"),
-        ("sm_100a", "100", "103 110 120"),
-        ("sm_100f", "100 103", "90 101 110 120"),
-        ("sm_103f", "103", "100 120"),
-        ("sm_120f", "120 121", "100 103"),
-        ("compute_70", "70 75 80 86 87 90 100 120", "61"),
-        ("compute_90", "90 100 103 110 120", "89"),
-        ("compute_90a", "90", "89 100 120"),
-        ("compute_100f", "100 103", "90 101 110 120"),
-        ("compute_101f", "101 110", "100 103 120"),
-        ("compute_101", "101 103 110 120", "100"),
-        ("lto_90", "", "90 100"),
-    ],
-)
+@table_rows
 def test_nvidia(image: str, runs: str, fails: str) -> None:
     for gpus, expected in ((runs, Runs.YES), (fails, Runs.NO)):
         for gpu in gpus.split():
@@ -60,24 +40,7 @@ def test_machine_code_runs_on_the_gpus_of_torch() -> None:
 
 
 # AMDGPUUsage, "Target ID" and the table of generic processors.
-@pytest.mark.parametrize(
-    ("gpu", "images", "answer"),
-    [
-        ("gfx942", ("gfx942",), Runs.YES),
-        ("gfx942", ("gfx90a", "gfx941"), Runs.NO),
-        ("gfx942", ("gfx9-4-generic",), Runs.YES),
-        ("gfx90a", ("gfx9-generic",), Runs.NO),
-        ("gfx1101", ("gfx11-generic",), Runs.YES),
-        ("gfx90a:xnack+", ("gfx90a",), Runs.YES),
-        ("gfx90a:xnack+", ("gfx90a:xnack-",), Runs.NO),
-        ("gfx90a:sramecc+:xnack+", ("gfx90a:xnack+",), Runs.YES),
-        ("gfx90a", ("gfx90a:xnack-",), Runs.UNKNOWN),
-        ("gfx90a", ("gfx90a:xnack-", "gfx90a:xnack+"), Runs.YES),
-        ("gfx1200", ("amdgcnspirv",), Runs.YES),
-        ("gfx942", ("sm_90", "compute_90"), Runs.NO),
-        ("sm_90", ("gfx942",), Runs.NO),
-    ],
-)
+@table_rows
 def test_amd(gpu: str, images: tuple[str, ...], answer: Runs) -> None:
     assert on(gpu, *images) is answer
 

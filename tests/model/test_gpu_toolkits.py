@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.model.gpu_toolkits import capability_of_name, first_toolkit, last_toolkit
+from tests.tables import table_rows
 
 
 @pytest.mark.parametrize(
@@ -25,21 +26,6 @@ def test_the_toolkits_that_compile_for_a_gpu(capability: str, first: str | None,
     assert last_toolkit(capability) == last
 
 
-@pytest.mark.parametrize(
-    ("name", "capability"),
-    [
-        ("RTX 5090", "12.0"),
-        ("rtx4090", "8.9"),
-        ("RTX3090", "8.6"),
-        ("RTX A6000", "8.6"),
-        ("A100", "8.0"),
-        ("H100", "9.0"),
-        ("Tesla T4", "7.5"),
-        ("V100", "7.0"),
-        ("GTX 1080", "6.1"),
-        ("K80", "3.7"),
-        ("Arc A770", None),
-    ],
-)
+@table_rows
 def test_a_gpu_by_its_name(name: str, capability: str | None) -> None:
     assert capability_of_name(name) == capability

@@ -24,6 +24,7 @@ from abiscan.registry.stored_facts import FactsOf
 from abiscan.registry.table_rows import COLUMNS, TABLES
 from abiscan.registry.unit import local_unit
 from tests.registry.kit import COST, serving, wheel, work
+from tests.tables import table_rows
 
 pytestmark = pytest.mark.registry
 ASKED = RunKey("0", "index", "2.13.0", "")
@@ -266,22 +267,7 @@ def test_an_index_is_a_target_of_the_command(folder: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "-o DIR"),
-        (("-o", "out", "-f", "json"), "No such option"),
-        (("-o", "out", "--baseline", "x"), "No such option"),
-        (("-o", "out", "--torch", "installed"), "registry runs check against releases"),
-        (("-o", "out", "--torch", "9.9"), "9.9"),
-        (("-o", "out", "--resume", "other"), "one directory"),
-        (("-o", "out", "--engine", "spark"), "local, ray"),
-        (("-o", "s3://out/x"), "a directory of this machine"),
-        (("-o", "memory://out"), "a directory of this machine"),
-        (("--engine", "ray"), "-o DIR"),
-        (("-o", "wheels/damaged-1.0-py3-none-any.whl"), "not a directory"),
-    ],
-)
+@table_rows
 def test_unsupported_options_are_usage_errors(folder: Path, arguments: tuple[str, ...], said: str) -> None:
     found = abiscan("registry", "scan", "wheels", *arguments, cwd=folder)
     assert found.returncode == 2

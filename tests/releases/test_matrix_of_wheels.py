@@ -24,6 +24,7 @@ from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactReport
 from tests.corpus import fetch
 from tests.corpus.wheels import WHEELS
+from tests.tables import table_rows
 
 pytestmark = pytest.mark.corpus
 
@@ -113,21 +114,7 @@ def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
     assert any(f.rule == "vtable-drift" for f in of("torchvision-0.19.0", "torchvision/_C.so").findings)
 
 
-@pytest.mark.parametrize(
-    ("wheel", "member", "ranges"),
-    [
-        ("torchvision-0.19.0", "torchvision/_C.so", (("2.4.0", "2.5.1"),)),
-        # Requires torch>=2.5.1, was built with it, and also loads on 2.4; 2.7 has the C++11 string.
-        ("autoawq_kernels-0.0.9", "awq_ext.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
-        ("autoawq_kernels-0.0.9", "exl_ext.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
-        ("torchao-0.7.0", "torchao/_C.cpython-311-x86_64-linux-gnu.so", (("2.4.0", "2.6.0"),)),
-        # The stable ABI, since the first release with the symbols of the file.
-        ("torchaudio-2.11.0", "torchaudio/lib/libtorchaudio.abi3.so", (("2.11.0", "2.15.0"),)),
-        ("torchao-0.18.0", "torchao/_C_cutlass_90a.abi3.so", (("2.10.0", "2.15.0"),)),
-        ("xformers-0.0.35", "xformers/_C.so", (("2.10.0", "2.15.0"),)),
-        ("fbgemm_gpu_cpu-1.0.0", "fbgemm_gpu/fbgemm_gpu_py.so", (("2.5.0", "2.5.1"),)),
-    ],
-)
+@table_rows
 def test_ranges(wheel: str, member: str, ranges: tuple[tuple[str, str], ...]) -> None:
     assert of(wheel, member).provenance.torch_releases == ranges  # type: ignore[union-attr]
 

@@ -15,6 +15,7 @@ from abiscan.releases import Omission, ReleaseIndex, omission, open_index
 from abiscan.releases.index import SHIPPED
 from abiscan.releases.omission import recorded
 from tests import torch_here
+from tests.tables import table_rows
 
 NEW_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 EVERY = (("1.13.0", "2.15.0"),)
@@ -207,39 +208,7 @@ def test_a_function_has_no_size(index: ReleaseIndex, name: str, weak: bool) -> N
 # --- omitted names ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("mkl_blas_avx2_dgemm_copyan", Omission.C_LIBRARY),
-        ("Sleef_sinf8_u10", Omission.C_LIBRARY),
-        ("PyObject_Call", Omission.C_LIBRARY),
-        ("cudaMalloc", Omission.C_LIBRARY),
-        ("_ZGVdN4v_Sleef_cosh_u35", Omission.VECTOR_FUNCTION),
-        ("_ZN2at6native12_GLOBAL__N_13fooEv", Omission.ANONYMOUS_NAMESPACE),
-        ("_ZN18__nv_hdl_wrapper_tILb0ELb0E11__nv_dl_tagIPFvvEEE7managerE", Omission.CUDA_GENERATED),
-        ("_ZNSt6vectorIiSaIiEE9push_backERKi", Omission.STANDARD_LIBRARY),
-        ("_ZNKSs7compareEPKc", Omission.STANDARD_LIBRARY),
-        ("_ZTVSt9exception", Omission.STANDARD_LIBRARY),
-        ("_ZSt4cout", Omission.STANDARD_LIBRARY),
-        ("_ZdlPvm", Omission.STANDARD_LIBRARY),
-        ("_Znwm", Omission.STANDARD_LIBRARY),
-        ("_ZTIb", Omission.STANDARD_LIBRARY),
-        ("_ZTIPKc", Omission.STANDARD_LIBRARY),
-        ("_ZTIFvRKN2at6TensorEE", None),
-        ("_ZN18magma_thread_queue8pop_taskEv", Omission.CUDA_MATH),
-        ("aoti_torch_empty_strided", None),
-        ("THPVariableClass", None),
-        ("_Z15THPVariable_NewN2at6TensorE", None),
-        ("_ZNSt6vectorIN2at6TensorESaIS1_EED2Ev", None),
-        ("_ZN3c1021throwNullDataPtrErrorEv", None),
-        ("_ZGVZN2at8internal5lockEvE1m", None),
-        ("_ZTIN5torch8autograd4NodeE", None),
-        # undname: c10::operator<<(std::ostream &, c10::Half const &), std::operator<<(std::ostream &, char const *)
-        ("??6c10@@YAAEAV?$basic_ostream@DU?$char_traits@D@std@@@std@@AEAV12@AEBUHalf@0@@Z", None),
-        ("??$?6U?$char_traits@D@std@@@std@@YAAEAV?$basic_ostream@DU?$char_traits@D@std@@@0@AEAV10@PEBD@Z",
-         Omission.STANDARD_LIBRARY),
-    ],
-)  # fmt: skip
+@table_rows
 def test_rule_of_omission(index: ReleaseIndex, name: str, reason: Omission | None) -> None:
     assert index.known_omitted(name) == reason
 

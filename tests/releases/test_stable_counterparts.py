@@ -8,6 +8,7 @@ import pytest
 
 from abiscan.model.migration_plan import CounterpartKind
 from abiscan.releases.stable_counterparts import counterpart_of, counterparts, source_counterpart, source_words
+from tests.tables import table_rows
 from tools.check_stable_counterparts import found_in, guard_of, installed, problems
 
 
@@ -55,26 +56,7 @@ def test_the_row_of_a_name(name: str, kind: str) -> None:
     assert found.kind.value == kind
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "use"),
-    [
-        ("c10::optional", "plain", "std::optional"),
-        ("c10::nullopt", "plain", "std::nullopt"),
-        ("at::cat", "shim", "torch_call_dispatcher"),
-        ("at::device", "stable", "new_empty"),
-        ("at::RestrictPtrTraits", "headeronly", "RestrictPtrTraits"),
-        ("at::hip::getCurrentHIPStream", "stable", "getCurrentStream"),
-        # A member and a function of torch:: are the operator of at::.
-        ("torch::narrow", "stable", "torch::stable::narrow"),
-        ("at::Tensor::narrow", "stable", "torch::stable::narrow"),
-        ("at::Tensor::masked_fill_", "shim", "torch_call_dispatcher"),
-        # Deprecated, and removed: the row of the successor.
-        ("at::IntList", "headeronly", "IntHeaderOnlyArrayRef"),
-        ("THCublasCheck", "headeronly", "STD_TORCH_CHECK on the status"),
-        ("at::symeig", "unknown", "removed from torch's headers in 2.0.0"),
-        ("AT_DISPATCH_FLOATING_TYPES_AND3", "headeronly", "THO_DISPATCH_V2"),
-    ],
-)
+@table_rows
 def test_the_row_of_a_name_in_a_source(name: str, kind: str, use: str) -> None:
     found = source_counterpart(name)
     assert found is not None

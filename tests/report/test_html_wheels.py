@@ -24,6 +24,7 @@ from abiscan.report import html, json_report
 from abiscan.report.html.commands import steps_of
 from tests.report import samples
 from tests.report.test_html import ELEMENTS, Elements
+from tests.tables import table_rows
 
 
 def page(report: Report) -> Elements:
@@ -195,29 +196,7 @@ def test_nothing_is_red_on_a_pass_and_what_is_noted_comes_last() -> None:
     assert re.findall(r'<h2 id="([a-z]+)"', failed)[:2] == ["releases", "causes"]
 
 
-@pytest.mark.parametrize(
-    ("line", "text", "commands", "remark"),
-    [
-        ('or: pip install "torch>=2.4,<=2.6"', "or", ['pip install "torch>=2.4,<=2.6"'], ""),
-        (
-            "pip install --no-deps .  # in the source tree of x",
-            "",
-            ["pip install --no-deps ."],
-            "in the source tree of x",
-        ),
-        ('CXXFLAGS="-DA=1 -DB" pip install .', "", ['CXXFLAGS="-DA=1 -DB" pip install .'], ""),
-        ("conda install 'x>=1' in a conda environment", "", ["conda install 'x>=1'"], "in a conda environment"),
-        (
-            "`abiscan explain _Z1f` has its history",
-            "`abiscan explain _Z1f` has its history",
-            ["abiscan explain _Z1f"],
-            "",
-        ),
-        ("judge it where it will run (`abiscan FILE`)", "judge it where it will run (`abiscan FILE`)", [], ""),
-        ("python exports it; torch links it.", "python exports it; torch links it.", [], ""),
-        ("add the index of its variant to pip install.", "add the index of its variant to pip install.", [], ""),
-    ],
-)
+@table_rows
 def test_a_command_is_taken_out_of_its_prose(line: str, text: str, commands: list[str], remark: str) -> None:
     (step,) = steps_of(line)
     assert (step.text, list(step.commands), step.remark) == (text, commands, remark)

@@ -19,6 +19,7 @@ from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import ranges_text, rewrite_symbols
 from abiscan.source import SourceRules, match_source
+from tests.tables import table_rows
 from tools.read_rule_file import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS
 
 
@@ -53,23 +54,7 @@ def found(identifier: str, about: RuleSubject) -> list[str]:
     return [finding.message for finding in run([rule(identifier)], about)]
 
 
-@pytest.mark.parametrize(
-    ("name", "fires"),
-    [
-        ("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v", True),
-        ("_ZNK2at10TensorBase14const_data_ptrIfLi0EEEPKT_v", True),
-        ("_ZNK2at6Tensor14const_data_ptrIfEEPKT_v", False),  # another class
-        ("_ZNK5myext10TensorBase14const_data_ptrIfEEPKT_v", False),  # another namespace
-        ("_Z1fN2at10TensorBase14const_data_ptrE", False),  # a parameter's type
-        ("??$const_data_ptr@M@TensorBase@at@@QEBAPEBMXZ", True),
-        ("??$const_data_ptr@M$0A@@TensorBase@at@@QEBAPEBMXZ", True),
-        ("??$const_data_ptr@M@Tensor@at@@QEBAPEBMXZ", False),
-        ("?f@@YAXV?$const_data_ptr@M@TensorBase@at@@@Z", False),
-        ("??$const_data_ptr@", False),
-        ("const_data_ptr", False),
-        ("_ZNK2at10TensorBase14const_data_ptrI", False),  # no name at all
-    ],
-)
+@table_rows
 def test_scope_and_base_decide(name: str, fires: bool) -> None:
     assert bool(found("const-data-ptr", subject(bound(name)))) is fires
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import table_rows
 from tools.read_rule_file import InvalidRule, read_rule_file
 
 GOOD = """
@@ -34,33 +35,7 @@ def test_the_file_that_these_tests_change_is_right(tmp_path: Path) -> None:
     read(tmp_path, GOOD)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('why = "Because."', "", "missing required field `why`"),
-        ('why = "Because."', 'why = ""', "why is empty"),
-        ('since = "0.1.0"', 'since = "0.1.0"\ncolour = "red"', "unknown field `colour`"),
-        ('severity = "note"', 'severity = "fatal"', "Invalid enum value 'fatal' - at `$.severity`"),
-        ("https://example.org/thing", "http://example.org", "references must be https links"),
-        ("{name}", "{nmae}", "names nmae"),
-        ("{name}", "{name", "expected '}'"),
-        ('base = ["thing"]', 'bases = ["thing"]', "unknown field `bases` - at `$.import[0]`"),
-        ('base = ["thing"]', "base = []", "base is empty"),
-        ('base = ["thing"]', 'base = "thing"', "Expected `array`, got `str` - at `$.import[0].base`"),
-        ('since = "0.1.0"', 'since = "0.1.0"\nid = "other"', "the file's name is the id"),
-        ("[[import]]", '[[source]]\nmember = ["x"]\nlanguages = ["rust"]\n[[import]]', "Invalid enum value 'rust'"),
-        ('base = ["thing"]', 'severity = "note"', "it would match everything"),
-        ('base = ["thing"]', 'base = ["thing"]\nmessage = "one"', "message and fix go together"),
-        ('base = ["thing"]', 'name = ["thing"]\nscope = ["at"]', "a whole C name has no scope"),
-        ('base = ["thing"]', 'name_starts = ["_ZN2at"]', "mangled names are matched by scope and base"),
-        ('base = ["thing"]', 'base = ["thing"]\nscope = ["at::native"]', "are lists of parts"),
-        ('[[import]]\nbase = ["thing"]', "", "it matches nothing"),
-        ("[[import]]", '[severity_when]\nresolved = "error"\n[[import]]', "an import that binds is no error"),
-        ("[[import]]", '[severity_when]\nlost = "error"\n[[import]]', "'lost' - at `key` in `$.severity_when`"),
-        ('summary = "A thing is called"', 'summary = "A thing is called."', "summary must not end with"),
-        ('summary = "A thing is called"', "summary = A thing", "a-thing.toml"),
-    ],
-)
+@table_rows
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     with pytest.raises(InvalidRule) as caught:

@@ -9,31 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abiscan.source.lexer import tokens
+from tests.tables import table_rows
 
 
 def words(text: str) -> list[str]:
     return [token.text for token in tokens(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a.b<int>()", ["a", ".", "b", "<", "int", ">", "(", ")"]),
-        ("p->q ::r", ["p", "->", "q", "::", "r"]),
-        ("a // AT_CHECK\nb", ["a", "b"]),
-        ("a // x \\\n still a comment\nb", ["a", "b"]),
-        ("a /* AT_CHECK\n */ b", ["a", "b"]),
-        ("a /* unclosed", ["a"]),
-        ('"AT_CHECK \\" more" b', ["b"]),
-        ('R"x(AT_CHECK " )y" )x" b', ["b"]),
-        ('u8R"(a)" b', ["b"]),
-        ("'\\'' b", ["b"]),
-        ("1'000'000 + 0x1p-3f", ["1'000'000", "+", "0x1p-3f"]),
-        ('#include <THC/THC.h>\n#include "a.h"', ["THC/THC.h", "a.h"]),
-        ("# define AT_CHECK 1", ["#", "define", "AT_CHECK", "1"]),
-        ("", []),
-    ],
-)
+@table_rows
 def test_tokens(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 

@@ -8,6 +8,7 @@ from abiscan.rules import load_rules
 from abiscan.source import FileSet, SourceRules, match_source
 from abiscan.source.match import MAX_PLACES
 from abiscan.source.rewrites.rewrite import rewrite_source
+from tests.tables import table_rows
 
 RULES = SourceRules(load_rules())
 
@@ -18,73 +19,12 @@ def hits(text: str, path: str = "a.cpp") -> list[tuple[str, list[int | None]]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # FlashInfer's csrc/pytorch_conversion_utils.h, the line in the report
-        ("\nconst int64_t* first = tensor.const_data_ptr<int64_t>();", [("const-data-ptr", [2])]),
-        ("t->const_data_ptr<float>();", [("const-data-ptr", [1])]),
-        ("t.template const_data_ptr<scalar_t>();", [("const-data-ptr", [1])]),
-        ("t.const_data_ptr ();", []),  # the untyped one has no changed import
-        ("// t.const_data_ptr<float>()", []),
-        ('log("t.const_data_ptr<float>()");', []),
-        ("const_data_ptr<float>();", []),  # the file's own function
-        ("mine::const_data_ptr<float>();", []),
-        ("a.const_data_ptr<float>();\nb.const_data_ptr<float>();", [("const-data-ptr", [1, 2])]),
-        ('AT_DISPATCH_FLOATING_TYPES(x.type(), "f", [&] { y.type(); });', [("deprecated-type-properties", [1])]),
-        ('AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] { y.type(); });', []),
-        ("AT_CHECK(x.is_cuda(), 1);", [("removed-macros", [1])]),
-        ("#define AT_CHECK TORCH_CHECK\nAT_CHECK(x, 1);", []),  # compatibility shim of the file itself
-        ("#ifndef AT_CHECK\n#endif\n", []),
-        ("#include <THC/THC.h>\nTHCState* s;", [("removed-name", [1]), ("thc-api", [2])]),
-        ("#include <ATen/ATen.h>", []),
-        ("static auto r = torch::RegisterOperators();", [("legacy-register-operators", [1])]),
-        ("static auto r = ::torch::RegisterOperators();", [("legacy-register-operators", [1])]),
-        ("static auto r = my::torch::RegisterOperators();", []),
-        ("c10::optional<at::Tensor> a; c10::optional<int> b;", [("c10-std-types", [1])]),
-        ("std::optional<at::Tensor> a;", []),
-        ("Tensor t; t.data<float>();", [("tensor-data", [1])]),
-        ("vector v; v.data<float>();", []),  # no tensor anywhere in the file
-        ("t.packed_accessor<float, 2>();", [("packed-accessor", [1])]),
-        ("t.packed_accessor32<float, 2>();", []),
-        ("TORCH_CHECK_EQ(a, b);", [("message-logger", [1])]),
-        ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', [("op-not-registered", [1])]),
-        ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); } TORCH_LIBRARY(n, m) {}', []),
-        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {}", []),  # no functions
-        ('int f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', []),
-        ("torch::stable::Tensor t; t.const_data_ptr<float>();", []),  # another class with an inline member
-    ],
-)
+@table_rows
 def test_places(text: str, expected: list[tuple[str, list[int | None]]]) -> None:
     assert hits(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "count"),
-    [
-        # HIP 5.2 (amd_warp_functions.h) declares no name with a mask
-        ("k.hip", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 1),
-        ("k.cu", "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }", 0),
-        (
-            "k.cu",
-            "__device__ at::Half __shfl_down_sync(unsigned m, at::Half v, unsigned d) { return v; }\n"
-            "__global__ void k(float* p) { p[0] = __shfl_down_sync(0xffffffff, p[1], 16); }",
-            1,
-        ),
-        (
-            "k.cu",  # torch-scatter 2.1.2: its kernels call a macro
-            "__device__ at::Half __shfl_up_sync(unsigned m, at::Half v) { return __shfl_up_sync(m, (__half)v); }\n",
-            0,
-        ),
-        ("k.hip", "#ifndef USE_ROCM\nvoid k(float* p) { p[0] = __shfl_down_sync(~0, p[1], 16); }\n#endif", 0),
-        # what `explain` prints
-        (
-            "k.hip",
-            "#ifdef __HIP__\n#define __any_sync(mask, ...) __any(__VA_ARGS__)\n#endif\nint i = __any_sync(m, 1);",
-            0,
-        ),
-    ],
-)
+@table_rows
 def test_masked_warp_function(path: str, text: str, count: int) -> None:
     hits = match_source(text, path, RULES)
     assert sum(hit.finding.rule == "masked-warp-function" for hit in hits) == count

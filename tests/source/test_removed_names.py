@@ -13,6 +13,7 @@ from abiscan.rules import load_rules
 from abiscan.source import FileSet, SingleSource, SourceRules, check_source
 from abiscan.source.match import places_in
 from abiscan.source.rewrites import rewrite_source
+from tests.tables import table_rows
 
 RULES = SourceRules(rule for rule in load_rules() if rule.id == "removed-name")
 
@@ -22,67 +23,12 @@ def found(text: str, release: str = "2.13.0", **files: str) -> list[str]:
     return [place.text for place in places_in(text, "a.cpp", RULES, others, release)]
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("auto z = at::symeig(x);", "at::symeig"),
-        ("auto z = torch::lstsq(x, y);", "torch::lstsq"),
-        ("auto z = ::at::rfft(x, 1);", "at::rfft"),
-        ("auto p = c10::guts::make_unique<int>(3);", "c10::guts::make_unique"),
-        ("at::_th_addmm(x);", "at::_th_addmm"),
-        ("void f() { THCublasCheck(1); }", "THCublasCheck"),
-        ('void f() { AT_INDEX_ERROR("m"); }', "AT_INDEX_ERROR"),
-        ("void f(c10::IValue v) { v.toGenericListRef(); }", "c10::IValue::toGenericListRef"),
-        ("void f(at::TensorOptions o) { o.is_variable(true); }", "at::TensorOptions::is_variable"),
-        ("#include <THC/THC.h>\n", "THC/THC.h"),
-        # there in another form
-        ("void f(c10::Storage s) { s.data<float>(); }", "c10::Storage::data<T>()"),
-        ("void f(at::Tensor x) { x.storage().data<float>(); }", "c10::Storage::data<T>()"),
-        ("void f(at::Tensor x) { x.unsafeGetTensorImpl()->data<int>(); }", "c10::TensorImpl::data<T>()"),
-        ("void f(at::Storage s) { void* p = s.data(); }", "at::Storage::data()"),
-        ("void f(at::Tensor x) { at::Tensor& g = x.grad(); }", "at::Tensor::grad()"),
-        # deprecated there
-        ("void f(at::Tensor x) { x.is_variable(); }", "at::Tensor::is_variable"),
-        ("at::IntList s;", "at::IntList"),
-    ],
-)
+@table_rows
 def test_what_the_headers_lack(text: str, name: str) -> None:
     assert found(text) == [name]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mine::at::symeig(x);",
-        "auto f = at::_ops::cat::call;",
-        # A build with an old torch defines OLD (apex, flash-attention).
-        "#ifdef OLD\n#include <ATen/CUDAGeneratorImpl.h>\n#else\n#include <ATen/cuda/CUDAGeneratorImpl.h>\n#endif",
-        "#ifdef OLD\n#ifdef A\n#endif\n#include <THC/THC.h>\n#else\n#include <ATen/cuda/CUDAContext.h>\n#endif",
-        "namespace at { Tensor symeig(Tensor x); }\nauto z = at::symeig(x);",
-        "#define AT_INDEX_ERROR(m) throw m\nvoid f() { AT_INDEX_ERROR(1); }",
-        "#ifdef THCublasCheck\nvoid f() { THCublasCheck(1); }\n#endif",
-        "#if TORCH_VERSION_MAJOR < 2\nauto z = at::symeig(x);\n#endif",
-        "#if TORCH_VERSION_MAJOR >= 2\n#else\nauto z = at::symeig(x);\n#endif",
-        "#if defined(TORCH_VERSION_MAJOR) && TORCH_VERSION_MAJOR == 1\nat::symeig(x);\n#endif",
-        "#ifndef TORCH_CHECK\n#define TORCH_CHECK AT_CHECK\n#endif",  # compat.h of apex, fairscale and others
-        "#ifdef VERSION_GE_1_9\n#else\nauto z = at::symeig(x);\n#endif",
-        "struct V {}; void f(V v) { v.is_variable(); }",
-        "void f(const T& v) { v.is_variable(); }",
-        '// at::symeig(x)\nconst char* s = "at::symeig(x)";',
-        "at::Tensor f(at::Tensor x) { return at::linalg_eigh(x); }",
-        "at::never_there(x);",
-        # ATen/cuda/ApplyGridUtils.cuh
-        "auto blocks = at::cuda::ATenCeilDiv(n, 512);",
-        "void f(c10::Storage s) { float* p = (float*)s.data(); const void* q = s.data(); auto r = s.data(); }",
-        "void f(c10::Storage s) { static_cast<const float*>(s.data()); const at::DataPtr& p = s.data_ptr(); }",
-        "void f(std::vector<c10::Storage> s) { c10::Storage* p = s.data(); }",
-        "void f(at::Tensor x) { float* p = x.data_ptr<float>(); const at::Tensor& g = x.grad(); }",
-        "void f(c10::Storage s) { bool b = s.nbytes<4 && s.device()>(c); }",
-        "at::tensor({1, 2});",  # declared by a macro
-        "auto s = at::ScalarType::Float; auto k = torch::kFloat32; auto t = at::Tag::core;",
-        "c10::optional<at::Tensor> a; at::cuda::getCurrentCUDAStream(); c10::DispatchKey::SparseCsrCUDA;",
-    ],
-)
+@table_rows
 def test_what_is_there_or_may_be(text: str) -> None:
     assert found(text) == []
 

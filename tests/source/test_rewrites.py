@@ -18,6 +18,7 @@ from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
+from tests.tables import table_rows
 from tests.torch_process import Run
 
 RULES = SourceRules(load_rules())
@@ -30,88 +31,12 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
     return rewrite_source(text, path, RULES, SingleSource()).after
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        # FlashInfer's line
-        (
-            "const int64_t* first = tensor.const_data_ptr<int64_t>();",
-            "const int64_t* first = tensor.data_ptr<int64_t>();",
-        ),
-        ("const auto* p = f(x)[0].const_data_ptr<float>();", "const auto* p = f(x)[0].data_ptr<float>();"),
-        (
-            "auto p = x.view(1).t().const_data_ptr<const float>();",
-            "auto p = static_cast<const float*>(x.view(1).t().data_ptr<float>());",
-        ),
-        ("f(g<b>(c).const_data_ptr<T>());", "f(static_cast<const T*>(g<b>(c).data_ptr<T>()));"),
-        ("auto y = at::ones({1}); y.data<T>();", "auto y = at::ones({1}); y.data_ptr<T>();"),
-        ("auto y = x.contiguous(); y.data<T>();", "auto y = x.contiguous(); y.data_ptr<T>();"),
-        ("auto y = x, z = f(1); z.data<T>();", "auto y = x, z = f(1); z.data_ptr<T>();"),
-        ("c10::optional<at::Tensor> y; y->data<T>();", "c10::optional<at::Tensor> y; y->data_ptr<T>();"),
-        ("at::TensorList y; for (auto& z : y) z.data<T>();", "at::TensorList y; for (auto& z : y) z.data_ptr<T>();"),
-        ("using V = torch::Tensor; V y; y.data<T>();", "using V = torch::Tensor; V y; y.data_ptr<T>();"),
-        ("if (x.type().is_cuda()) {}", "if (x.is_cuda()) {}"),
-        ("auto d = x.type().device_type();", "auto d = x.device().type();"),
-        (
-            'AT_DISPATCH_ALL_TYPES(x.type().scalarType(), "f", [&] {});',
-            'AT_DISPATCH_ALL_TYPES(x.scalar_type(), "f", [&] {});',
-        ),
-        # the pointer itself is const, not its target
-        ("auto* const p = x.const_data_ptr<T>();", "auto* const p = static_cast<const T*>(x.data_ptr<T>());"),
-        ("return x.const_data_ptr<T>();", "return static_cast<const T*>(x.data_ptr<T>());"),
-        ("reinterpret_cast<const half*>(x.const_data_ptr<T>())", "reinterpret_cast<const half*>(x.data_ptr<T>())"),
-        ("(a ? b : c).const_data_ptr<T>();", "static_cast<const T*>((a ? b : c).data_ptr<T>());"),
-        ("void f(at::Tensor t) { t.data<float>(); }", "void f(at::Tensor t) { t.data_ptr<float>(); }"),
-        ("void f(std::vector<Tensor> t) { t[0].data<T>(); }", "void f(std::vector<Tensor> t) { t[0].data_ptr<T>(); }"),
-        (
-            'void f(Tensor x) { AT_DISPATCH_ALL_TYPES(x.type(), "f", [&] {}); }',
-            'void f(Tensor x) { AT_DISPATCH_ALL_TYPES(x.scalar_type(), "f", [&] {}); }',
-        ),
-        ("x.packed_accessor<float, 2>();", "x.packed_accessor64<float, 2>();"),
-        ("x.packed_accessor<float, 2, R, int64_t>();", "x.packed_accessor64<float, 2, R>();"),
-        ("x.packed_accessor<A<b, c>, 2, R, int>();", "x.packed_accessor32<A<b, c>, 2, R>();"),
-        ("x.packed_accessor<float, 2, R, size_t>();", "x.generic_packed_accessor<float, 2, R, size_t>();"),
-        ('AT_CHECK(x, "m");', 'TORCH_CHECK(x, "m");'),
-        ('AT_WARN("m");', 'TORCH_WARN("m");'),
-        ("AT_ASSERT(x);", "TORCH_INTERNAL_ASSERT(x);"),
-        ('AT_ERROR("m", 1);', 'TORCH_CHECK(false, "m", 1);'),
-        ("AT_ERROR();", "TORCH_CHECK(false);"),
-        ('AT_ERROR(\n    "m");', 'TORCH_CHECK(false,\n    "m");'),
-        ('AT_ERROR( "m" );', 'TORCH_CHECK(false, "m" );'),
-        (
-            "#define M(x) AT_ERROR(x)\nvoid f() { if (a) M(b); else c(); }",
-            "#define M(x) do { TORCH_CHECK(false, x); } while (false)\nvoid f() { if (a) M(b); else c(); }",
-        ),
-        ("#define M(x) AT_ERROR(x)\nvoid f() { M(b); }", "#define M(x) TORCH_CHECK(false, x)\nvoid f() { M(b); }"),
-        (
-            "#define M(x) AT_ASSERTM(x, 1);\nvoid f() { if (a) M(b) else c(); }",
-            "#define M(x) do { TORCH_INTERNAL_ASSERT(x, 1); } while (false);\nvoid f() { if (a) M(b) else c(); }",
-        ),
-        ("if (a) AT_ERROR(b); else c();", "if (a) { TORCH_CHECK(false, b); } else c();"),
-        ("#define CHECK(x) TORCH_CHECK(x.type().is_cuda(), #x)", "#define CHECK(x) TORCH_CHECK(x.is_cuda(), #x)"),
-    ],
-)
+@table_rows
 def test_rewrites(before: str, after: str) -> None:
     assert rewritten(DECLARED + before) == DECLARED + after
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("auto p = new T().const_data_ptr<T>();", None),
-        ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "ambiguous: replace it with scalar_type()"),
-        ("#define P(x) x.const_data_ptr<T>()", "it is in a macro"),
-        ("x.const_data_ptr<float>();", "the declaration of `x` was not found in this file"),
-        (
-            "template <class C> void f(C x) { x.const_data_ptr<float>(); }",
-            "it is a `C`, whose definition was not found",
-        ),
-        ("Tensor g(); void f() { h().data<float>(); }", "was not found in this file"),
-        ("at::Tensor x; x.const_data_ptr<T>(1);", "not called with template arguments alone"),
-        ("AT_ERROR(", None),
-        ("x.const_data_ptr<", None),
-    ],
-)
+@table_rows
 def test_what_is_left(text: str, reason: str | None) -> None:
     made = rewrite_source(text, "a.cpp", RULES, SingleSource())
     if reason is not None:
@@ -119,21 +44,7 @@ def test_what_is_left(text: str, reason: str | None) -> None:
         assert reason in made.unchanged[0].reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Tensor g(); void f(Span t) { t.data<float>(); }",
-        "struct View {}; void f(View t) { t.const_data_ptr<float>(); }",
-        "using Tensor = executorch::aten::Tensor; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
-        "using executorch::aten::Tensor; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
-        "#include <executorch/a.h>\nvoid f(const Tensor& t) { t.const_data_ptr<float>(); }",
-        "class Tensor {}; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
-        "void f(at::Tensor x) { { Buf x; x.const_data_ptr<float>(); } }",
-        "std::vector<at::Tensor> v; auto* p = v.data<at::Tensor>();",
-        "void f(Value v) { v.type(); v.type()->is_cuda(); }",
-        "Tensor t; AT_DISPATCH_ALL_TYPES(mine.type(), [&] {}); mine.type(); Kind k; k.type().is_cuda();",
-    ],
-)
+@table_rows
 def test_members_of_other_classes_are_not_flagged(text: str) -> None:
     """According to the declarations: ISO C++20, 6.4 [basic.scope]."""
     if "AT_DISPATCH" in text:
@@ -551,27 +462,7 @@ def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path, r
     assert "def fill(x: torch.Tensor, value: float, kind: torch.dtype) -> None" in stub.after
 
 
-@pytest.mark.parametrize(
-    ("project", "cmake", "expected"),
-    [
-        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION pkg/ops)", "pkg.ops._C"),
-        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C LIBRARY DESTINATION .)", "_C"),
-        ("", 'set(NAME _C)\npybind11_add_module(${NAME} bind.cpp)\ninstall(TARGETS ${NAME} DESTINATION "a")', "a._C"),
-        ("", "project(fast CXX)\npybind11_add_module(${PROJECT_NAME} bind.cpp)", "fast"),
-        ("", "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION ${WHERE})", "_C"),
-        (
-            '[project]\nname = "fast"',
-            "python_add_library(_C MODULE bind.cpp)\n"
-            "install(TARGETS _C LIBRARY DESTINATION ${SKBUILD_PLATLIB_DIR}/${SKBUILD_PROJECT_NAME})",
-            "fast._C",
-        ),
-        (
-            '[tool.scikit-build]\nwheel.install-dir = "pkg"',
-            "pybind11_add_module(_C bind.cpp)\ninstall(TARGETS _C DESTINATION ops)",
-            "pkg.ops._C",
-        ),
-    ],
-)
+@table_rows
 def test_module_name_with_the_package_that_it_is_installed_in(project: str, cmake: str, expected: str) -> None:
     """Expected: the place in the wheel that scikit-build-core 0.11 makes of such a project."""
     assert module_of_cmake(cmake, "src/bind.cpp", read_project(project)) == expected

@@ -14,6 +14,7 @@ from packaging.utils import parse_wheel_filename
 
 from abiscan.wheel.metadata import ContainerKind, container_facts, find_kind, headers, install_path, split_wheel_name
 from tests.corpus.fetch import corpus_dir
+from tests.tables import table_rows
 
 METADATA = """Metadata-Version: 2.1
 Name: demo
@@ -121,21 +122,7 @@ def test_no_wheel_names(name: str) -> None:
     assert split_wheel_name(name) is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "expected"),
-    [
-        (ContainerKind.WHEEL, "a/b.so", "a/b.so"),
-        (ContainerKind.WHEEL, "x-1.data/platlib/a/b.so", "a/b.so"),
-        (ContainerKind.WHEEL, "x-1.data/purelib/b.so", "b.so"),
-        (ContainerKind.WHEEL, "x-1.data/data/lib/b.so", "../../../lib/b.so"),
-        (ContainerKind.WHEEL, "x-1.data/scripts/tool", "../../../bin/tool"),
-        (ContainerKind.WHEEL, "x-1.data/other/b.so", "x-1.data/other/b.so"),
-        (ContainerKind.CONDA, "lib/python3.12/site-packages/a/b.so", "a/b.so"),
-        (ContainerKind.CONDA, "lib/libb.so", "../../../lib/libb.so"),
-        (ContainerKind.SDIST, "x-1/b.so", None),
-        (ContainerKind.ARCHIVE, "b.so", None),
-    ],
-)
+@table_rows
 def test_places_of_installation(kind: ContainerKind, name: str, expected: str | None) -> None:
     assert install_path(kind, name) == expected
 

@@ -30,24 +30,10 @@ from abiscan.wheel.tags import (
     torch_requirements,
     versions_exceed,
 )
+from tests.tables import table_rows
 
 
-@pytest.mark.parametrize(
-    ("tag", "system", "oldest", "machine"),
-    [
-        ("manylinux1_x86_64", System.GLIBC, (2, 5), "x86_64"),
-        ("manylinux2010_i686", System.GLIBC, (2, 12), "i386"),
-        ("manylinux2014_aarch64", System.GLIBC, (2, 17), "aarch64"),
-        ("manylinux_2_28_x86_64", System.GLIBC, (2, 28), "x86_64"),
-        ("manylinux_2_31_armv7l", System.GLIBC, (2, 31), "arm"),
-        ("musllinux_1_2_x86_64", System.MUSL, (1, 2), "x86_64"),
-        ("linux_x86_64", System.LINUX, None, "x86_64"),
-        ("any", System.ANY, None, None),
-        ("win_amd64", System.WINDOWS, None, "win_amd64"),
-        ("macosx_11_0_arm64", System.MACOS, (11, 0), "macosx_arm64"),
-        ("manylinux_2_x86_64", System.OTHER, None, None),
-    ],
-)
+@table_rows
 def test_platform_tags(tag: str, system: System, oldest: tuple[int, int] | None, machine: str | None) -> None:
     assert platform_tag(tag) == PlatformTag(tag, system, oldest, machine)
 
@@ -153,21 +139,7 @@ def test_machines(tags: list[str], machine: str, fits: bool) -> None:
     assert machine_fits(read_declared_tags(tags), machine) is fits
 
 
-@pytest.mark.parametrize(
-    ("file", "tag", "fits"),
-    [
-        ("_C.cpython-311-x86_64-linux-gnu.so", "cp311-cp311", True),
-        ("_C.cpython-310-x86_64-linux-gnu.so", "cp311-cp311", False),
-        ("_C.cpython-39-x86_64-linux-gnu.so", "cp39-abi3", False),
-        ("_C.cpython-38-x86_64-linux-gnu.so", "py38-none", False),
-        ("_C.cpython-313t-x86_64-linux-gnu.so", "cp313-cp313t", True),
-        ("_C.cpython-313-x86_64-linux-gnu.so", "cp313-cp313t", False),
-        ("_C.abi3.so", "cp39-abi3", True),
-        ("_C.abi3.so", "cp311-cp311", True),
-        ("_C.abi3.so", "cp313-cp313t", False),
-        ("_C.so", "cp39-abi3", True),
-    ],
-)
+@table_rows
 def test_module_names(file: str, tag: str, fits: bool) -> None:
     module = module_name(file)
     assert module is not None

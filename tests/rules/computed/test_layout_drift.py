@@ -26,6 +26,7 @@ from abiscan.rules.computed.layout_drift import (
     shared_records,
     with_held,
 )
+from tests.tables import table_rows
 from tests.torch_process import Run
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
@@ -78,27 +79,7 @@ def test_a_returned_object_is_allocated_by_the_file(table: LayoutTable) -> None:
     assert (use.record, use.fields) == ("at::TensorIterator", None)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "records"),
-    [
-        ("c10::A", ["c10::A"]),
-        ("c10::A&&", ["c10::A"]),
-        ("c10::A const&", []),
-        ("c10::A&", []),
-        ("c10::A const*", []),
-        ("c10::A**", []),
-        ("std::vector<c10::A, std::allocator<c10::A>> const&", ["c10::A"]),
-        ("c10::ArrayRef<c10::A>", ["c10::ArrayRef<c10::A>", "c10::A"]),
-        ("std::vector<c10::A*, std::allocator<c10::A*>>", []),
-        ("std::optional<std::pair<int, c10::A>>", ["c10::A"]),
-        ("std::__cxx11::list<c10::A, std::allocator<c10::A>>&&", ["c10::A"]),
-        ("std::unique_ptr<c10::A, std::default_delete<c10::A>>", []),
-        ("c10::intrusive_ptr<c10::A>", ["c10::intrusive_ptr<c10::A>"]),
-        ("std::function<void (c10::A)>", []),
-        ("void (*)(c10::A)", []),
-        ("std::vector<", []),
-    ],
-)
+@table_rows
 def test_what_the_caller_makes_of_a_parameter(parameter: str, records: list[str]) -> None:
     """Objects that exist when a function of that type is called: [dcl.init.ref], [basic.life] of the C++ standard."""
     assert list(made_for(parameter)) == records
