@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from abiscan.diagnosis.catalogue.package_row import InlinedCall, PackageCatalogu
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
 FILES = ("packages.toml", "libraries.toml")
+TEXT_FILES = ("text_facts.toml", "torch_in_text.toml")
+_PART = re.compile(r"\{([a-z_]+)\}")  # no quantifier
 # Members of rows that no program uses.
 _UNREAD = ("source", "examples", "others")
 
@@ -30,13 +33,22 @@ def catalogue() -> PackageCatalogue:
 
 
 def text_facts() -> tuple[TextFact, ...]:
-    """Every row of the facts of a text, with its examples.
+    """Every row of the facts of a text, with its examples, and with the parts in its patterns.
 
     Raises:
         msgspec.ValidationError: a key is unknown or a value is of another type.
+        KeyError: a file has no part of this name.
     """
-    rows = tomllib.loads((FOLDER / "text_facts.toml").read_text(encoding="utf-8"))
-    return msgspec.convert(rows["text_fact"], tuple[TextFact, ...])
+    return msgspec.convert([row for name in TEXT_FILES for row in _rows_of_text(name)], tuple[TextFact, ...])
+
+
+def _rows_of_text(name: str) -> Iterator[dict[str, object]]:
+    read = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+    parts: dict[str, str] = {}
+    for part, pattern in read.get("part", {}).items():
+        parts[part] = _PART.sub(lambda place: parts[place[1]], pattern)
+    for row in read["text_fact"]:
+        yield {**row, "patterns": [_PART.sub(lambda place: parts[place[1]], each) for each in row["patterns"]]}
 
 
 def inlined_calls() -> tuple[InlinedCall, ...]:

@@ -1,4 +1,5 @@
-"""Finds what a text shows about the environment of its error, by the rows of `catalogue/text_facts.toml`."""
+"""Finds what a text shows about the environment of its error, by the rows of `catalogue/text_facts.toml` and of the
+files beside it with such rows."""
 
 from __future__ import annotations
 
@@ -29,6 +30,20 @@ def is_shown(fact: str, text: str) -> bool:
 def first_shown(fact: str, text: str) -> str:
     """The value of a fact; empty if the text shows none."""
     return next((value for value, _ in shown(fact, text)), "")
+
+
+@cache
+def pattern_of(fact: str) -> re.Pattern[str]:
+    """The rows of a fact as one pattern; a value is the name of the group of its row."""
+    rows = _rows(fact)
+    parts = (f"(?P<{row.value}>{'|'.join(row.patterns)})" if row.value else "|".join(row.patterns) for row in rows)
+    return re.compile("|".join(parts), re.ASCII if rows[0].ascii else 0)
+
+
+@cache
+def patterns_of(fact: str) -> tuple[re.Pattern[str], ...]:
+    """The pattern of each row of a fact."""
+    return tuple(map(_pattern, _rows(fact)))
 
 
 @cache

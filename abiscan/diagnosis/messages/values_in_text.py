@@ -20,7 +20,12 @@ def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 def values(pattern: re.Pattern[str], text: str) -> list[str]:
     """What the last group with a match captures at each of them; without groups, the whole match."""
-    return [match[match.lastindex or 0] for match in matches(pattern, text)]
+    return [captured(match) for match in matches(pattern, text)]
+
+
+def captured(match: re.Match[str]) -> str:
+    """What the last group with a match captures; without groups, the whole match."""
+    return match[match.lastindex or 0]
 
 
 def only_value(found: Iterable[str]) -> str:
