@@ -232,6 +232,37 @@ PYBIND11_MODULE(my_kernels, m) {
     assert done.stdout == "fine\n", done.stderr
 
 
+@pytest.mark.torch
+def test_every_written_type_is_one_of_torch(tmp_path: Path, run_with_torch: Run) -> None:
+    """Oracle: torch.library.infer_schema, which refuses the whole file for one other type, accepts those that are
+    written; of the others it has none."""
+    plain = ("at::Tensor", "int64_t", "double", "bool", "std::string", "at::ScalarType", "at::Device")
+    ways = (
+        "{}",
+        "std::optional<{}>",
+        "std::vector<{}>",
+        "std::optional<std::vector<{}>>",
+        "std::vector<std::optional<{}>>",
+    )
+    types = [way.format(each) for each in plain for way in (*ways, "std::vector<std::vector<{}>>")]
+    results = ["at::Tensor", *(f"std::tuple<at::Tensor, {each}>" for each in types), *types]
+    taken = "".join(f"at::Tensor takes_{number}(at::Tensor x, {each} y);\n" for number, each in enumerate(types))
+    given = "".join(f"{each} gives_{number}(const at::Tensor& x);\n" for number, each in enumerate(results))
+    names = [f"takes_{number}" for number in range(len(types))] + [f"gives_{number}" for number in range(len(results))]
+    bound = "".join(f'  m.def("{name}", &{name});\n' for name in names)
+    module = f"{taken}{given}PYBIND11_MODULE(my_kernels, m) {{\n{bound}}}\n"
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    written, _, left = stub.after.partition("# Not written")
+    assert {*re.findall(r"^def (\w+)\(.*->", written, re.MULTILINE), *re.findall(r"#   (\w+): ", left)} == set(names)
+    (tmp_path / "bind_operators.py").write_text(stub.after)
+    (tmp_path / "my_kernels.py").write_text("")
+    done = run_with_torch("import bind_operators\nprint('fine')\n", cwd=tmp_path)
+    assert done.stdout == "fine\n", done.stderr
+    assert all(f"{each} y" in left for each in ("std::vector<std::string>", "std::optional<std::vector<at::Tensor>>"))
+    of_list = results.index("std::tuple<at::Tensor, std::vector<int64_t>>")
+    assert f"#   gives_{of_list}: torch.library has no type for result" in left
+
+
 ALIASES = """#include <torch/extension.h>
 using T = torch::Tensor;
 typedef at::Tensor TT;

@@ -29,6 +29,14 @@ _SCALARS = {
     **dict.fromkeys(("short", "int", "long", "size_t"), "int"),
     **dict.fromkeys(("int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t"), "int"),
 }
+# What torch.library.infer_schema takes as a result (or in a tuple), in a list, and as an optional
+# (torch/_library/infer_schema.py).
+_NUMBERS = ("int", "float", "bool")
+_RETURNED = frozenset({*_NUMBERS, "torch.Tensor", "List[torch.Tensor]"})
+_LISTED = frozenset({*_NUMBERS, "torch.Tensor", "Optional[torch.Tensor]"})
+_OPTIONAL = frozenset(
+    {*_NUMBERS, *(f"List[{each}]" for each in _NUMBERS), "torch.Tensor", "str", "torch.dtype", "torch.device"}
+)
 _NAMESPACES = frozenset({"std", "at", "c10", "torch", "::", "&", "unsigned", "typename"})
 _HEAD = '''"""Custom operators for the pybind11 functions of {source}, so that torch.compile can trace them.
 
@@ -263,9 +271,10 @@ def _result(signature: PybindSignature) -> str | None:
         return "None"
     if words[:2] == ["tuple", "<"] and words[-1] == ">":
         parts = [_annotation(part) for part in _parts(words[2:-1])]
-        return None if None in parts else f"Tuple[{', '.join(part for part in parts if part is not None)}]"
+        known = [part for part in parts if part in _RETURNED]
+        return f"Tuple[{', '.join(known)}]" if len(known) == len(parts) else None
     annotation = _annotation(tuple(words))
-    return annotation if annotation in ("torch.Tensor", "List[torch.Tensor]", "int", "float", "bool") else None
+    return annotation if annotation in _RETURNED else None
 
 
 def _parts(words: list[str]) -> list[tuple[str, ...]]:
@@ -288,11 +297,8 @@ def _annotation(written: tuple[str, ...]) -> str | None:
         return "int"
     if len(words) > 3 and words[1] == "<" and words[-1] == ">":
         inner = _annotation(tuple(words[2:-1]))
-        # torch.library.infer_schema accepts no list of lists, nor of optional lists.
-        if inner is None or (words[0] != "optional" and inner.startswith(("List", "Optional[List"))):
-            return None
-        if words[0] == "optional":
+        if words[0] == "optional" and inner in _OPTIONAL:
             return f"Optional[{inner}]"
-        if words[0] in ("vector", "ArrayRef"):
+        if words[0] in ("vector", "ArrayRef") and inner in _LISTED:
             return f"List[{inner}]"
     return None
