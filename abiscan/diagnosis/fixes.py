@@ -76,7 +76,8 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     """
     known = package_commands.find_package(missing, project)
     if known is not None and known.repository and not known.checkout:
-        return f"a checkout of {known.name} (git clone --recursive {known.repository})"
+        address, _, branch = known.repository.partition("@")
+        return f"a checkout of {known.name} (git clone --recursive{f' --branch {branch}' if branch else ''} {address})"
     if known is not None and known.checkout:
         release = (missing.file.distribution_version or "").partition("+")[0] or missing.log.project_release
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")

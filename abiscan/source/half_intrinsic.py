@@ -1,4 +1,5 @@
-"""`half-intrinsic`: uses of `__ldg` that may read a c10::Half, for which HIP has no overload.
+"""`half-intrinsic`: uses of `__ldg` that read a type for which HIP has no overload, or a template that may read a
+c10::Half.
 
 Headers of torch overload `__ldg` for c10::BFloat16 with CUDA and HIP, and for c10::Half with CUDA only
 (c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). A use is safe if it reads another type; if
@@ -20,6 +21,8 @@ from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name of the element type in AT_DISPATCH macros (ATen/Dispatch.h).
 _DISPATCHED = "scalar_t"
+# hip_ldg.h and amd_hip_fp16.h have the other arithmetic types and __half; hipify makes __hip_bfloat16 of __nv_bfloat16.
+_WITHOUT_OVERLOAD = frozenset({"Half", "bool", "complex", "hip_bfloat16", "__hip_bfloat16", "__nv_bfloat16"})
 # Identifiers of a file that uses c10::Half: its name, or a macro such as AT_DISPATCH_FLOATING_TYPES_AND_HALF.
 _HALF = re.compile(r"\bk?Half\b|\bAT_DISPATCH_\w*HALF\w*", re.ASCII)
 # An edit of `__ldg` alone leaves these, which HIP hides or has with another mask (rule masked-warp-function).
@@ -40,27 +43,32 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
     unit = list(with_included(code, others))
     files = [each for each in unit if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
-    if any(_overloads(each, places[0].text) for each in files):
+    own = frozenset().union(*(_overloads(each, places[0].text) for each in files))
+    if own == _WITHOUT_OVERLOAD:
         return in_order
     aliases: dict[str, str | None] = {}
     blocks = _Blocks(code)
     reads = [None if blocks.exclude_half(place) else _read(place, code, unit, aliases) for place in places]
     where: str | None = None
-    if any(each.has_name(_HALF) for each in files):
+    if "Half" in own:
+        pass
+    elif any(each.has_name(_HALF) for each in files):
         where = "in a file that handles c10::Half"
     elif any(read is not None and _is_open(read) for read in reads):
         user = _dispatching_user(code, places[0].text, others)
         where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
     if where is not None and any(each.has_name(_MASKED) for each in unit if "_sync" in each.text):
         where += ", and calls masked warp functions, which HIP needs changed too (rule masked-warp-function)"
-    return [_refined(read, where) for read in reads]
+    return [_refined(read, where, own) for read in reads]
 
 
 def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | None:
     """A file that includes this one, uses c10::Half and includes no overload."""
     for user in users_of(code, others):
         unit = [each for each in with_included(user, others) if each is user or _concerns(each.text)]
-        if any(each.has_name(_HALF) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
+        if any(each.has_name(_HALF) for each in unit) and not any(
+            "Half" in _overloads(each, intrinsic) for each in unit
+        ):
             return user
     return None
 
@@ -184,36 +192,34 @@ def _is_open(read: Pointee) -> bool:
     return read.origin is not DeclaredIn.NAMED and _INDEX.match(read.name) is None
 
 
-def _refined(read: Pointee | None, where: str | None) -> Refined | None:
-    if read is None or (read.name != "Half" and (where is None or not _is_open(read))):
+def _refined(read: Pointee | None, where: str | None, own: frozenset[str]) -> Refined | None:
+    """Args:
+    where: where a template may be instantiated for c10::Half; None if none is.
+    own: types of the project's own overloads.
+    """
+    if read is None or read.name in own:
         return None
-    return Refined(confidence=_confidence(read), fields={"detail": _words(read, where or "")})
-
-
-def _confidence(read: Pointee) -> Confidence:
-    if not read.name:
-        return Confidence.LOW
-    return Confidence.HIGH if read.name == "Half" else Confidence.MEDIUM
-
-
-def _words(read: Pointee, where: str) -> str:
-    if read.name == "Half":
-        return "of c10::Half"
+    if read.name in _WITHOUT_OVERLOAD:
+        name = f"c10::{read.name}" if read.name in ("Half", "complex") else read.name
+        return Refined(confidence=Confidence.HIGH, fields={"detail": f"of {name}", "target": name})
+    if where is None or not _is_open(read):
+        return None
     what = f"`{read.name}`, which stands for several types" if read.name else "an unknown type"
-    return f"of {what}, {where}"
+    confidence = Confidence.MEDIUM if read.name else Confidence.LOW
+    return Refined(confidence=confidence, fields={"detail": f"of {what}, {where}", "target": "c10::Half"})
 
 
 def _concerns(text: str) -> bool:
     return "Half" in text or "HALF" in text or "__ldg" in text
 
 
-def _overloads(code: Code, intrinsic: str) -> bool:
-    """Whether a file, as HIP sees it, defines the intrinsic as a macro, or declares it for Half or as a template."""
+def _overloads(code: Code, intrinsic: str) -> frozenset[str]:
+    """The types for which a file, as HIP sees it, declares the intrinsic; all of them if it is a macro or a template."""
     if intrinsic not in code.text:
-        return False
+        return frozenset()
     if code.macro(intrinsic) is not None:
-        return True
-    found = code.tokens
+        return _WITHOUT_OVERLOAD
+    found, own = code.tokens, set[str]()
     for at in code.places_of(intrinsic):
         code.spend(10)
         if at == 0:
@@ -225,9 +231,10 @@ def _overloads(code: Code, intrinsic: str) -> bool:
         end = code.partner[at + 1] if at + 1 < len(found) and found[at + 1].text == "(" else -1
         code.spend(max(end - at, 0))
         parameters = {found.word(each) for each in range(at + 2, end)}
-        if "Half" in parameters or ("const" in parameters and _is_template(code, at)):
-            return True
-    return False
+        if "const" in parameters and _is_template(code, at):
+            return _WITHOUT_OVERLOAD
+        own |= parameters
+    return _WITHOUT_OVERLOAD & own
 
 
 def _is_template(code: Code, at: int) -> bool:

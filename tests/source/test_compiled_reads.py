@@ -30,13 +30,18 @@ def nothing() -> Knowledge:
     return Knowledge(releases=open_index())
 
 
-def failure(source: Path, read: str, *types: str, hip: bool, more: tuple[str, ...] = ()) -> str:
-    """The compiler's output; empty if it compiles."""
+def failure(source: Path, read: str, *types: str, hip: bool, more: tuple[str, ...] = (), below: str = "") -> str:
+    """The compiler's output; empty if it compiles.
+
+    Args:
+        more: options.
+        below: code between the kernel and its instances.
+    """
     spec = importlib.util.find_spec("torch")
     assert spec is not None
     assert spec.origin is not None
     launches = "\n".join(f"template void launch<{each}>();" for each in types)
-    source.write_text(f"{(SOURCES / 'read.cu').read_text()}{launches}\n")
+    source.write_text(f"{(SOURCES / 'read.cu').read_text()}{below}\n{launches}\n")
     options = ["-std=c++20", "-w", f"-DREAD={read}", f"-I{Path(spec.origin).parent}/include", *more]
     if hip:
         command = [str(CLANG), "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-nogpulib", "-fsyntax-only"]
@@ -86,9 +91,16 @@ def test_other_reads(tmp_path: Path, *, hip: bool) -> None:
     (subject,) = explain("Can I reinterpret_cast c10::Half to __half before __ldg?", Knowledge())
     lines = subject.causes[0].fix.splitlines()
     first = lines.index("#ifdef USE_ROCM  // torch.utils.cpp_extension defines it for a torch of ROCm")
+    code = "\n".join(lines[first : first + 3])
     cast = tmp_path / "cast.h"
-    cast.write_text("\n".join(("#include <c10/util/Half.h>", *lines[first : first + 3], "")))
+    cast.write_text(f"#include <c10/util/Half.h>\n{code}\n")
     assert failure(source, "__ldg", *of_cuda, hip=hip, more=("-include", str(cast))) == ""
+    if hip:
+        (subject,) = explain(failure(source, "__ldg", "c10::Half", hip=True, below=code), Knowledge())
+        assert subject.message == "load-declared-too-late"
+        in_namespace = subject.causes[0].fix.partition("too: ")[2].partition(",\n")[0]
+        assert in_namespace.startswith("namespace c10 {")
+        assert failure(source, "__ldg", *of_cuda, hip=True, below=in_namespace) == ""
 
 
 @compilers

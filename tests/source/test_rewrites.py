@@ -79,6 +79,17 @@ def test_functions_that_return_tensors(names: frozenset[str], declaration: str) 
         assert {each.removeprefix("const ").replace("at::", "").rstrip(" &") for each in returned} == {"Tensor"}, name
 
 
+# amd_detail/hip_ldg.h and amd_hip_fp16.h of HIP 5.2 have no overload for these; hipify makes HIP's bfloat16 of CUDA's.
+@pytest.mark.parametrize("kind", ["bool", "__hip_bfloat16", "__nv_bfloat16", "c10::complex<float>"])
+def test_load_of_a_type_without_overload(kind: str) -> None:
+    text = (
+        f"__global__ void k(const {kind}* p, const int* index, {kind}* out) {{ out[0] = __ldg(p + __ldg(index)); }}\n"
+    )
+    assert rewritten(text, "k.cu") == text.replace("__ldg(p + __ldg(index))", "*(p + __ldg(index))")
+    own = f"__device__ {kind} __ldg(const {kind}* p) {{ return *p; }}\n"
+    assert rewritten(own + text, "k.cu") == own + text
+
+
 @pytest.mark.parametrize(
     ("read", "written"),
     [
