@@ -214,7 +214,7 @@ def _concerns(text: str) -> bool:
 
 
 def _overloads(code: Code, intrinsic: str) -> frozenset[str]:
-    """The types for which a file, as HIP sees it, declares the intrinsic; all of them if it is a macro or a template."""
+    """The types for which a file, as HIP sees it, declares the intrinsic; all of them for a macro or a template."""
     if intrinsic not in code.text:
         return frozenset()
     if code.macro(intrinsic) is not None:
