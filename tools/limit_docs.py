@@ -1,10 +1,14 @@
-"""Generates the table of limits in SECURITY.md from `abiscan.model.limits`."""
+"""Generates the table of limits in SECURITY.md from `limits.toml` and the constants of `abiscan.model.limits`."""
 
 from __future__ import annotations
 
-from abiscan.model.limits import GIB, LIMITS, MIB
+import tomllib
+from pathlib import Path
+
+from abiscan.model import limits
 
 _START, _END = "<!-- limits -->", "<!-- end of limits -->"
+_ROWS = Path(__file__).with_name("limits.toml")
 
 
 def render(current: str) -> str:
@@ -12,13 +16,15 @@ def render(current: str) -> str:
     before, _, rest = current.partition(_START)
     _, _, after = rest.partition(_END)
     rows = ["| limited | to | beyond it |", "| --- | ---: | --- |"]
-    rows += [f"| {limit.of} | {_words(limit.value, limit.unit)} | {limit.beyond} |" for limit in LIMITS]
+    for limit in tomllib.loads(_ROWS.read_text(encoding="utf-8"))["limit"]:
+        value = _words(getattr(limits, limit["name"]), limit.get("unit", ""))
+        rows.append(f"| {limit['of'].format_map(vars(limits))} | {value} | {limit['beyond']} |")
     return f"{before}{_START}\n" + "\n".join(rows) + f"\n{_END}{after}"
 
 
 def _words(value: int, unit: str) -> str:
     if unit == "bytes":
-        for size, name in ((GIB, "GiB"), (MIB, "MiB")):
+        for size, name in ((limits.GIB, "GiB"), (limits.MIB, "MiB")):
             if value >= size and value % size == 0:
                 return f"{value // size} {name}"
     return f"{value:,} {unit}".strip()

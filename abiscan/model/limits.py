@@ -1,11 +1,9 @@
-"""Limits on the size and work of every input, in one table. `tools/generate.py` writes it into SECURITY.md.
+"""Limits on the size and work of every input. `tools/limits.toml` describes them for SECURITY.md.
 
 Input that exceeds a limit is reported as unread or undecided, with the limit. Nothing is truncated silently.
 """
 
 from __future__ import annotations
-
-from msgspec import Struct
 
 MIB, GIB = 1 << 20, 1 << 30
 
@@ -142,93 +140,3 @@ MAX_KERNEL_TOKENS = 200_000
 # Bytes of the report of an earlier run (30 wheels: 17 MiB); number of earlier runs on a page, the newest ones.
 MAX_EARLIER_REPORT = 256 * MIB
 MAX_EARLIER_RUNS = 60
-
-
-class Limit(Struct, frozen=True):
-    """A row of the table.
-
-    Attributes:
-        of: the limited quantity.
-        value: the limit, in `unit`.
-        beyond: what is reported if it is exceeded.
-    """
-
-    of: str
-    value: int
-    unit: str
-    beyond: str
-
-
-LIMITS = (
-    Limit("program headers or sections that a loader maps", MAX_SEGMENTS, "", "unreadable"),
-    Limit("entries of a dynamic section", MAX_DYNAMIC_ENTRIES, "", "unreadable"),
-    Limit("needed libraries of a file", MAX_NEEDED, "", "unreadable"),
-    Limit("a name in a string table", MAX_STRING, "bytes", "unreadable"),
-    Limit("all names that the relocations of a file look up", MAX_NAMES, "bytes", "unreadable"),
-    Limit("symbol versions that a file requires or defines", MAX_VERSIONS, "", "unreadable"),
-    Limit("entries of long hash chains read in one file", MAX_CHAIN_STEPS, "", "unreadable"),
-    Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
-    Limit("words that relocations write to a table of functions", MAX_WRITTEN_WORDS, "", "undecided"),
-    Limit("imports of a PE or Mach-O file", MAX_IMPORTS, "", "unreadable"),
-    Limit("exports of a PE or Mach-O file", MAX_EXPORTS, "", "unreadable"),
-    Limit("device images of a section", MAX_DEVICE_IMAGES, "", "the first are reported, and that there are more"),
-    Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
-    Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
-    Limit(
-        "read-only data searched for texts",
-        MAX_STRING_DATA,
-        "bytes",
-        "the rest is not searched for evidence and operators",
-    ),
-    Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
-    Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
-    Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
-    Limit("an unpacked member", MAX_MEMBER_SIZE, "bytes", "an error"),
-    Limit("an unpacked member that is held in memory", MIN_ON_DISK, "bytes", "a temporary file"),
-    Limit("the same, if the disk is full", MAX_IN_MEMORY, "bytes", "an error"),
-    Limit("members of an archive that are kept on the disk", MAX_ON_DISK, "bytes", "one at a time"),
-    Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
-    Limit("compression ratio of a large member or stream", MAX_RATIO, "bytes", "an error"),
-    Limit("nested archives, including the outermost", MAX_ARCHIVE_DEPTH, "", "an error"),
-    Limit("the name of a member", MAX_MEMBER_NAME, "bytes", "an error"),
-    Limit("the names of all members of an archive", MAX_MEMBER_NAMES, "bytes", "unreadable"),
-    Limit("folders looked up to follow the links of an archive", MAX_LINK_STEPS, "", "an error"),
-    Limit("METADATA, WHEEL, PKG-INFO, index.json or direct_url.json", MAX_METADATA, "bytes", "an error"),
-    Limit("RECORD of an installed package", MAX_RECORD, "bytes", "an error"),
-    Limit("the .json file beside a compiled model", MAX_COMPANION, "bytes", "an error"),
-    Limit("lines of the header of METADATA or WHEEL", MAX_HEADER_LINES, "", "an error"),
-    Limit("requirements of a package", MAX_REQUIREMENTS, "", "an error"),
-    Limit("a requirement, a name, a version or a tag in METADATA or WHEEL", MAX_FIELD, "characters", "an error"),
-    Limit("nested parentheses in a requirement", MAX_PARENTHESES, "", "an error"),
-    Limit("digits of a number in a requirement, version or tag", MAX_DIGITS, "", "an error"),
-    Limit("comparisons in all torch requirements of a package", MAX_COMPARISONS, "", "an error"),
-    Limit("compatibility tags that a file name or a line of WHEEL expands to", MAX_TAGS, "", "an error"),
-    Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
-    Limit("a file that is read whole from a server", MAX_WHOLE_REMOTE, "bytes", "an error"),
-    Limit("a page of a package index", MAX_INDEX_PAGE, "bytes", "an error"),
-    Limit("one request to a server", MAX_REQUEST_SECONDS, "s", "an error"),
-    Limit(f"minimum bytes per second from a server, over {MIN_RATE_SECONDS} s", MIN_RATE, "", "an error"),
-    Limit("one run of pip", MAX_PIP_SECONDS, "s", "an error"),
-    Limit(f"minimum bytes per second that pip fetches, over {PIP_RATE_SECONDS} s", MIN_RATE, "", "an error"),
-    Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
-    Limit("tokens of a source file that rules read", MAX_SOURCE_TOKENS, "", "an error"),
-    Limit("places of a source file that rules match", MAX_SOURCE_PLACES, "", "an error"),
-    Limit("findings in one source file", MAX_SOURCE_FINDINGS, "", "an error"),
-    Limit(
-        f"matching steps per source file, plus one per {SOURCE_CHARACTERS_PER_STEP} characters",
-        MIN_SOURCE_STEPS,
-        "",
-        "an error",
-    ),
-    Limit("words and marks of a generated Python module", MAX_KERNEL_TOKENS, "", "an error"),
-    Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
-    Limit("a log, a list of targets, a baseline", MAX_TEXT_FILE, "bytes", "a usage error"),
-    Limit("a configuration", MAX_CONFIGURATION, "characters", "a usage error"),
-    Limit("a pattern in a configuration", MAX_PATTERN, "characters", "a usage error"),
-    Limit("parts of a key in a configuration", MAX_KEY_PARTS, "", "a usage error"),
-    Limit("wait for input from a pipe given with `-r`", MAX_PIPE_SILENCE, "s", "a usage error"),
-    Limit("inputs in a list (`-r`)", MAX_LISTED, "", "a usage error"),
-    Limit("a line of such a list", MAX_FIELD, "characters", "a usage error"),
-    Limit("the report of an earlier run (`--history`)", MAX_EARLIER_REPORT, "bytes", "a usage error"),
-    Limit("earlier runs that a page shows", MAX_EARLIER_RUNS, "", "left out, the oldest first"),
-)
