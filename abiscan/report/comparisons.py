@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import importlib
 
-from abiscan.model.compat_report import CompatReport, Exclusion
-from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
+from abiscan.model.compat_report import CompatReport
+from abiscan.model.compatibility import BuildOfTorch, Compatibility
 from abiscan.model.diff_report import Change, DiffReport
 from abiscan.model.environment_report import (
-    EnvironmentFix,
     EnvironmentReport,
-    FixConflict,
     PackageOutcome,
     PackageReport,
-    Problem,
 )
-from abiscan.model.migration_plan import FileRewrites, MigrationPlan, PlanFile, Replacement
+from abiscan.model.migration_plan import MigrationPlan
 from abiscan.report import sheet
 from abiscan.report.escape import safe_json, safe_markup, safe_text
 from abiscan.report.json_report import document, plain
@@ -40,22 +37,13 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ),
     MigrationPlan: (*("input", "done", "minimum", "stable", "replacements", "files", "names", "rewrites", "errors"),),
     Change: ("aspect", "effect", "regresses", "text", "files", "removed", "added"),
-    Compared: ("path", "name", "version", "files", "compatibility"),
     Compatibility: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
     BuildOfTorch: ("torch", "variant", "compatible", "reason"),
-    Floor: ("part", "version", "required_by"),
     PackageReport: (
         *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
         "command",
     ),
     PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
-    Problem: ("kind", "text", "command"),
-    EnvironmentFix: ("torch", "command", "replaced", "kept", "undecided", "conflicts"),
-    FixConflict: ("package", "text", "command"),
-    Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
-    PlanFile: ("path", "stable", "rewrite", "inlined", "none", "unknown", "places"),
-    FileRewrites: ("path", "rules"),
-    Exclusion: ("input", "aspect", "excluded", "text"),
 }
 
 

@@ -1,7 +1,7 @@
 r"""The JSON report, version 2: a contract with users' scripts and dashboards.
 
-This deliberately duplicates the types of `model`: a field may be renamed there, never here. Fields may be added. The
-schema is `data/report.schema.json`, which `abiscan schema` prints.
+Fields of the types of `model` are keys, unless `_FIELDS` lists others; a test compares them with the schema. Keys may
+be added, never renamed. The schema is `data/report.schema.json`, which `abiscan schema` prints.
 
 The text is UTF-8. A name in a binary may contain other bytes; each of them is written as the four characters `\xNN`, so
 the document is always valid and different names stay different. Everything is sorted, except lists with a meaningful
@@ -16,15 +16,12 @@ from typing import Any
 import msgspec
 
 from abiscan import __version__
-from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.cause_page import CausePage
-from abiscan.model.device_code import GpuImage, GpuModule
-from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
+from abiscan.model.finding import Finding, RuleInfo
 from abiscan.model.imports import CheckedImport, Status
-from abiscan.model.loading import LoaderPrediction, NeededLibrary
-from abiscan.model.operators import CalledOperator, Operator
+from abiscan.model.loading import LoaderPrediction
+from abiscan.model.operators import Operator
 from abiscan.model.outcome import GateOutcome, container_outcome, outcome_of
-from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import (
     SCHEMA_VERSION,
@@ -32,13 +29,9 @@ from abiscan.model.report import (
     ArtifactVerdict,
     Container,
     ImportsShown,
-    InputError,
     Report,
-    StaleEntry,
-    UniversalPart,
 )
 from abiscan.model.subject import Subject
-from abiscan.model.target import TargetEnvironment, TargetPart, TorchBuild
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
 
@@ -119,10 +112,10 @@ def text(value: str) -> str:
 
 
 def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any:
-    """`value` as JSON values: texts as valid Unicode, tuples as arrays, tables and the types of `_FIELDS` as objects.
+    """`value` as JSON values: texts as valid Unicode, tuples as arrays, tables and types of the model as objects.
 
     Args:
-        more: further types with their fields, in order.
+        more: further types of which other fields are written, as in `_FIELDS`.
     """
     if isinstance(value, str):
         return text(value)
@@ -130,8 +123,10 @@ def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any
         return [plain(item, more) for item in value]
     if isinstance(value, dict):
         return {text(key): plain(item, more) for key, item in value.items()}
-    fields = _FIELDS.get(type(value)) or (more or {}).get(type(value))
-    return value if fields is None else {field: plain(getattr(value, field), more) for field in fields}
+    if not isinstance(value, msgspec.Struct):
+        return value
+    fields = _FIELDS.get(type(value)) or (more or {}).get(type(value)) or value.__struct_fields__
+    return {field: plain(getattr(value, field), more) for field in fields}
 
 
 def summary(counts: Summary) -> dict[str, Any]:
@@ -189,46 +184,19 @@ def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: Impo
 
 # --- the rest ---------------------------------------------------------------------------------------------------
 
-# The fields of types that are written unchanged, in order. Other fields of the model are not written.
+# Of these types not every field is written, or others are, in this order.
 _FIELDS: dict[type, tuple[str, ...]] = {
-    TorchBuild: (
-        *("kind", "version", "variant", "cuda", "hip", "cxx11_abi"),
-        *("path", "note", "machine", "git_revision", "python"),
-    ),
-    TargetEnvironment: ("torch", "torch_build", "python", "gpu", "platform", "device", "driver"),
-    TargetPart: ("value", "source", "detected_from"),
     LoaderPrediction: ("outcome", "error", "undecided"),
-    NeededLibrary: ("soname", "found"),
-    Cause: ("cause", "confidence", "evidence", "fix"),
-    CauseGroup: ("cause", "confidence", "summary", "evidence", "fix", "symbols"),
-    WhatIf: ("rule", "symbols", "compatible_with", "assumes"),
-    Provenance: (
-        *("compilers", "cxx11_abi", "torch_releases", "built_for", "built_for_source", "python_abi", "cuda"),
-        "gpu_archs",
-        *("abi", "glibc_needed", "libstdcxx_needed", "facts", "gpu_images", "gpu_modules", "gpu_not_read"),
-    ),
-    ProvenanceFact: ("topic", "value", "source", "confidence"),
-    GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
-    GpuModule: ("architectures", "count", "relocatable", "ptx_version"),
-    CalledOperator: ("name", "overload", "in_torch"),
-    UniversalPart: ("machine", "verdict", "torch", "missing", "loads_on"),
     Operator: ("name", "overload", "registration", "schema", "confidence", "defines"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),
         *("suppressed", "suppression"),
     ),
-    Location: ("function", "file", "line", "offset"),
     Container: (
         *("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
         *("requires_dist", "requires_python", "applicable_torch"),
     ),
-    InputError: ("path", "message"),
-    StaleEntry: ("source", "entry", "fails"),
     RuleInfo: ("id", "summary", "severity", "confidence"),
-    Subject: (
-        *("text", "kind", "mangled", "demangled", "demangled_by", "owner", "exported_in", "causes", "history"),
-        *("needed_by", "location", "notes", "near", "message", "title"),
-    ),
 }
 
 
