@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.cause import CauseId, Confidence
@@ -19,7 +20,7 @@ from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactVerdict, Report, Verdict
 from abiscan.model.subject import SubjectKind
-from abiscan.report import json_report, ndjson
+from abiscan.report import comparisons, json_report, ndjson
 from tests.report import samples
 
 SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report.schema.json").read_text())
@@ -76,6 +77,25 @@ def test_the_schema_is_one() -> None:
 def test_documents_are_valid_and_every_field_is_described(name: str) -> None:
     document = json.loads(json_report.render(REPORTS[name]))
     Draft202012Validator(strict(SCHEMA)).validate(document)
+
+
+def object_keys(schema: Any, name: str = "") -> Iterator[tuple[str, set[str]]]:
+    """(name, keys) of each object in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield name, set(schema["properties"])
+        for key, item in schema.items():
+            yield from object_keys(item, name if key in ("items", "properties", "$defs") else key)
+
+
+def test_the_objects_of_the_schema_are_types_of_the_model() -> None:
+    """Those that functions write are in samples."""
+    fields = {**{each: each.__struct_fields__ for each in Struct.__subclasses__()}, **json_report._FIELDS}
+    types = [set(each) for each in (*fields.values(), *comparisons._FIELDS.values())]
+    head = {"schema_version", "tool", "outcome"}
+    others = {name for name, keys in object_keys(SCHEMA) if keys not in types and keys - head not in types}
+    parts = {"artifact", "import", "import_counts", "release", "cause"}
+    assert others == {"", "tool", "summary", "findings", "event", "explain", *parts}
 
 
 @pytest.mark.parametrize("name", REPORTS)
