@@ -22,6 +22,7 @@ from abiscan.diagnosis.messages.found_subjects import (
     VersionSubject,
 )
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
+from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import is_python_name
@@ -72,16 +73,6 @@ _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u2
 _PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])", re.ASCII)
 # A compiler error is about names in the source.
 _OF_COMPILER = re.compile(r"(?::\d{1,7}|\(\d{1,7}(?:,\d{1,5})?\)) ?: (?:fatal )?error\b")
-_FAILURE = re.compile(
-    r"undefin|unresolv|resolve|missing|not found|(?:can't|cannot|unable to) find|symbol|import error|non d\u00e9fini|"
-    r"\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49",
-    re.IGNORECASE,
-)
-# What a loader says about a symbol, in a text that names none.
-_UNNAMED = re.compile(
-    r"(?i:undefined symbol|symbol lookup error|unresolved symbol|symbol not found)"
-    r"|\u672a\u5b9a\u4e49\u7684?\u7b26\u53f7|\u7b26\u53f7(?:\u672a\u5b9a\u4e49|\u67e5\u627e|\u627e\u4e0d\u5230)|\u627e\u4e0d\u5230\u7b26\u53f7"
-)
 _SHARED_OBJECT = re.compile(r"[\w./+-]{1,256}\.(?:so|pyd|dylib)(?![\w.])", re.ASCII)
 # In Chinese and Japanese, words precede and follow a name without a space.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
@@ -107,7 +98,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if len(lines) > _LINES or len(text) > _CHARACTERS:
         return ()
     found = [each for at, line in enumerate(lines) if (each := _whole(line, at, knowledge, sure)) is not None]
-    is_unnamed = _UNNAMED.search(" ".join(lines)) is not None
+    is_unnamed = is_shown("unnamed_symbol", " ".join(lines))
     if is_unnamed:
         # A library whose symbols are looked up was found: its line is a part of that sentence.
         found = [each for each in found if not isinstance(each, LibrarySubject) or each.by_linker]
@@ -122,7 +113,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names:
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
         names = [name for name in quoted if is_known(name, knowledge)]
-    if not names and _FAILURE.search(text) is not None:
+    if not names and is_shown("missing_symbol", text):
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
         if not names and is_unnamed:

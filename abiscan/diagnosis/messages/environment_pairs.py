@@ -3,20 +3,13 @@ of a program."""
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
+from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.releases import companions
-
-_FAILURE: Final = (
-    r"(?i)\b(?:unable|cannot|can't|could not|fail(?:s|ed|ure)?|error|crash\w{0,3}|(?:not|n't) work\w{0,3}|broken)\b"
-    r"|\u62a5\u9519|\u5931\u8d25|\u65e0\u6cd5"
-)
 
 
 def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -24,7 +17,7 @@ def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMe
     the subject of a message; empty if the text tells no failure."""
     there = {} if knowledge.environment is None else knowledge.environment.packages
     torch = there.get("torch")
-    if torch is None or knowledge.target is None or re.search(_FAILURE, text) is None:
+    if torch is None or knowledge.target is None or not is_shown("failure", text):
         return ()
     of_vendor = is_other_build(knowledge.target)
     for package, version in there.items():

@@ -5,8 +5,6 @@ and versions in sentences."""
 
 from __future__ import annotations
 
-import re
-
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
@@ -20,9 +18,8 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_release,
     find_releases,
 )
-from abiscan.diagnosis.messages.rejected_names import find_rejected_name
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
-from abiscan.diagnosis.messages.text_facts import first_shown, is_shown
+from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, pattern_of, patterns_of
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
     find_cxx11_abi,
@@ -33,15 +30,6 @@ from abiscan.diagnosis.messages.torch_in_log import (
 from abiscan.diagnosis.messages.values_in_text import matches, only_value, values
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
-
-_PYTHON = re.compile(
-    r"[Pp]ython(?: [Vv]ersion| ?\u7248\u672c)?(?: {1,20}|[:=\uff1a] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?"
-    r"(?![\w+-]|\.\d)",
-    re.ASCII,
-)
-_FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
-# `load()` prints it before it compiles.
-_BUILD_FILE = re.compile(r"Emitting ninja build file ([^\n]{1,512})[/\\]build\.ninja")
 
 
 def log_facts(text: str) -> LogFacts:
@@ -68,7 +56,7 @@ def log_facts(text: str) -> LogFacts:
         from_source=find_source_build(text) is not None,
         gpu=gpu,
         project=project,
-        rejected_name=find_rejected_name(text),
+        rejected_name=is_shown("rejected_name", text),
         rocm=rocm,
         capability=find_capability(text),
         sdist=find_only_sdist(text),
@@ -84,15 +72,10 @@ def log_facts(text: str) -> LogFacts:
         is_nvidia_image=is_shown("is_nvidia_image", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
         is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
-        first_use=_folder_of_first_use(text),
+        first_use=only_value(values(pattern_of("folder_of_first_use"), text)),
         cuda_packages=find_cuda_packages(text),
         is_wsl=is_shown("is_wsl", text),
     )
-
-
-def _folder_of_first_use(text: str) -> str:
-    # The temporary folder of a setup.py has the same line.
-    return only_value(each for each in values(_BUILD_FILE, text) if re.search(r"[/\\]build[/\\]temp\.", each) is None)
 
 
 def _program(text: str) -> str:
@@ -101,7 +84,7 @@ def _program(text: str) -> str:
 
 
 def _python(text: str) -> tuple[int, int] | None:
-    for pattern in (_PYTHON, _FOLDER):
+    for pattern in patterns_of("python"):
         found = {(int(match[1]), int(match[2])) for match in matches(pattern, text)}
         if len(found) == 1:
             return found.pop()
