@@ -1,4 +1,4 @@
-"""Generates `abiscan/data/packages.json` (packages and libraries of the system), `text_facts.json` and
+"""Generates `abiscan/data/packages.json` (packages and libraries of the system), `text_facts.json`, `mentions.json` and
 `inlined_calls.json`."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from abiscan.diagnosis.catalogue.package_row import InlinedCall, PackageCatalogue, TextFact
+from abiscan.diagnosis.catalogue.package_row import InlinedCall, Mention, PackageCatalogue, TextFact
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
 FILES = ("packages.toml", "libraries.toml")
@@ -39,16 +39,29 @@ def text_facts() -> tuple[TextFact, ...]:
         msgspec.ValidationError: a key is unknown or a value is of another type.
         KeyError: a file has no part of this name.
     """
-    return msgspec.convert([row for name in TEXT_FILES for row in _rows_of_text(name)], tuple[TextFact, ...])
+    rows = [row for name in TEXT_FILES for row in _rows_with_parts(name, "text_fact", ("patterns",))]
+    return msgspec.convert(rows, tuple[TextFact, ...])
 
 
-def _rows_of_text(name: str) -> Iterator[dict[str, object]]:
+def mentions() -> tuple[Mention, ...]:
+    """Every row of the names that people write, with its examples and the parts; see `text_facts`."""
+    return msgspec.convert([*_rows_with_parts("mentions.toml", "mention", ("names", "words"))], tuple[Mention, ...])
+
+
+def _rows_with_parts(name: str, table: str, keys: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    """The rows of a table, with the parts of the file in the patterns of these keys."""
     read = tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
     parts: dict[str, str] = {}
+
+    def fill(pattern: str | list[str]) -> str | list[str]:
+        if isinstance(pattern, str):
+            return _PART.sub(lambda place: parts[place[1]], pattern)
+        return [_PART.sub(lambda place: parts[place[1]], each) for each in pattern]
+
     for part, pattern in read.get("part", {}).items():
-        parts[part] = _PART.sub(lambda place: parts[place[1]], pattern)
-    for row in read["text_fact"]:
-        yield {**row, "patterns": [_PART.sub(lambda place: parts[place[1]], each) for each in row["patterns"]]}
+        parts[part] = str(fill(pattern))
+    for row in read[table]:
+        yield {key: fill(value) if key in keys else value for key, value in row.items()}
 
 
 def inlined_calls() -> tuple[InlinedCall, ...]:
@@ -71,6 +84,11 @@ def render(_current: str) -> str:
 def render_text_facts(_current: str) -> str:
     """One line per row, for readable diffs; without examples."""
     return _render_rows(text_facts()) + "\n"
+
+
+def render_mentions(_current: str) -> str:
+    """One line per row, for readable diffs; without examples."""
+    return _render_rows(mentions()) + "\n"
 
 
 def render_inlined_calls(_current: str) -> str:

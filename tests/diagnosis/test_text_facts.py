@@ -1,4 +1,5 @@
-"""Rows of `catalogue/text_facts.toml`: each is shown by its examples, and not by the other texts; in bounded time."""
+"""Rows of `catalogue/text_facts.toml` and of the files with such rows: each is shown by its examples, and not by the
+other texts; in bounded time. Rows of `catalogue/mentions.toml`."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ import time
 
 import pytest
 
-from abiscan.diagnosis.catalogue.package_row import TextFact
+from abiscan.diagnosis.catalogue.package_row import Mention, TextFact
+from abiscan.diagnosis.messages.plain_forms import plain_text
 from abiscan.diagnosis.messages.text_facts import shown, text_facts
 from tools import package_data
 
 ROWS = package_data.text_facts()
+MENTIONS = package_data.mentions()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.fact} {row.value}")
@@ -22,8 +25,19 @@ def test_examples(row: TextFact) -> None:
     assert [text for text in row.others if row.value in [value for value, _ in shown(row.fact, text)]] == []
 
 
+@pytest.mark.parametrize("row", MENTIONS, ids=lambda row: row.sentences[0])
+def test_examples_of_mentions(row: Mention) -> None:
+    assert row.examples
+    for text in row.examples:
+        named = (re.compile(pattern, re.ASCII) for pattern in row.names)
+        assert any(each.search(text) if row.words else each.fullmatch(text) for each in named), text
+        assert re.search(row.words, plain_text(text), re.IGNORECASE) is not None, text
+
+
 def test_patterns_are_bounded() -> None:
-    patterns = {pattern: re.sub(r"\[[^]]*\]", "", pattern) for row in ROWS for pattern in row.patterns}
+    every = [pattern for row in ROWS for pattern in row.patterns]
+    every += [pattern for mention in MENTIONS for pattern in (*mention.names, mention.words)]
+    patterns = {pattern: re.sub(r"\[[^]]*\]", "", pattern) for pattern in every}
     assert [pattern for pattern, outside_classes in patterns.items() if re.search(r"[^\\][*+]", outside_classes)] == []
 
 

@@ -262,6 +262,22 @@ class TextFact(_Row, frozen=True, kw_only=True):
     others: tuple[str, ...] = ()
 
 
+class Mention(_Row, frozen=True, kw_only=True):
+    """Names of one kind that people write, and the sentences of programs about them.
+
+    Attributes:
+        names: patterns whose groups are the places of the sentences; bounded.
+        words: pattern about a failure in the same part of a line; empty if the name is the whole text.
+        sentences: those of programs, of which the message catalogue explains some.
+        examples: texts with such a name, each used as a test.
+    """
+
+    names: tuple[str, ...]
+    words: str = ""
+    sentences: tuple[str, ...]
+    examples: tuple[str, ...] = ()
+
+
 class InlinedCall(_Row, frozen=True, kw_only=True):
     """An out-of-line function and the calls that reach it by inline code.
 

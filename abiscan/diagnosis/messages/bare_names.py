@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 import msgspec
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
-from abiscan.diagnosis.catalogue.python_readers import RECORD
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
@@ -21,6 +19,7 @@ from abiscan.diagnosis.messages.found_subjects import (
     SymbolSubject,
     VersionSubject,
 )
+from abiscan.diagnosis.messages.mentioned_names import sentences_about
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.mangling import NameKind, classify
@@ -41,31 +40,6 @@ _LIBRARY_NAME = re.compile(
 )
 _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
-# Forms that are no symbols, with their subject or message: init function of a Python module, torch operator, size
-# symbol of TorchInductor, kernel of flash-linear-attention, constants of a generated kernel, function of aiter, CUDA
-# intrinsic, Python name of torch, compiled module.
-_NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"PyInit_\w{1,128}", re.ASCII), "does not define module export function ({})"),
-    # Known namespaces only: C++ functions have the same form.
-    (
-        re.compile(
-            r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}", re.ASCII
-        ),
-        "operator {} does not exist",
-    ),
-    (re.compile(r"(?:s|u|ks)\d{1,3}"), "name '{}' is not defined"),
-    (re.compile(r"fused_recurrent(?:_\w{1,64})?", re.ASCII), "{} of DeltaNet fails under torch.compile"),
-    (re.compile(r"triton_meta"), "NameError: undefined variable in {} of TorchInductor"),
-    (re.compile(r"ck_moe(?:_\w{1,64})?|asm_moe(?:_\w{1,64})?", re.ASCII), "Dynamo cannot trace {} of aiter"),
-    (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), "error: no matching function for call to '{}'"),
-    (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), "error: no matching function for call to '{}'"),
-    (
-        re.compile(rf"(?:\w{{1,64}}\.){{0,8}}{RECORD}\.\w{{1,128}}", re.ASCII),
-        "Dynamo does not know how to trace the builtin `{}`",
-    ),
-    (re.compile(r"torch\.\w{1,64}\.\w{1,64}", re.ASCII), "No module named '{}'"),
-    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))", re.ASCII), "No module named '{}'"),
-)
 # A line of nm output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
@@ -121,7 +95,7 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names and is_unnamed:
         file = _SHARED_OBJECT.search(text)
         about, name = ("", file[0]) if file is not None else (", of the package", knowledge.log.project)
-        message = _as_message(f"undefined symbol without its name{about}: {{}}", name, 0) if name else None
+        message = _as_message(f"undefined symbol without its name{about}: {name}", 0) if name else None
         return () if message is None else (message,)
     return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
 
@@ -148,17 +122,16 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
     text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
         return VersionSubject(text=text, position=at)
-    for pattern, message in _NO_SYMBOLS:
-        if pattern.fullmatch(text) is not None and not text.startswith(torch_names.BEGINNINGS):
-            return _as_message(message, text, at)
+    if not text.startswith(torch_names.BEGINNINGS) and (sentence := next(sentences_about(text), None)) is not None:
+        return _as_message(sentence, at)
     of_source = text.isupper() or not (sure or spelling.is_known(text, knowledge))
     if torch_names.is_former_source_name(text) and of_source:
-        return _as_message("'{}' was not declared in this scope", text, at)
+        return _as_message(f"'{text}' was not declared in this scope", at)
     header = _HEADER.fullmatch(text)
     if header is not None:
         old = torch_names.is_former_source_name(header[1].partition("/")[0])
         if old or torch_names.is_header(header[1]):
-            return _as_message("fatal error: {}: No such file or directory", header[1], at)
+            return _as_message(f"fatal error: {header[1]}: No such file or directory", at)
     linked = _LINKED.fullmatch(text)
     if linked is not None:
         return LibrarySubject(text=f"lib{linked[1]}.so", position=at, by_linker=True)
@@ -177,9 +150,9 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject
     return SymbolSubject(text=token.name, position=at, library=token.library, version=token.version, cut_off=cut)
 
 
-def _as_message(message: str, name: str, at: int) -> FoundSubject | FoundMessage | None:
-    """The name as the subject of a program's message about such names."""
-    found = find_messages(message.format(name))
+def _as_message(sentence: str, at: int) -> FoundSubject | FoundMessage | None:
+    """The name in a sentence of a program as its subject."""
+    found = find_messages(sentence)
     return msgspec.structs.replace(found[0], position=at) if found else None
 
 
