@@ -14,65 +14,23 @@ from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages
+from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
-    "project",
-    "base",
-    "for_python",
-    "tags",
-    "other_abi",
-    "wheel_project",
-    "wheel_system",
-    "wheel_version",
-    "function",
-    "library",
-    "bound",
-    "capsule",
-    "module",
-    "said",
-    "of_python",
-    "of_framework",
-    "method",
-    "torch_file",
-    "about",
-    "origin",
-    "how_to",
-    "calls_bound",
-    "outside",
-    *_FRAME_VALUES,
+    *("project", "base", "for_python", "tags", "other_abi", "wheel_project", "wheel_system", "wheel_version"),
+    *("function", "library", "bound", "capsule", "module", "said", "of_python", "of_framework", "method", "torch_file"),
+    *("about", "origin", "how_to", "calls_bound", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
-# Usual names of compiled modules: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
-_COMPILED = re.compile(
-    r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpu|gpu|cpp|ext|C|kernels)|_C_\w{1,32})|"
-    r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}|"
-    r"(?:\w{1,64}\.){0,8}(?:ops|extensions?|csrc)\.\w{1,64}_(?:ops?|lib|kernels?)"
-)
 _FRAME = re.compile(r'File "?([^"\n]{1,4096}?)"?, line (\d{1,7})(?:, in (\S{1,256}))?')
-# Of an extension that was built for the wheels of torch on PyPI.
-_PREBUILT = re.compile(
-    r"(?i:\bwheels?\b|\bwhl\b|prebuilt|undefined symbol|compatib|mismatch|data\.pyg\.org|importerror"
-    r"|import(?:ing)? (?:[\w.]{1,32} )?(?:error|fail)|fails? to import|(?:not|n['\u2019]t) (?:be )?import)"
-    r"|import ?(?:\u62a5\u9519|\u5931\u8d25)|\u5bfc\u5165\u5931\u8d25"
-    r"|\u9884\u7f16\u8bd1|[\u517c\u76f8]\u5bb9|\u4e0d\u5339\u914d"
-)
 _LINES_OF_COMMANDS = 4
 _LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK, _LINES_OF_REPORT = 30, 60, 40, 40
 RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 """The class of the object that a function bound by pybind11 belongs to: until 2.13, since 3.0."""
-# Where Dynamo names the function, most specific first; bounded patterns.
-_SKIPPED = (
-    re.compile(r"module:\s{0,4}([\w.]{1,256}),?\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})", re.ASCII),
-    re.compile(r"builtin [`'\"]?([\w.<>]{1,256})", re.ASCII),
-    re.compile(r"the function [`'\"]([\w.<>]{1,256})", re.ASCII),
-    re.compile(rf"([\w.]{{0,256}}{RECORD}\.\w{{1,256}})", re.ASCII),
-)
-# Python code of torch itself, which Dynamo skips by its file.
-_OF_TORCH = re.compile(r"in file [`'\"]?[^\s`'\"]{0,512}?\b(torch[/\\][\w/\\]{1,256}\.py)", re.ASCII)
 # Their compiled modules are bound from C++, too, and are not to be registered by users.
 _FRAMEWORKS: Final = frozenset(("torch", "triton"))
 _NAME_BEFORE: Final = 256  # characters
@@ -83,11 +41,6 @@ _PYTHON_OF_AITER: Final = {
     **dict.fromkeys(("fused_moe", "fused_moe_1stage", "fused_moe_2stages"), "aiter.fused_moe"),
     **dict.fromkeys(("asm_moe", "asm_moe_tkw1", "ck_moe_2stages", "moe_sorting_ck"), "aiter.fused_moe_bf16_asm"),
 }
-_BOUND = re.compile(
-    r"PyCapsule|(?i:pybind)|cpp_extension|C/C\+\+ Python extension|Python builtin|instancemethod|built-in|"
-    r"C\+\+ ?(?:ext|op\b|func|\u6269\u5c55|\u51fd\u6570|\u7b97\u5b50|\u5199|\u7f16\u5199|\u5b9e\u73b0)|"
-    r"(?:written|implemented) in C\+\+"
-)
 # Maximum number of wheel tags in evidence.
 _TAGS: Final = 4
 
@@ -97,18 +50,22 @@ _OTHER_ABI: Final = {"cp27m": "cp27mu", "cp27mu": "cp27m"}
 _SYSTEM: Final = {"linux": "Linux", "manylinux": "Linux", "musllinux": "Linux", "macosx": "macOS", "win": "Windows"}
 
 
+def _is_compiled(module: str) -> bool:
+    return pattern_of("compiled_module").fullmatch(module) is not None
+
+
 def compiled_module(hit: Hit, values: Values) -> Values | None:
     """The module `name`, imported from `package` if given, with its first and last part (`project`, `base`) and the
     CPython of its file (`for_python`). Applies to modules outside of torch with the name of a compiled one, or with a
     known file."""
     name, package = values["name"], values.get("package")
     if package is not None:
-        if _COMPILED.fullmatch(name) is None:
+        if not _is_compiled(name):
             return None
         name = f"{package}.{name}"
     base = name.rpartition(".")[2]
     file = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
-    compiled = (_COMPILED.fullmatch(name) is not None or is_file_of_package(name)) and not name.startswith("torch.")
+    compiled = (_is_compiled(name) or is_file_of_package(name)) and not name.startswith("torch.")
     if name == "torch" or not (compiled or file):
         return None
     found = {"name": name, "project": name.partition(".")[0], "base": base}
@@ -119,7 +76,7 @@ def package_module(_hit: Hit, values: Values) -> Values | None:
     """`project` of the module `name`, if it is a Python module of a package of the catalogue, not a compiled one."""
     name = values["name"]
     project = name.partition(".")[0]
-    compiled = _COMPILED.fullmatch(name) is not None and name != project
+    compiled = _is_compiled(name) and name != project
     return {"project": project} if is_module_of_package(project) and not compiled else None
 
 
@@ -178,7 +135,7 @@ def source_build(hit: Hit, _values: Values) -> Values | None:
     these, else torch."""
     around = hit.preceding(_LINES_OF_REPORT) + hit.line + hit.following(_LINES_OF_REPORT)
     other = find_other_build(around)
-    if other is None or (other[0] != "source" and _PREBUILT.search(around) is None):
+    if other is None or (other[0] != "source" and not is_shown("prebuilt", around)):
         return None
     found, project = {"origin": other[0], "said": " ".join(other[1].split())}, " ".join(built_packages(around))
     return {**found, "project": project, "about": project} if project else {**found, "about": "torch"}
@@ -198,8 +155,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     then `of_framework`, or it is a method of a class, then `method`), `bound` and `capsule` if it is bound from C++,
     and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
-    before = ((_SKIPPED[-1], hit.before[-_NAME_BEFORE:]),)
-    texts = itertools.chain(((each, around) for each in _SKIPPED), before)
+    skipped = patterns_of("skipped_function")
+    texts = (*((each, around) for each in skipped), (skipped[-1], hit.before[-_NAME_BEFORE:]))
     given = values.get("name")
     named = None if given else next(filter(None, (each.search(text) for each, text in texts)), None)
     name = given if named is None else ".".join(filter(None, named.groups()))
@@ -223,13 +180,13 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     library = module.split(".")[0]
     if library.isidentifier():
         found["library"] = library
-    of_torch = _OF_TORCH.search(around)
+    of_torch = pattern_of("skipped_file_of_torch").search(around)
     if library in sys.stdlib_module_names or of_torch is not None:
         found["of_python"] = name
         found["torch_file"] = "" if of_torch is None else of_torch[1]
     elif library in _FRAMEWORKS:
         found["of_python"], found["of_framework"] = name, library
-    elif named is not None and named.re is _SKIPPED[0] and record is None and "." in named[2].rstrip("."):
+    elif named is not None and named.re is skipped[0] and record is None and "." in named[2].rstrip("."):
         found["of_python"], found["method"] = name, named[2]
     if record is None and library in ("", "aiter") and function in _PYTHON_OF_AITER and "aiter" in hit.line + around:
         module, found["calls_bound"] = _PYTHON_OF_AITER[function], function
@@ -237,62 +194,22 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if module:
         found["module"] = module
     found["name"] = name or "Dynamo"
-    bound = (
-        _BOUND.search(given or name)
-        or _COMPILED.fullmatch(module)
-        or _BOUND.search(hit.preceding(_LINES_OF_RETELLING) + hit.before[-_NAME_BEFORE:] + around)
-    )
-    if bound is not None or _COMPILED.fullmatch(module) is not None or is_file_of_package(module):
+    retold = hit.preceding(_LINES_OF_RETELLING) + hit.before[-_NAME_BEFORE:] + around
+    texts_of_name = (given or name, *(() if _is_compiled(module) else (retold,)))
+    bound = next(filter(None, map(pattern_of("bound_function").search, texts_of_name)), None)
+    if bound is not None or _is_compiled(module) or is_file_of_package(module):
         found["bound"] = module if bound is None else bound[0]
     return {**found, **_user_frame(hit)}
 
 
-# Names in a sentence: with a dot or an underscore inside; one without is a function where the sentence says so. Those
-# of torch, vLLM and their options, packages, files and values (`enforce_eager=True`) are no such functions.
-_KIND = r"(?:function|operator|kernel|method|\bop|\bbuiltin|\u51fd\u6570|\u51fd\u5f0f|\u7b97\u5b50|\u65b9\u6cd5)"
-_NAME_IN_PROSE = re.compile(
-    r"(?:(?<!\w)(?P<owner>[A-Za-z]\w{0,64}) ?(?:\u7684|'s) ?)?"
-    rf"(?:(?P<kind>{_KIND})(?P<said>(?: is| called| named|\u662f|\u53eb)? ?[`'\"(]?|[:=\uff1a] ?))?"
-    r"(?<![\w./:+-])(?P<name>[A-Za-z_]\w{0,64}(?:\.\w{1,128}){0,16})"
-    rf"(?![\w/-]|\.\w| ?=|[ =]{{1,2}}v?\d)(?=(?P<behind>[`'\")]{{0,2}} ?{_KIND}|\(\))?)",
-    re.ASCII,
-)
-_OF_FRAMEWORKS = re.compile(
-    r"_*(?i:torch|vllm|sglang|(?:torch)?dynamo|(?:torch)?inductor|triton|pytorch)(?:[._].*)?|(?:.*\.)?(?:direct_register_\w+|custom_op\w*|"
-    r"\w*_custom_op|register_fake|register_\w+|allow_in_graph|opcheck|enforce_eager|full_?graph|graph_mode|mutates_args|graph_break\w*|skip_\w+|"
-    r"\w*compile|\w*Variable|call_function|PyCapsule|(?i:pybind\w*|nanobind|cython|ctypes|cffi|cuda|hip|rocm|cpp)|impl_abstract|op_name|op_func|fake_impl|target_lib|dispatch_key|"
-    r"_C(?:_\w{1,32})?|_ext)|.*\.(?:py|so|cpp|cu|hip|md|com|org|io)|[A-Z0-9_]+|e\.g|i\.e",
-    re.ASCII,
-)
 # Before the name of a module or file.
 _MODULES: Final = ("import ", "install ", "package ", "module ", "model ", "layer ")
 _PLACES: Final = (" in ", " from ")
-# Ends of other names that no sentence calls a function.
-_OTHERS: Final = (
-    *(
-        "_cuda",
-        "_cpp",
-        "_ext",
-        "_C",
-        "_model",
-        "_module",
-        "_layer",
-        "_script",
-        "_config",
-        "_path",
-        "_dir",
-        "_id",
-        "_env",
-    ),
-    *("_version", "_size", "_len"),
-)
-_HOW_TO = re.compile(r"\b[Hh]ow (?:do|to|can|should)\b|\u600e|\u5982\u4f55")
-_REGISTERS = re.compile(r"register|custom_op|(?<![Uu]n)support|\u6ce8\u518c|\u652f\u6301")
 
 
 def retold_function(hit: Hit, values: Values) -> Values | None:
     """The same of a sentence; without a function, what `_unnamed` finds."""
-    if _PROGRAM_LINE.search(hit.line) is not None:
+    if is_shown("line_of_program", hit.line):
         return None
     owner, name = _retold_name(hit)
     if name:
@@ -304,7 +221,9 @@ def _unnamed(hit: Hit) -> Values:
     """`how_to` and `function` for a text that names no function: if it asks how to register one, or says that it is
     bound from C++; not for aiter's, which vLLM chooses."""
     of_aiter = "aiter" in hit.line.lower()
-    asks = _REGISTERS.search(hit.line) or (not of_aiter and (_HOW_TO.search(hit.line) or _BOUND.search(hit.line)))
+    asks = is_shown("registers", hit.line)
+    if not of_aiter:
+        asks = asks or is_shown("asks_how", hit.line) or is_shown("bound_function", hit.line)
     return {"how_to": "yes", "function": "FUNCTION"} if asks else {}
 
 
@@ -314,7 +233,9 @@ def _retold_name(hit: Hit) -> tuple[str, str | None]:
     what they call a function."""
     worth, owner, name = _name_of_line(hit.before[-_SENTENCE:] + hit.word + hit.rest[:_SENTENCE])
     for line in f"{hit.following(_LINES_OF_RETELLING)}\n{hit.preceding(_LINES_OF_RETELLING)}".split("\n"):
-        if not worth and _PROGRAM_LINE.search(line) is None and (other := _name_of_line(line[:_SENTENCE]))[0] >= _SAID:
+        if worth or is_shown("line_of_program", line):
+            continue
+        if (other := _name_of_line(line[:_SENTENCE]))[0] >= _SAID:
             worth, owner, name = other
     return owner, name
 
@@ -322,24 +243,26 @@ def _retold_name(hit: Hit) -> tuple[str, str | None]:
 def _name_of_line(line: str) -> tuple[int, str, str | None]:
     """The worth of the best name (0: there is none), its module and the name."""
     best: tuple[int, str, str | None] = (0, "", None)
-    for found in itertools.islice(_NAME_IN_PROSE.finditer(line), _MOST_NAMES):
+    for found in itertools.islice(pattern_of("name_in_prose").finditer(line), _MOST_NAMES):
         owner, name = found["owner"] or "", found["name"].rstrip(".")
         last = name.rpartition(".")[2]
         before = line[: found.start("name")].rstrip("`'\"")
-        if _OF_FRAMEWORKS.fullmatch(name) is not None or is_module_of_package(name) or not last.isidentifier():
-            continue
-        if before.endswith(_MODULES):
+        if _is_other(name) or is_module_of_package(name) or not last.isidentifier() or before.endswith(_MODULES):
             continue
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
         record = re.search(RECORD, name) is not None
         # A function of aiter may follow "in" and "from", too: its files and modules have other names.
         placed = before.endswith(_PLACES) and "aiter" not in line
-        single = "_" in name and not placed and not name.endswith(_OTHERS)
+        single = "_" in name and not placed and not is_shown("end_of_other_name", name)
         worth = 5 if record else _SAID if said else 3 if owner and "_" in name else 2 if "." in name else int(single)
         if worth > best[0]:
-            best = (worth, owner if "." not in name and _OF_FRAMEWORKS.fullmatch(owner) is None else "", name)
+            best = (worth, owner if "." not in name and not _is_other(owner) else "", name)
     return best
+
+
+def _is_other(name: str) -> bool:
+    return pattern_of("other_name").fullmatch(name) is not None
 
 
 def _is_called(found: re.Match[str]) -> bool:
@@ -356,9 +279,6 @@ def _is_marked(found: re.Match[str]) -> bool:
     return (found["said"] or "").endswith(marks) or (found["behind"] or " ").strip().startswith(("(", *marks))
 
 
-_PROGRAM_LINE = re.compile(
-    r"^\s{0,8}(?:File \"|Explanation:|Hint:|Developer debug context:|from user code)|\btorch\.jit\b"
-)
 _MOST_NAMES: Final = 200
 _SAID: Final = 4  # worth of a name that a sentence calls a function
 _LINES_OF_RETELLING: Final = 3
