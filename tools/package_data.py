@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,10 +30,23 @@ def catalogue() -> PackageCatalogue:
     Raises:
         msgspec.ValidationError: a key is unknown or a value is of another type.
     """
-    rows: dict[str, object] = {}
+    rows: dict[str, Any] = {}
     for name in FILES:
         rows |= tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+    for wheels in rows["wheels"]:
+        wheels |= {table: _each_release(wheels[table]) for table in ("variants", "releases") if table in wheels}
     return msgspec.convert(rows, PackageCatalogue)
+
+
+def _each_release(table: dict[str, Any]) -> dict[str, Any]:
+    """A table of wheels with a key for each minor release of torch, newest first."""
+    releases: dict[str, Any] = {}
+    for key, value in table.items():
+        first, _, last = key.partition("-")
+        major, _, minor = first.partition(".")
+        later = range(int(last.partition(".")[2]), int(minor) - 1, -1) if last else ()
+        releases |= {f"{major}.{each}": value for each in later} or {key: value}
+    return releases
 
 
 def text_facts() -> tuple[TextFact, ...]:
