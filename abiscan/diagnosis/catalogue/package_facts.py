@@ -312,6 +312,26 @@ def asked_fla(_values: Values, missing: MissingName) -> str | None:
     return asked.get("fla") or asked.get("flash-linear-attention")
 
 
+def pinned_by(values: Values, missing: MissingName) -> str | None:
+    """The package with a release in the text, if each of its releases requires one torch (vLLM), and one is known for
+    the value `torch`."""
+    return _pinned(values, missing)[0] or None
+
+
+def pinned_release(values: Values, missing: MissingName) -> str | None:
+    """The release of that package for the value `torch`."""
+    return _pinned(values, missing)[1] or None
+
+
+def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
+    for package in filter(None, map(load_packages.package_of_name, missing.log.releases)):
+        for row in () if is_for_hip(missing) else wheel_rows.rows_of(package, missing):
+            release = wheel_rows.entry_of_release(row.releases, values.get("torch", ""))
+            if row.with_torch and "{torch}" not in row.install and release is not None:
+                return package.name, release
+    return "", ""
+
+
 def source_tree(values: Values, missing: MissingName) -> str:
     """The source tree of the package of the message, for a comment about DIRECTORY."""
     return fixes.source_tree(missing, built_project(values, missing))
