@@ -16,7 +16,7 @@ _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split",
 _NOT_FOLLOWED = {("elf/call_sites.py", "op"), ("elf/call_sites.py", "following")}
 
 # Their patterns are rows of the package's own data, each tested in tests/diagnosis: test_message_catalogue.py,
-# test_libtorch_programs.py, test_looser_forms.py and test_text_facts.py.
+# test_looser_forms.py and test_text_facts.py.
 _OF_THE_CATALOGUE = {
     "diagnosis/catalogue/load_packages.py",
     "diagnosis/catalogue/match_messages.py",

@@ -84,3 +84,13 @@ def test_another_text_lists_nothing() -> None:
 
 def test_a_long_line_costs_no_more_than_its_length() -> None:
     assert imports_in("DLL Name: c10.dll\n" + " a" * 100_000 + "\n" + "\t" * 100_000 + "x\n") == []
+
+
+def test_a_listing_alone_reports_nothing_missing() -> None:
+    text = (
+        "[-] Import listing for file : C:\\e\\x.pyd\nImport from module c10.dll :\n\t Function "
+        f"{NAMES[1]}\n\t Function ?tls_local_dispatch_key_set@impl@c10@@YA?AULocalDispatchKeySet@12@XZ (Delay Import)\n"
+        "\t Ordinal_3 \n[-] Import listing done\n"
+    )
+    (subject,) = explain(text, ScanOptions("2.7.1", None, LoaderSettings("/")))
+    assert subject.causes == ()

@@ -1,11 +1,12 @@
-"""Texts and what their answers have: the rows of `data/answers.toml` and `data/retellings.toml`.
+"""Texts and what their answers have: the rows of the files of `_FILES`.
 
-A row has `text`, or `texts` with the same answer. Its other keys are compared with the subject (the only one, unless
-`several`), its first cause (`fix_`, `evidence_`) and the whole answer (`has`, `lacks`). Oracles are in the comments of
-the files."""
+A row has `text`, `texts` with the same answer, or a `thread`, the place on GitHub of a text in `*_cases.jsonl`. Its
+other keys are compared with the subject (the only one, unless `several`), its first cause (`fix_`, `evidence_`) and the
+whole answer (`has`, `lacks`). Oracles are in the comments of the files."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
+from tests.diagnosis.reported import FILES
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
 _DATA = Path(__file__).parent / "data"
@@ -26,7 +28,8 @@ _EXPECTED = {
     *("is_exported", "exported_in", "causes", "cause", "confidence"),
 }
 _KEYS = {
-    *("text", "texts", "torch", "several", "unanswered", "only_cause", "causes_have", "causes_lack", "has", "lacks"),
+    *("text", "texts", "thread", "torch", "several", "unanswered", "only_cause", "causes_have", "causes_lack"),
+    *("has", "lacks"),
     *("fix_begins", "fix_has", "fix_lines", "fix_lacks", "fix_ends", "notes_have", "title_lacks"),
     *("evidence_begins_with", "evidence_has", "evidence_lines", "evidence_lacks", *_EXPECTED),
 }
@@ -36,9 +39,15 @@ def _rows() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, table in _FILES.items():
         for row in tomllib.loads((_DATA / name).read_text(encoding="utf-8"))[table]:
             assert row.keys() <= _KEYS, row
-            assert row.keys() - {"text", "texts", "several"}, row
-            for text in row.get("texts") or [row["text"]]:
-                yield text, row
+            assert row.keys() - {"text", "texts", "thread", "several"}, row
+            texts = row.get("texts") or [_text_of(row["thread"]) if "thread" in row else row["text"]]
+            yield from ((text, row) for text in texts)
+
+
+def _text_of(thread: str) -> str:
+    rows = (json.loads(line) for path in FILES for line in path.read_text(encoding="utf-8").splitlines() if line)
+    (row,) = (row for row in rows if row["url"] == f"https://github.com/{thread}" and row["cause_confirmed"])
+    return str(row["text"])
 
 
 @pytest.mark.parametrize(("text", "row"), list(_rows()))

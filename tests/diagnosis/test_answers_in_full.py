@@ -8,9 +8,10 @@ import pytest
 
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
-from abiscan.model.cause import CauseId
+from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex
+from abiscan.report.explain_text import render
 from tests import torch_here
 from tests.diagnosis.reported import knowledge_of, knowledge_of_text
 
@@ -245,3 +246,55 @@ def test_each_answer_to_a_bare_message_has_evidence(index: ReleaseIndex) -> None
         if not all(cause.evidence) or not cause.evidence
     ]
     assert without == []
+
+
+# --- texts of people -------------------------------------------------------------------------------------------------
+
+
+def test_a_need_of_an_older_torch_is_said_once_and_of_numpy_where_it_is_used(index: ReleaseIndex) -> None:
+    """Oracle: torch_scatter of 2.1.2 imports no numpy; torch_sparse of 0.6.18 imports scipy."""
+    (subject,) = _ask("torch_scatter fails, I compiled PyTorch from source", index)
+    assert subject.causes[0].fix.count("setuptools<70") == 1
+    assert "numpy" not in subject.causes[0].fix
+    (subject,) = _ask("torch_sparse fails, I compiled PyTorch from source", index)
+    assert subject.causes[0].fix.count("numpy<2") == 1
+
+
+def test_graph_mode_is_not_the_first_advice_without_a_function(index: ReleaseIndex) -> None:
+    (subject,) = _ask("vllm torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped", index)
+    lines = subject.causes[0].fix.splitlines()
+    assert lines[0].startswith("The text does not name the function.")
+    assert "enforce_eager=True" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("NameError: name 's2' is not defined in my Flask app", Confidence.LOW),
+        ("NameError: name 's2' is not defined when running my notebook", Confidence.LOW),
+        ("pandas \u62a5\u9519 NameError: name 's1' is not defined", Confidence.LOW),
+        ("NameError: name 's2' is not defined, with torch.compile", Confidence.MEDIUM),
+        ("triton: NameError: name 's2' is not defined", Confidence.MEDIUM),
+    ],
+)
+def test_a_name_of_any_program_is_torch_compiles_only_beside_its_words(
+    text: str, confidence: Confidence, index: ReleaseIndex
+) -> None:
+    """Oracle: `s2` is a name that programs have, too (Python reference, Naming and binding)."""
+    (subject,) = _ask(text, index)
+    (cause,) = subject.causes
+    assert (cause.cause, cause.confidence) == (CauseId.GENERATED_KERNEL, confidence)
+    is_sure = confidence is not Confidence.LOW
+    assert ("pip install" in cause.fix) is is_sure
+    assert ("If torch.compile is used" in cause.evidence[0]) is not is_sure
+    assert render((subject,)).startswith("cause: " if is_sure else "possible cause: ")
+
+
+def test_a_torch_that_the_text_does_not_name_may_have_the_fix(index: ReleaseIndex) -> None:
+    """Oracle: pytorch/pytorch issue 136504, fixed in torch 2.6.0: with it, the cache or another bug is left."""
+    (subject,) = _ask("torch.compile: NameError: name 's2' is not defined", index)
+    lines = subject.causes[0].fix.splitlines()
+    otherwise = lines.index("If it prints 2.6 or later:")
+    assert "a release before 2.6" in lines[0]
+    assert lines[otherwise + 1].startswith("rm -rf ")
+    assert "short script" in lines[otherwise + 2]

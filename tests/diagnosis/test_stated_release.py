@@ -1,5 +1,8 @@
-"""A text with a release that exports the missing symbol: another torch was loaded, as a condition. Oracles: the release
-index by symbol, and threads in which another torch was loaded."""
+"""The torch of a text: whether it is a source build; another torch was loaded, as a condition, where the stated release
+exports the missing symbol; commands for an unknown release are of one that can have the error.
+
+Oracles: the release index by symbol, and threads in which another torch was loaded. `data/source_builds.toml` has
+answers about source builds."""
 
 from __future__ import annotations
 
@@ -8,8 +11,16 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import built_from_source
+from abiscan.diagnosis.package_commands import install
+from abiscan.diagnosis.reference import Reference, ReferringFile
+from abiscan.loader import LoaderSettings
 from abiscan.model.cause import Cause, CauseId
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import MACHINE, knowledge_of
 
@@ -66,3 +77,65 @@ def test_no_such_cause_for_a_known_torch_or_a_linker(index: ReleaseIndex) -> Non
 
 def test_a_name_of_every_release_has_neither_side(index: ReleaseIndex) -> None:
     assert not _sides("_ZTIN5torch2nn6ModuleE", knowledge_of("1.9.0", index))
+
+
+_OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
+
+
+@pytest.mark.parametrize(
+    ("version", "variant", "expected"),
+    [
+        ("2.13.0a0", "cpu", True),
+        ("2.13.0a0", "git7bcf7da", True),
+        ("2.13.0", "cpu", False),
+        ("2.14.0.dev20260101", "cu130", False),
+        ("2.13.0a01", "cpu", False),
+    ],
+)
+def test_the_version_of_version_txt_is_that_of_a_source_build(version: str, variant: str, expected: bool) -> None:
+    """Oracle: setup.py and version.txt of torch 2.13.0: `2.13.0a0`, with or without a label."""
+    torch = TorchBuild(TorchKind.INSTALLED, version, variant, None, None, True, "/v/torch", None)
+    assert built_from_source(torch) is expected
+    file = ReferringFile(distribution="torch-scatter")
+    ways = install(packages_by_name()["torch-scatter"], MissingName(Reference(""), Knowledge(target=torch), file))
+    assert not expected or ("--no-binary torch-scatter torch-scatter" in ways[0] and "data.pyg.org" not in ways[0])
+
+
+def test_a_release_number_with_another_commit_is_a_source_build(index: ReleaseIndex) -> None:
+    """Oracle: torch/version.py of each released wheel, in the index. PYTORCH_BUILD_VERSION sets the version."""
+    (released,) = {build.git_revision for build in index.builds("x86_64") if build.torch == "2.13.0"}
+    for commit, expected in ((released, False), ("7bcf7da3" * 5, True), ("Unknown", False), (None, False)):
+        torch = TorchBuild(
+            TorchKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/v/torch", None, git_revision=commit
+        )
+        assert Knowledge(target=torch, releases=index).target_from_source is expected
+        assert not Knowledge(target=torch).target_from_source
+
+
+SITE = "ImportError: /v/lib/python3.10/site-packages/"
+TEXTS = [
+    # Of two rows of wheels.
+    (
+        f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
+        "_ZN2at4_ops5zeros4callEN3c108ArrayRefINS2_6SymIntEEENS2_8optionalINS2_10ScalarTypeEEENS6_INS2_6LayoutEEENS6_INS2_6"
+        "DeviceEEENS6_IbEE",
+    ),
+    (f"{SITE}fbgemm_gpu/fbgemm_gpu_py.so: undefined symbol: ", "_ZN3c104impl8GPUTrace13gpuTraceStateE"),
+    (
+        f"{SITE}torchtext/lib/libtorchtext.so: undefined symbol: ",
+        "_ZN2at4_ops10select_int4callERKNS_6TensorElN3c106SymIntE",
+    ),
+    (f"{SITE}vllm/_C.abi3.so: undefined symbol: ", "_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv"),
+    (f"{SITE}exllama_kernels.cpython-310-x86_64-linux-gnu.so: undefined symbol: ", "_ZN3c104cuda9SetDeviceEi"),
+]
+
+
+@pytest.mark.parametrize(("text", "symbol"), TEXTS)
+def test_the_example_lacks_the_symbol(text: str, symbol: str, index: ReleaseIndex) -> None:
+    best = explain(text + symbol, Knowledge(releases=index))[0].causes[0]
+    history = index.history(symbol, "x86_64")
+    assert history is not None
+    examples = re.findall(r"# for torch ([\d.]+\d)", best.fix)
+    assert examples
+    assert "None" not in best.fix
+    assert not any(history.exported_in.contains(each) for each in examples), best.fix

@@ -1,5 +1,5 @@
 """Rows of `catalogue/text_facts.toml` and of the files with such rows: each is shown by its examples, and not by the
-other texts; in bounded time. Rows of `catalogue/mentions.toml`."""
+other texts; in bounded time. Rows of `catalogue/mentions.toml`, and of programs without Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from abiscan.diagnosis.catalogue.package_row import Mention, TextFact
+from abiscan.diagnosis.catalogue.load_packages import load_packages
+from abiscan.diagnosis.catalogue.package_row import Mention, Program, TextFact
 from abiscan.diagnosis.messages.plain_forms import plain_text
 from abiscan.diagnosis.messages.text_facts import shown, text_facts
 from tools import package_data
@@ -50,3 +51,23 @@ def test_bounded_time(row: TextFact) -> None:
         list(shown(row.fact, text))
         # The first search compiles the patterns.
         assert time.process_time() - started < 0.5, text[:40]
+
+
+def test_patterns_are_bounded_and_have_a_source() -> None:
+    for program in package_data.catalogue().program:
+        for pattern in (program.pattern, program.unless):
+            assert re.search(r"[^\\][*+]", pattern) is None, pattern
+        assert program.source.startswith("https://")
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", program.date)
+
+
+@pytest.mark.parametrize("program", load_packages().program, ids=lambda program: program.id)
+def test_a_program_takes_bounded_time(program: Program) -> None:
+    """A backtracking pattern would take long on text like its matches."""
+    for word in program.words:
+        for text in (word * (40_000 // len(word)), f"{word}{'a' * 40_000}", f"{word} " * 8_000, f"/{word}" * 8_000):
+            started = time.process_time()
+            for pattern in filter(None, (program.pattern, program.unless)):
+                re.search(pattern, text, re.ASCII)
+            # The first search compiles the pattern.
+            assert time.process_time() - started < 0.5, text[:40]

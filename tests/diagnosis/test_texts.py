@@ -1,12 +1,14 @@
-"""All forms of text for `explain`: `data/texts.toml` has the expected answer of each, and its reason."""
+"""All forms of text for `explain`: `data/texts.toml` has the expected answer of each, and its reason. Nothing is known
+of the texts of `data/other_texts.toml`, which are not about loading a torch extension."""
 
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import explain
+from abiscan.diagnosis import Knowledge, explain
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.reported import DATA, knowledge_of_text
 
@@ -27,3 +29,16 @@ def test_there_are_texts_of_every_kind() -> None:
     assert len(TEXTS) >= 60
     assert len({row["form"] for row in TEXTS}) == len(TEXTS)
     assert sum(not row["text"].isascii() for row in TEXTS) >= 8
+
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("data").joinpath("other_texts.toml").read_text(encoding="utf-8"))
+
+
+def test_the_end_of_a_failed_build_tells_less_than_any_other_message(nothing: Knowledge) -> None:
+    lines = ("error: subprocess-exited-with-error", "No module named 'torch'", "ERROR: Failed building wheel for a")
+    assert [subject.message for subject in explain("\n".join(lines), nothing)] == ["no-torch-module"]
+
+
+@pytest.mark.parametrize("text", _TEXTS["nothing_known"])
+def test_nothing_is_known_of_it(text: str, nothing: Knowledge) -> None:
+    assert explain(text, nothing) == ()
