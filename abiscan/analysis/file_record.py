@@ -20,6 +20,7 @@ from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactVerdict
+from abiscan.releases.index import ReleaseIndex, is_earlier
 from abiscan.releases.matrix import Matrix, TorchNeeds
 from abiscan.target.file_target import FileTarget
 from abiscan.target.torch_exports import TargetTorch
@@ -117,6 +118,17 @@ class FileRecord:
             return None
         verdicts = self.outcomes or self.matrix.verdicts
         return tuple(dict.fromkeys(verdict.torch for verdict in verdicts if verdict.fits))
+
+    @property
+    def history(self) -> ReleaseIndex:
+        """The index for printed release ranges: one report has one range for a symbol. The causes of a failure have the
+        releases before 1.13, and those files that are checked against one."""
+        context, torch = self.context, self.torch
+        if self.verdict is ArtifactVerdict.FAILS or (
+            torch is not None and is_earlier(torch.target.version, context.index)
+        ):
+            return context.history
+        return context.index
 
     @property
     def releases_asked(self) -> bool:

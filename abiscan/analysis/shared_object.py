@@ -73,12 +73,16 @@ def _exported_in(record: FileRecord) -> dict[str, ReleaseRanges]:
     matrix = record.matrix
     if matrix is None or not matrix.verdicts:
         return {}
-    found = {name: history.exported_in for name, history in matrix.histories.items()}
     unknown = set(matrix.unknown)
-    for each in record.imports:
-        if each.owner is Owner.TORCH and each.status is not Status.WEAK and each.name not in unknown:
-            found.setdefault(each.name, ReleaseRanges())
-    return found
+    names = dict.fromkeys(
+        each.name
+        for each in record.imports
+        if each.owner is Owner.TORCH and each.status is not Status.WEAK and each.name not in unknown
+    )
+    histories = matrix.histories
+    if record.history is not record.context.index:
+        histories = record.history.lookup((*histories, *names), record.facts.machine, of_others=True)
+    return dict.fromkeys(names, ReleaseRanges()) | {name: each.exported_in for name, each in histories.items()}
 
 
 def _exports(record: FileRecord) -> tuple[Export, ...]:

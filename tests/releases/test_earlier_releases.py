@@ -20,6 +20,7 @@ from abiscan.releases import index as index_module
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
 from abiscan.target.run_torch import released_target
+from tests.fixtures.tiny_elf import ARRAY, FUNC, R_64, UNDEFINED, Library, Relocation, Symbol, build
 from tests.fixtures.wheels import make_wheel
 from tests.programs import run_program
 
@@ -95,6 +96,19 @@ def test_a_wheel_is_checked_against_its_required_earlier_release(tmp_path: Path)
     (artifact,) = run(wheel)["artifacts"]
     assert artifact["target"]["torch"]["value"] == "1.4.0+cu101"
     assert artifact["verdict"] == "loads"
+
+
+def test_the_ranges_of_a_file_for_an_earlier_release_contain_it(tmp_path: Path) -> None:
+    """`nm -D` of the wheels of 1.9.1 - 2.6.0: libtorch_python exports the function since 1.10.0, and up to 2.5.1."""
+    wrap = "_Z16THPVariable_WrapN2at10TensorBaseE"
+    file = tmp_path / "x.so"
+    symbols = (Symbol(wrap, type=FUNC, section=UNDEFINED),)
+    file.write_bytes(build(Library((Relocation(ARRAY, R_64, wrap),), symbols=symbols, needed=("libtorch_python.so",))))
+    (artifact,) = run(file, "--torch", "1.12.1")["artifacts"]
+    assert artifact["verdict"] == "loads"
+    (finding,) = (each for each in artifact["findings"] if each["rule"] == "libtorch-python-internals")
+    assert "exported by torch 1.10.0-2.5.1" in finding["message"]
+    assert [each["exported_in"] for each in artifact["imports"]] == [[["1.10.0", "2.5.1"]]]
 
 
 def test_earlier_releases_are_checked_only_on_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

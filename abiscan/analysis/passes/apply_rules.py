@@ -57,8 +57,7 @@ def _key_takers(record: FileRecord) -> tuple[str, ...]:
 
 def _subject(record: FileRecord) -> RuleSubject:
     context, machine = record.context, record.facts.machine
-    # The causes of a failure have the whole history: one report has one range for a symbol.
-    index = context.history if record.verdict is ArtifactVerdict.FAILS else context.index
+    index = record.history
     builds = index.builds(machine) if record.matrix is not None else ()
     checked = context.index.builds(machine) if record.matrix is not None else ()
     declared = record.target.declared.torch
