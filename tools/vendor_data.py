@@ -33,6 +33,7 @@ def render(_current: str) -> str:
     libraries |= {vendor.library: place for place, vendor in reversed(tuple(enumerate(vendors)))}
     rest = {
         "namespaces": table.namespaces,
+        "cuda_since": table.cuda_since,
         "distributions": sorted(table.distributions),
         "prefixes": prefixes,
         "names": names,

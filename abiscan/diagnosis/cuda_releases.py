@@ -8,6 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
 from abiscan.ownership.vendor_row import Vendor
+from abiscan.ownership.vendors import cuda_since
 
 
 class ReleaseEvidence(Struct, frozen=True):
@@ -39,6 +40,9 @@ def release_evidence(missing: MissingName, vendor: Vendor) -> ReleaseEvidence | 
     if not found.having:
         gone = f"No known release ({every}) exports it."
         return ReleaseEvidence(gone, mismatch=0.76)
+    if missing.file.facts is None and (added := cuda_since(missing.name)) is not None:
+        older = f"CUDA {added} added it: the loaded lib{vendor.library} is older, or none is loaded."
+        return ReleaseEvidence(older, mismatch=0.82)
     if len(found.having) == len(found.known):
         return ReleaseEvidence(f"Every known release of {vendor.product} ({every}) exports it; older ones may not.")
     return ReleaseEvidence(f"Of the known releases ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)

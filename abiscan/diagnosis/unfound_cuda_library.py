@@ -240,7 +240,7 @@ def _cuda_library_fix(
         torch = (
             f"\nor a torch for CUDA {releases[-1]}, whose libraries `import torch` loads: pip install "
             f"--force-reinstall torch --index-url https://download.pytorch.org/whl/{variant}"
-            if variant and not missing.log.is_jetson
+            if variant and _minor_release(name).replace(".", "") in ("", variant[2:]) and not missing.log.is_jetson
             else ""
         )
         return f"{shows}\n{same}: {_itself(vendor, major, missing)}\nOtherwise: {other}{torch}"

@@ -30,6 +30,11 @@ def library_of_namespace(namespace: str | None) -> str | None:
     return _table().namespaces.get(namespace or "")
 
 
+def cuda_since(name: str) -> str | None:
+    """The CUDA release that added a C name (`9.2`), if it is older than those whose exports are known; else None."""
+    return _table().cuda_since.get(name)
+
+
 def vendor_of(name: str) -> Vendor | None:
     """The library whose C names are spelled like this one; None if unknown."""
     known = _table()

@@ -16,7 +16,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Owner, Status
 from abiscan.ownership.vendor_row import Vendor
-from abiscan.ownership.vendors import cuda_distribution, vendor_of, vendor_of_library
+from abiscan.ownership.vendors import cuda_distribution, cuda_since, vendor_of, vendor_of_library
 
 # Functions that nvcc generates calls to: registration of device code, launches.
 _LINKED_BINARY = "__cudaRegisterLinkedBinary"
@@ -289,10 +289,14 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         and (not missing.file.path or _is_extension(missing))
     ):
         shows = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both must be of one release"
+        since, own = cuda_since(missing.name), _cuda_before_since(missing)
+        which = f", which is older than {since}" if since is not None else ""
         line = (
-            f"{shows}\nBuild with the nvcc of torch's CUDA: export CUDA_HOME=/usr/local/cuda-X.Y; "
+            f"{shows}\nBuild with the nvcc of torch's CUDA{which}: export CUDA_HOME=/usr/local/cuda-{own or 'X.Y'}; "
             f"{fixes.rebuild(missing)}\nor: {line}"
         )
+        if since is not None:
+            return f"{line}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"
     if not vendor.distribution:
         return line
     of_release = re.search(_RELEASE_IN_NAME, missing.name)
@@ -327,6 +331,13 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         f"{line}\npip list | grep -i {vendor.library}; find / -name 'lib{vendor.library}*.so*' 2>/dev/null"
         "  # lists every copy: keep the one that torch requires"
     )
+
+
+def _cuda_before_since(missing: MissingName) -> str:
+    """The CUDA release of the target (`9.0`), if it is older than the first one that exports the symbol; else empty."""
+    cuda = "" if missing.target is None else missing.target.cuda or ""
+    own, since = versions.order(cuda), versions.order(cuda_since(missing.name) or "")
+    return ".".join(cuda.split(".")[:2]) if own is not None and since is not None and own < since else ""
 
 
 def _of_newer_cuda(missing: MissingName, vendor: Vendor) -> tuple[str, ...]:
