@@ -19,6 +19,28 @@ def capability(values: Values, _missing: MissingName) -> str | None:
     return None if found is None else f"{found[1]}.{found[2]}"
 
 
+def named_capability(_values: Values, missing: MissingName) -> str | None:
+    """The compute capability of the only GPU that the text names: `12.0` for RTX 5090."""
+    return missing.log.capability or None
+
+
+def other_capability(values: Values, missing: MissingName) -> str | None:
+    """The same, if the value `gpu` is of another one."""
+    named = missing.log.capability
+    return named if named and named != capability(values, missing) else None
+
+
+def toolkit_of_named_gpu(_values: Values, missing: MissingName) -> str | None:
+    """The first CUDA release that compiles for that GPU."""
+    return first_toolkit(missing.log.capability)
+
+
+def torch_for_named_gpu(_values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for that GPU, if the target has none."""
+    gpu = {"gpu": f"sm_{missing.log.capability.replace('.', '')}"}
+    return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, missing) else None
+
+
 def gpu_digits(values: Values, missing: MissingName) -> str | None:
     """`86` for the value `gpu` sm_86 or compute_86."""
     return (capability(values, missing) or "").replace(".", "") or None

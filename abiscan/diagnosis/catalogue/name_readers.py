@@ -309,8 +309,11 @@ def _by_torch(hit: Hit) -> Values:
 
 
 _IMPORT: Final = "import torch"
-# The statement of torch/__init__.py that loads its libraries, without its frame, or a person's words.
-_IMPORTS_TORCH = re.compile(r"from torch\._C import|\b(?:[Ww]hen|[Aa]fter) (?:I|i|we) import(?:ed)? torch\b(?![\w.])")
+# The statement of torch/__init__.py that loads its libraries, without its frame, a program of torch/bin, or a person's
+# words.
+_IMPORTS_TORCH = re.compile(
+    r"from torch\._C import|\btorch_shm_manager: |\b(?:[Ww]hen|[Aa]fter) (?:I|i|we) import(?:ed)? torch\b(?![\w.])"
+)
 
 
 def _last_word(before: str) -> str | None:

@@ -35,8 +35,11 @@ _CHARACTERS = 262_144
 _TYPED = 65_536
 _LINE = 8_192
 _NAMES = 50
+# With the tag of a CPython it is a compiled module, which no file links.
 _LIBRARY_NAME = re.compile(
-    r"(?:\S{0,1024}[/\\])?([\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib|dll|pyd))", re.IGNORECASE
+    r"(?:\S{0,1024}[/\\])?(?![\w+.-]{1,200}?\.(?:cpython-\d|cp\d|abi3\.))"
+    r"([\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib|dll|pyd))",
+    re.IGNORECASE,
 )
 _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
