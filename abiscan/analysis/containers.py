@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from abiscan.inputs import Group
-from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import TorchBuild
-from abiscan.target.build_names import release_in_name, without_build
+from abiscan.target.build_names import names_release, release_in_name
 from abiscan.target.declared import marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
-from abiscan.target.package_builds import verified_releases
+from abiscan.target.package_builds import module_of, verified_releases
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, read_declared_tags, torch_requirements
@@ -87,11 +86,11 @@ def _with_verified_advice(
         return members
     from abiscan.diagnosis.torch_ranges import restrict_releases
 
-    builds = Counter(_module(member) for member in members)
+    builds = Counter(module_of(member) for member in members)
 
     def narrow(member: ArtifactReport) -> ArtifactReport:
         known = tuple(dict.fromkeys(versions(member.machine or "")))
-        one_of_several = builds[_module(member)] > 1
+        one_of_several = builds[module_of(member)] > 1
 
         def fixed(fix: str) -> str:
             return restrict_releases(fix, known, verified.__contains__, widen=one_of_several)
@@ -108,10 +107,6 @@ def _with_verified_advice(
     return [narrow(member) if member.causes else member for member in members]
 
 
-def _module(member: ArtifactReport) -> str:
-    return without_build(member.member or member.path, member.provenance.cuda)
-
-
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
     """The members; each that the package does not load is marked with the build of the same module that it does load.
 
@@ -120,8 +115,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     """
     families: dict[tuple[str, TorchBuild | None], list[ArtifactReport]] = {}
     for member in members:
-        if member.member is not None:
-            families.setdefault((_module(member), member.torch_build), []).append(member)
+        families.setdefault((module_of(member), member.torch_build), []).append(member)
     served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
         named = [each for each in family if _is_for(each)]
@@ -130,29 +124,26 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
         first: dict[tuple[ArtifactVerdict, str | None], tuple[int, ArtifactReport]] = {}
         for number, each in enumerate(family):
             if not _lacks_kernels(each):
-                first.setdefault((each.verdict, _release(each)), (number, each))
+                first.setdefault((each.verdict, release_in_name(each.place)), (number, each))
         for each in family:
             if named and each.display not in chosen:
                 release = named[0].torch_build.version if named[0].torch_build is not None else ""
                 served[each.display] = named[0], f"for torch {release} its package has another build"
-            elif each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
+            # An installed package may load its CUDA build because it is there (torch-scatter).
+            elif each.member is not None and (each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each)):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
                 # A build for another release replaces nothing.
-                alike = (first.get((verdict, r)) for verdict in serving for r in (_release(each), None))
+                alike = (first.get((verdict, r)) for verdict in serving for r in (release_in_name(each.place), None))
                 by = min((found for found in alike if found is not None), default=None, key=lambda found: found[0])
                 if by is not None:
                     served[each.display] = by[1], "another build of it loads here"
     return [_replaced(member, *served[member.display]) if member.display in served else member for member in members]
 
 
-def _release(member: ArtifactReport) -> str | None:
-    return None if member.member is None else release_in_name(member.member)
-
-
 def _is_for(member: ArtifactReport) -> bool:
     """Whether the path names the release that the member was checked against."""
-    named, target = _release(member), member.torch_build
-    return named is not None and target is not None and versions.minor(target.version) == named
+    target = member.torch_build
+    return target is not None and names_release(member.place, target.version) is True
 
 
 def _lacks_kernels(member: ArtifactReport) -> bool:
@@ -160,7 +151,7 @@ def _lacks_kernels(member: ArtifactReport) -> bool:
 
 
 def _replaced(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactReport:
-    reason = f"{why}: {by.member}"
+    reason = f"{why}: {by.place}"
     findings = tuple(
         finding if finding.severity is Severity.NOTE else replace(finding, suppressed=True, suppression=reason)
         for finding in member.findings

@@ -17,7 +17,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import order
-from abiscan.target.build_names import without_build
+from abiscan.target.package_builds import module_of
 from abiscan.wheel.requirement_lines import normal_name
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
         for artifact in defining if len(defining) > 1 else ():
             project, wheel = wheels.get(artifact.display, ("", ""))
             places = projects.setdefault(project, {}).setdefault(wheel, {})
-            module = without_build(artifact.member or artifact.path, artifact.provenance.cuda)
+            module = module_of(artifact)
             places.setdefault(module, artifact.display)
         # Of several wheels of a distribution, take the one with the most such files.
         files = sorted(f for each in projects.values() for f in max(each.values(), key=len).values())

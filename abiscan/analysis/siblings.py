@@ -15,6 +15,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact, Group
 from abiscan.model.platforms import file_key
 from abiscan.model.report import ArtifactKind
+from abiscan.target.build_names import release_in_name
 
 # Number of libraries that are kept open (mapped, not read): the files of a package need the same ones.
 _KEPT = 1024
@@ -115,8 +116,10 @@ def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
 
 def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
+    release = release_in_name(artifact.place)
     for sibling in artifact.group.named(name):
-        if sibling.place == artifact.place:
+        # A build for one release of torch uses the libraries of the same build.
+        if sibling.place == artifact.place or (release and release_in_name(sibling.place) not in (None, release)):
             continue
         try:
             opened = sibling.open_tables()

@@ -10,7 +10,7 @@ from abiscan import __version__
 from abiscan.compare.compatibility_changes import compare_compatibility, is_of_one_system
 from abiscan.compare.file_changes import compare_files, counts, few
 from abiscan.compare.requirement_changes import compare_requirements
-from abiscan.compare.scope import ComparedScope, place_of
+from abiscan.compare.scope import ComparedScope
 from abiscan.compare.scope_compatibility import Builds, compared
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, DiffReport, Effect
@@ -38,7 +38,7 @@ def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readabl
     ]
     found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
-    bundled = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
+    bundled = None if new.container is None else {file.place.rpartition("/")[2] for file in new.files.values()}
     single = [change for pair in pairs for change in compare_files(*pair, readable, bundled)]
     if not is_of_one_system(before.compatibility, after.compatibility):
         single = [change for change in single if change.aspect not in (Aspect.GPU, Aspect.SYSTEM)]

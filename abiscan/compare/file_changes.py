@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from abiscan.compare.gpus import gpus_of
-from abiscan.compare.scope import place_of
 from abiscan.model.cause import Confidence
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, Effect
@@ -239,7 +238,7 @@ def _is_vendored(place: str) -> bool:
 
 
 def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    before, after = (_soname(place_of(each).rpartition("/")[2]) for each in (old, new))
+    before, after = (_soname(each.place.rpartition("/")[2]) for each in (old, new))
     if before != after:
         yield Aspect.LIBRARY, Effect.CHANGED, f"is {after}; was {before}", (before,), (after,)
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.compare.scope import place_of
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
 from abiscan.model.loading import NeededLibrary, StopKind
 from abiscan.model.release import ReleaseState, best_releases
@@ -16,8 +15,8 @@ from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.texts import shortened
-from abiscan.target.build_names import without_build
-from abiscan.target.package_builds import package_states, supported_releases
+from abiscan.target.build_names import names_release, release_in_name
+from abiscan.target.package_builds import module_of, of_named_release, package_states, supported_releases
 
 
 class FileOutcome(Struct, frozen=True):
@@ -25,10 +24,11 @@ class FileOutcome(Struct, frozen=True):
 
     Attributes:
         place: path in its package.
-        module: the module that it is a build of (`without_build`).
+        module: the module that it is a build of (`module_of`).
         why: why it does not load, as a sentence; empty if it loads or is undecided.
         uses_torch: it imports symbols of torch.
-        for_another: its name or folder declares another torch, CUDA or ROCm than the installed one.
+        for_another: its name or folder declares another torch, CUDA or ROCm, or its package loads another build of
+            its module.
         without_driver: it fails only because the GPU driver is missing.
         releases: (public version, outcome of the file) for each known build of torch.
         path: of the file. `needed` has the results of the library search.
@@ -47,9 +47,9 @@ class FileOutcome(Struct, frozen=True):
 
     @property
     def loading_states(self) -> dict[str, ReleaseState]:
-        """The releases on which it loads, with the outcome on their best build."""
+        """The releases on which its package loads it, with the outcome on their best build."""
         found: dict[str, ReleaseState] = {}
-        for version, state in self.releases:
+        for version, state in of_named_release(self.place, self.releases):
             if state.fits and found.get(version) is not ReleaseState.LOADS:
                 found[version] = state
         return found
@@ -61,16 +61,19 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
     Args:
         installed: the run is about the installed torch; a file that is checked against another torch is for that one.
     """
+    build = report.torch_build
+    named = build is not None and names_release(report.place, build.version) is False
+    elsewhere = installed and build is not None and build.kind is not TorchKind.INSTALLED
     of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
     uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
     return FileOutcome(
-        place=place_of(report),
-        module=without_build(place_of(report), report.provenance.cuda),
+        place=report.place,
+        module=module_of(report),
         path=report.path,
         verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else report.verdict,
         why=_why(report),
         uses_torch=uses_torch,
-        for_another=installed and report.torch_build is not None and report.torch_build.kind is not TorchKind.INSTALLED,
+        for_another=named or elsewhere or report.replaced_by is not None,
         without_driver=_lacks_driver(report),
         releases=tuple((release.torch, release.state) for release in report.releases or ()),
         needed=report.needed,
@@ -79,23 +82,30 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
 
 def after_upgrade(later: Sequence[FileOutcome], now: Sequence[FileOutcome]) -> list[FileOutcome]:
     """Outcomes with another torch. A library that is missing now, and that neither the release nor the package
-    provides, stays missing. A file for another torch that does not load on the new one stays a file for another torch.
+    provides, stays missing. A file for another CUDA or ROCm that does not load on the new torch stays one.
 
     Args:
         now: the same files with the installed torch.
     """
-    absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
-    driverless = {file.path for file in now if file.without_driver}
-    others = {file.path: file.releases for file in now if file.for_another}
+    before = {file.path: file for file in now}
+    # Only for the installed torch are libraries searched on this machine.
+    absent = {n.soname for file in now if not file.for_another for n in file.needed if n.found is None}
     found = []
     for file in later:
-        missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
-        missing = [soname for soname in missing if not is_driver(soname)]
+        missing = [n.soname for n in file.needed if n.found is None and n.soname in absent and not is_driver(n.soname)]
         if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
             file = replace(file, why=f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found")  # noqa: PLW2901
-        if file.path in others and file.verdict is ArtifactVerdict.FAILS:
-            file = replace(file, for_another=True, releases=others[file.path])  # noqa: PLW2901
-        found.append(replace(file, without_driver=file.path in driverless))
+        earlier = before.get(file.path)
+        if earlier is not None:
+            unnamed = release_in_name(file.place) is None
+            stays = earlier.for_another and unnamed and file.verdict is ArtifactVerdict.FAILS
+            file = replace(  # noqa: PLW2901
+                file,
+                for_another=file.for_another or stays,
+                releases=earlier.releases,
+                without_driver=earlier.without_driver,
+            )
+        found.append(file)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -10,8 +9,6 @@ from msgspec import Struct
 from abiscan.errors import UsageError
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError, Report
-
-_SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 
 
 class ComparedScope(Struct, frozen=True):
@@ -64,12 +61,5 @@ def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
     named = {}
     for key, same in found.items():
         for file in same:
-            named[key if len(same) == 1 else place_of(file)] = file
+            named[key if len(same) == 1 else file.place] = file
     return dict(sorted(named.items()))
-
-
-def place_of(file: ArtifactReport) -> str:
-    """The place of the file in its package, unchanged; its path if it is in none."""
-    if file.member is not None:
-        return file.member.rsplit("!", 1)[-1]
-    return _SITE.split(file.path)[-1]

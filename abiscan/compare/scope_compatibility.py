@@ -7,17 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Protocol
 
 from abiscan.compare.gpus import gpus_of
-from abiscan.compare.scope import ComparedScope, place_of
+from abiscan.compare.scope import ComparedScope
 from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
 from abiscan.model.module_name import module_name
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.ownership.gpu_libraries import find_toolkit
-from abiscan.target.build_names import without_build
 from abiscan.target.declared import Declared, marker_environments
 from abiscan.target.declared_pythons import pythons_of_tags
 from abiscan.target.file_target import importing_pythons
-from abiscan.target.package_builds import package_states, supported_releases
+from abiscan.target.package_builds import module_of, of_named_release, package_states, supported_releases
 from abiscan.wheel.tags import (
     System,
     TorchRequirement,
@@ -89,11 +88,11 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     users = [f for f in scope.files.values() if f.releases is not None]
     if not users and all(requirement.optional for requirement in required):
         return None
-    serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
+    serving = [(f, frozenset(r.build for r in _own_releases(f) if r.fits)) for f in users]
     working = [(f, keys) for f, keys in serving if keys]
     reasons = _worst(working or serving)
-    on = supported_releases((_module(f), keys) for f, keys in working)[0]
-    states = package_states((_module(f), {r.build: r.state for r in f.releases or ()}) for f, _keys in working)
+    on = supported_releases((module_of(f), keys) for f, keys in working)[0]
+    states = package_states((module_of(f), {r.build: r.state for r in _own_releases(f)}) for f, _keys in working)
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
@@ -115,6 +114,10 @@ def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tup
     return tuple(found)
 
 
+def _own_releases(file: ArtifactReport) -> list[ReleaseVerdict]:
+    return [result for _, result in of_named_release(file.place, ((r.torch, r) for r in file.releases or ()))]
+
+
 def _environments(
     container: Container | None, required: Sequence[TorchRequirement], machine: str
 ) -> tuple[Mapping[str, str], ...]:
@@ -125,7 +128,7 @@ def _environments(
 
 def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
     """Build -> the worst outcome: missing symbols, then a library that does not load, then others."""
-    failing = [r for file, _keys in files for r in file.releases or () if not r.fits]
+    failing = [r for file, _keys in files for r in _own_releases(file) if not r.fits]
     worst: dict[str, ReleaseVerdict] = {}
     for release in sorted(failing, key=lambda r: (r.state is not ReleaseState.FAILS, not r.missing)):
         worst.setdefault(release.build, release)
@@ -145,8 +148,8 @@ def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
     one module for several Pythons count together."""
     modules: dict[str, set[str] | None] = {}
     for key, file in scope.files.items():
-        found = module_name(place_of(file).rpartition("/")[2])
-        module = key if found is None else f"{place_of(file).rpartition('/')[0]}/{found.name}"
+        found = module_name(file.place.rpartition("/")[2])
+        module = key if found is None else f"{file.place.rpartition('/')[0]}/{found.name}"
         if file.pythons is None or modules.get(module, set()) is None:
             modules[module] = None
         else:
@@ -184,14 +187,10 @@ Family = list[tuple[str, ArtifactReport]]
 """The builds of one module with their places; a package selects one of them."""
 
 
-def _module(file: ArtifactReport) -> str:
-    return without_build(place_of(file), file.provenance.cuda)
-
-
 def _families(scope: ComparedScope) -> list[Family]:
     found: dict[str, Family] = {}
     for place, file in scope.files.items():
-        found.setdefault(_module(file), []).append((place, file))
+        found.setdefault(module_of(file), []).append((place, file))
     return list(found.values())
 
 
@@ -210,7 +209,7 @@ def _cuda(family: Family, own: Collection[str]) -> set[str]:
 
 
 def _own_names(scope: ComparedScope) -> frozenset[str]:
-    return frozenset(place_of(file).rpartition("/")[2] for file in scope.files.values())
+    return frozenset(file.place.rpartition("/")[2] for file in scope.files.values())
 
 
 def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,10 @@ from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.model.cause_page import CausePage
+
+
+# The directory that packages are installed in.
+_SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 
 
 class ArtifactKind(enum.StrEnum):
@@ -130,6 +135,11 @@ class ArtifactReport(Struct, frozen=True):
     def display(self) -> str:
         """`path`, or `path!member` for a member of a container."""
         return self.path if self.member is None else f"{self.path}!{self.member}"
+
+    @property
+    def place(self) -> str:
+        """Its path in its package; its whole path if it is in none."""
+        return _SITE.split(self.path)[-1] if self.member is None else self.member.rsplit("!", 1)[-1]
 
     @property
     def standing(self) -> tuple[Finding, ...]:

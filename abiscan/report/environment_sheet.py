@@ -172,6 +172,8 @@ def _why(package: PackageReport, outcome: PackageOutcome, words: LoadingWords) -
         parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not checked")
     if outcome.without_driver:
         parts.append(f"{counted(outcome.without_driver, 'file')} not checked: this machine has no GPU driver")
-    if package.loads_on and not outcome.absent and (outcome.failing or not outcome.allowed):
-        parts.append(f"{words.clause} on {on_releases(package.loads_on)}")
+    where = f"on {on_releases(package.loads_on)}"
+    shown = not outcome.absent and (outcome.failing or not outcome.allowed) and not outcome.reason.endswith(where)
+    if package.loads_on and shown:
+        parts.append(f"{words.clause} {where}")
     return "; ".join(parts)

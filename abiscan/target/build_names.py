@@ -6,14 +6,24 @@ import functools
 import re
 
 # Some projects ship one build per torch release and put the release in the name of a folder or file: `torch-2.9/`,
-# `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
-_OF_A_TORCH = r"(?a)(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
+# `libtorch-2.4.X/`, `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
+_OF_A_TORCH = (
+    r"(?a)(?:^|[/_.-])(?:py|lib)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?:[._][xX])?"
+    r"(?=$|[/_.-])"
+)
 
 
 def release_in_name(place: str) -> str | None:
     """The torch release in a path of a package: `2.9` for `torch-2.9/lib/x.so`, `2.4` for `libx_torch24.so`."""
     found = re.search(_OF_A_TORCH, place) if "torch" in place else None
     return None if found is None else dotted(found["version"])
+
+
+def names_release(place: str, version: str) -> bool | None:
+    """Whether a path names the release of a torch version: `torch-2.9/lib/x.so` that of `2.9.1`. None if it names
+    none."""
+    named = release_in_name(place)
+    return None if named is None else f"{version}.".startswith(f"{named}.")
 
 
 # Parts of a name that distinguish the builds of one module, besides the torch release: accelerator, instruction set.

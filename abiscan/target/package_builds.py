@@ -8,9 +8,10 @@ from typing import TypeVar
 from abiscan.model.finding import Severity
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport
-from abiscan.target.build_names import without_build
+from abiscan.target.build_names import names_release, without_build
 
 _Key = TypeVar("_Key", bound=Hashable)
+_Result = TypeVar("_Result")
 # From the best state to the worst.
 _GRADES = (
     ReleaseState.LOADS,
@@ -19,6 +20,17 @@ _GRADES = (
     ReleaseState.OTHER_CUDA,
     ReleaseState.FAILS,
 )
+
+
+def module_of(member: ArtifactReport) -> str:
+    """The module that a member is a build of, as `without_build` names it."""
+    return without_build(member.place, member.provenance.cuda)
+
+
+def of_named_release(place: str, results: Iterable[tuple[str, _Result]]) -> list[tuple[str, _Result]]:
+    """The (version, result) pairs that count for a package: if the path of the build names a release, the package loads
+    it on that one only."""
+    return [(version, result) for version, result in results if names_release(place, version) is not False]
 
 
 def package_states(members: Iterable[tuple[str, Mapping[_Key, ReleaseState]]]) -> dict[_Key, ReleaseState]:
@@ -74,11 +86,7 @@ def loading_states(
         otherwise: releases of members for which they are unknown; None to leave these out.
     """
     known = [(m, otherwise if m.loads_on is None else m.loads_on) for m in members if m.replaced_by is None]
-    states = [
-        (without_build(member.member or member.path, member.provenance.cuda), _states(member, loads_on))
-        for member, loads_on in known
-        if loads_on is not None
-    ]
+    states = [(module_of(member), _states(member, loads_on)) for member, loads_on in known if loads_on is not None]
     return package_states(states) if states else None
 
 
@@ -87,4 +95,4 @@ _DRIFT = {Severity.ERROR: ReleaseState.OTHER_LAYOUT, Severity.WARNING: ReleaseSt
 
 def _states(member: ArtifactReport, loads_on: Iterable[str]) -> dict[str, ReleaseState]:
     drifting = {release: _DRIFT[severity] for release, severity in member.drifting if severity in _DRIFT}
-    return {**dict.fromkeys(loads_on, ReleaseState.LOADS), **drifting}
+    return dict(of_named_release(member.place, {**dict.fromkeys(loads_on, ReleaseState.LOADS), **drifting}.items()))

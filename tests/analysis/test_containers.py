@@ -79,6 +79,12 @@ def test_only_the_build_for_the_release_counts() -> None:
     # That another build would load there does not help.
     bad = whole(built_for("2.7", loads), built_for("2.8", fails))
     assert bad.containers[0].verdict is fails
+    # Files of an installed package have no member.
+    installed = [
+        replace(each, path=f"/venv/lib/python3.11/site-packages/{each.member}", member=None)
+        for each in (built_for("2.7", fails), built_for("2.8.0", loads))
+    ]
+    assert whole(*installed).containers[0].verdict is loads
     assert apply(bad, Policy()).verdict is Verdict.FAIL
 
 

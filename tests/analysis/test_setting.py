@@ -192,6 +192,22 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
     assert not dependent.causes
 
 
+def test_a_build_for_a_release_needs_the_library_of_the_same_release(tmp_path: Path) -> None:
+    """synapx 0.2.1 has `libsynapx.so` in a folder for each release, beside the module that needs it. The library of 2.2
+    is broken (nm -D), that of 2.13 is not."""
+    library, module = "clang-const-data-ptr.so", "needs-broken-sibling.so"
+    name = wheel(
+        tmp_path,
+        (f"x/libtorch-2.2.X/{module}", module),
+        (f"x/libtorch-2.2.X/{library}", library),
+        (f"x/libtorch-2.13.X/{module}", module),
+        (f"x/libtorch-2.13.X/{library}", "good-extension.so"),
+    )
+    verdicts = {a.member: a.verdict for a in judged(tmp_path, [name], None).artifacts}
+    assert verdicts[f"x/libtorch-2.13.X/{module}"] is ArtifactVerdict.NOT_TORCH
+    assert verdicts[f"x/libtorch-2.2.X/{module}"] is ArtifactVerdict.FAILS
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("torch", ["2.13.0", None])
 def test_a_member_fails_with_its_sibling_whatever_else_is_absent(

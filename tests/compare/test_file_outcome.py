@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome
+from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on
 from abiscan.model.environment_report import PackageState
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 
@@ -13,7 +15,7 @@ LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
 
 
 def built_for(release: str, verdict: ArtifactVerdict, *, for_another: bool) -> FileOutcome:
-    """The build for one release; only installed files have outcomes for every release."""
+    """The build for one release; files that are checked against a new torch have no outcomes for every release."""
     states = {True: ReleaseState.LOADS, False: ReleaseState.FAILS}
     releases = tuple((each, states[each == release]) for each in ("2.8.0", "2.9.0")) if for_another else ()
     why = "" if verdict is LOADS else "symbols added later"
@@ -36,9 +38,37 @@ def test_builds_for_other_releases_do_not_fail_the_package(
     later: dict[str, ArtifactVerdict], state: PackageState, why: str
 ) -> None:
     now = [built_for(release, LOADS, for_another=True) for release in later]
-    then = [built_for(release, verdict, for_another=False) for release, verdict in later.items()]
+    then = [built_for(release, verdict, for_another=verdict is FAILS) for release, verdict in later.items()]
     outcome = find_package_outcome(after_upgrade(then, now))
     assert (outcome.state, outcome.reason) == (state, why)
+
+
+def test_a_build_counts_for_the_release_that_its_path_names() -> None:
+    """vesin-torch 0.6.2 loads only the folder of the installed release (vesin_torch/_c_lib.py), though the symbols of
+    the file for 2.9 resolve on 2.10, too."""
+    both = tuple((each, ReleaseState.LOADS) for each in ("2.8.0", "2.9.0", "2.9.1", "2.10.0"))
+    files = [replace(built_for(each, LOADS, for_another=True), module="x", releases=both) for each in ("2.8", "2.9")]
+    assert loads_on(files) == "2.8.0-2.9.1"
+    assert loads_on([replace(files[0], place="x/x.so")]) == "2.8.0-2.10.0"
+
+
+def test_only_a_library_that_was_searched_here_is_missing() -> None:
+    """metatensor-torch needs libmetatensor.so of metatensor-core, which its RUNPATH finds. No library is searched for a
+    build that is not for the installed torch."""
+    lacks, found = (NeededLibrary("libmetatensor.so", where) for where in (None, "/site/metatensor/lib"))
+    here, other = built_for("2.8.0", LOADS, for_another=False), built_for("2.9.0", LOADS, for_another=True)
+    then = [replace(here, for_another=True, needed=(lacks,)), replace(other, for_another=False, needed=(lacks,))]
+    now = [replace(here, needed=(found,)), replace(other, needed=(lacks,))]
+    assert find_package_outcome(after_upgrade(then, now)).state is PackageState.LOADS
+    now = [replace(here, needed=(lacks,)), replace(other, needed=(lacks,))]
+    assert find_package_outcome(after_upgrade(then, now)).absent == ("libmetatensor.so",)
+
+
+def test_the_build_for_the_new_release_may_fail() -> None:
+    """sphericart-torch 2.0.4 on torch 2.14.1: the file of its folder torch-2.14 needs libnvrtc.so.12."""
+    now = [built_for("2.8.0", LOADS, for_another=False), built_for("2.9.0", FAILS, for_another=True)]
+    then = [built_for("2.8.0", LOADS, for_another=True), built_for("2.9.0", FAILS, for_another=False)]
+    assert find_package_outcome(after_upgrade(then, now)).state is PackageState.FAILS
 
 
 def test_a_file_that_was_for_the_installed_torch_fails_the_package() -> None:

@@ -26,10 +26,13 @@ def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0", name
         ("x/libx_torch2.10.so", "2.10"),
         ("x/_C_torch2_4.so", "2.4"),
         ("pkg/torch-v2.1.0/x.so", "2.1.0"),
+        ("synapx/lib/libtorch-2.4.X/libsynapx.so", "2.4"),
         ("x/libtorch_extension.so", None),
         ("torchvision/_C.so", None),
         ("libtorchcodec_core7.so", None),
         ("torch2trt/plugin.so", None),
+        ("x/libtorch_cpu.so", None),
+        ("x/libtorch2.so", None),
     ],
 )
 def test_a_release_in_a_path(place: str, release: str | None) -> None:

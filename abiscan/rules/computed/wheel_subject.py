@@ -56,11 +56,7 @@ def wheel_finding(
     return make_finding(rule, fields, (key,), severity=severity, symbols=symbols)
 
 
-def member_name(member: ArtifactReport) -> str:
-    return (member.member or member.path).rsplit("!", 1)[-1]
-
-
 def other_members(members: Sequence[ArtifactReport], lead: str = "also") -> str:
     """The members after the first one, as the end of a sentence."""
-    names = [member_name(member) for member in members[1:]]
+    names = [member.place for member in members[1:]]
     return f"; {lead} {shortened(names)}" if names else ""

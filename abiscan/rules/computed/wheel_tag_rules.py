@@ -10,7 +10,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.platforms import platform_of
 from abiscan.model.report import ArtifactReport
-from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding, member_name, other_members, wheel_finding
+from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding, other_members, wheel_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import (
@@ -44,7 +44,7 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
     others = other_members([row[0] for row in rows], "newer versions than declared are also required by")
     fitting = fitting_platform(every, member.machine or "", own)
-    detail = f"{member_name(member)} requires {' and '.join(first.values())}{others}"
+    detail = f"{member.place} requires {' and '.join(first.values())}{others}"
     yield (
         member,
         wheel_finding(
@@ -66,7 +66,7 @@ def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
 
 
 def _base(member: ArtifactReport) -> str:
-    return member_name(member).rsplit("/", 1)[-1]
+    return member.place.rsplit("/", 1)[-1]
 
 
 def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -86,7 +86,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             rule,
             wheel,
             name=", ".join(platform.tag for platform in wheel.declared.platforms),
-            detail=f"{member_name(first)} is built for {built_for}{other_members(same)}",
+            detail=f"{first.place} is built for {built_for}{other_members(same)}",
             severity=severity,
         ),
     )
@@ -98,7 +98,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     for member in wheel.members:
         module = module_name(_base(member))
         if module is not None and not module.plain:
-            folder = member_name(member).rpartition("/")[0]
+            folder = member.place.rpartition("/")[0]
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
     # Several builds of one module are for several Pythons.
     alone = [found[0] for found in builds.values() if len(found) == 1]
@@ -109,9 +109,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.declared.interpreters)
     suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
     who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
-    detail = (
-        f"{member_name(member)} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
-    )
+    detail = f"{member.place} can be imported only by {who} ({suffix}){other_members([row[0] for row in misfits])}"
     yield (
         member,
         wheel_finding(
@@ -147,7 +145,7 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     missing = (
         f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
     )
-    detail = f"{member_name(member)} imports symbols that {missing}: {shortened(late)}{others}"
+    detail = f"{member.place} imports symbols that {missing}: {shortened(late)}{others}"
     yield (member, wheel_finding(rule, wheel, name=_interpreters(wheel.declared), detail=detail, symbols=beyond))
 
 
