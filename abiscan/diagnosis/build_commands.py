@@ -85,7 +85,8 @@ def _with_hip(built: tuple[Package, ...], missing: MissingName) -> Iterator[str]
             if each.lead:
                 yield each.lead
             notes = ("needs hipcc of the ROCm release of torch.version.hip", *each.notes)
-            yield _build_of(built, each.sources, environment_of(built[0], missing), missing, notes)
+            environment = each.environment or environment_of(built[0], missing)
+            yield _build_of(built, each.sources, environment, missing, notes)
         for name in each.none:
             none.setdefault(name, {})[each.lead.partition(" (")[0].rstrip(":") or "ROCm"] = None
     wheels = wheels_for_rocm(built, missing)

@@ -34,12 +34,14 @@ class HipBuild(Struct, frozen=True):
         sources: of the packages, for pip.
         notes: sources for another torch.
         none: packages without a source that compiles.
+        environment: variables for the build, in place of those of the packages.
     """
 
     lead: str
     sources: tuple[str, ...]
     notes: tuple[str, ...]
     none: tuple[str, ...]
+    environment: tuple[str, ...] = ()
 
 
 def vendor_of(missing: MissingName) -> str:
@@ -133,18 +135,20 @@ def _between(first: str, end: str) -> str:
 
 
 def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> HipBuild:
-    sources, notes, none = [], [], []
+    sources, notes, none, environment = [], [], [], dict[str, None]()
     for package in packages:
         fits = [each for each in package.hip if _fits(each, torch, rocm)]
         if fits:
             sources.append(fits[0].source)
+            environment.update(dict.fromkeys(fits[0].environment))
+            notes += [fits[0].note] if fits[0].note else []
             if not torch and fits[0].torch and len(fits) > 1 and (versions.order(rocm) or ()) < _ONLY_NEW:
                 notes.append(f"torch before {fits[0].torch}: {fits[1].source}")
         elif package.hip or not package.sdist:
             none.append(package.name)
         else:
             sources.append(package.name)
-    return HipBuild(lead, tuple(sources), tuple(notes), tuple(none))
+    return HipBuild(lead, tuple(sources), tuple(notes), tuple(none), tuple(environment))
 
 
 def _fits(row: HipSource, torch: str, rocm: str) -> bool:

@@ -139,16 +139,33 @@ def _from_release_on(version: str, rows: tuple[Wheels, ...]) -> Iterator[tuple[s
     yield from ((each, newer[each]) for each in later if versions.minor(each) != versions.minor(version))
 
 
-def _has_code(variant: str, missing: MissingName) -> bool:
-    """Whether the CUDA of a variant (`cu118`) compiles for the GPU of a text."""
+def _has_code(variant: str, capability: str) -> bool:
+    """Whether the CUDA of a variant (`cu118`) compiles for a GPU; for an unknown one it does."""
     from abiscan.model.gpu_toolkits import first_toolkit
 
     # Code for 8.0 runs on 8.9, and so on.
-    major = missing.log.capability.partition(".")[0]
+    major = capability.partition(".")[0]
     first = versions.order(first_toolkit(f"{major}.0") or "")
     digits = variant.removeprefix("cu")
     cuda = versions.order(f"{digits[:-1]}.{digits[-1]}") if digits.isdigit() else None
     return first is None or cuda is None or cuda >= first
+
+
+_AMPERE: Final = "8.0"
+
+
+def _for_gpu(known: tuple[str, ...], named: str, missing: MissingName) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The variants with code for the GPU of the text; for an unknown GPU and CUDA, those with code for most GPUs, and
+    CUDA variants that lack it."""
+    capability = missing.log.capability
+    fitting = tuple(each for each in known if _has_code(each, capability))
+    is_installed = missing.target is not None and missing.target.path is not None
+    if capability or named or missing.log.variant or is_installed:
+        return fitting, ()
+    newer = tuple(each for each in fitting if _has_code(each, _AMPERE))
+    if not any(cuda_major(each) for each in newer):
+        return fitting, ()
+    return newer, tuple(each for each in fitting if each not in newer)
 
 
 def _newest_with(variant: str, rows: tuple[Wheels, ...]) -> str:
@@ -201,7 +218,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
     stated = target is not None and versions.order(target.version) is not None
     wanted = target.version if target is not None and stated else _newest_with(variant, rows)
     for version, wheels in _from_release_on(wanted, rows):
-        known = tuple(each for each in entry_of_release(wheels.variants, version) or () if _has_code(each, missing))
+        known, left_out = _for_gpu(entry_of_release(wheels.variants, version) or (), variant, missing)
         of_target = "" if target is None or version != wanted or not cuda_major(target.variant) else target.variant
         chosen = nearest_variant(known, variant or (of_target if of_target in known else ""))
         here = missing.loading_python
@@ -218,6 +235,10 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         notes += (
             [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
         )
+        if left_out:
+            notes.append(
+                f"builds for {', '.join(left_out)} have no code for GPUs of compute capability {_AMPERE} and later"
+            )
         if variant and chosen != variant and cuda_major(variant):
             notes.append(f"torch {version} has no {variant} build; {chosen} installs its own CUDA runtime")
         # Which wheels for Windows a page has is not recorded.

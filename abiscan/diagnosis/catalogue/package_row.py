@@ -46,6 +46,8 @@ class HipSource(_Row, frozen=True, kw_only=True):
         torch, before_torch: first torch, and the first one that it does not compile with; empty if none is known.
         rocm, before_rocm: the same for ROCm.
         older_rocm: what comes of it with a release before `rocm` that compiles it, too; empty if none is known.
+        environment: variables for a complete build; empty if they are those of the package.
+        note: what else decides the source.
         because: how this was found.
         date: YYYY-MM-DD.
     """
@@ -56,6 +58,8 @@ class HipSource(_Row, frozen=True, kw_only=True):
     rocm: str = ""
     before_rocm: str = ""
     older_rocm: str = ""
+    environment: tuple[str, ...] = ()
+    note: str = ""
     because: str = ""
     date: str = ""
 

@@ -130,10 +130,9 @@ def _readable(missing: MissingName) -> Candidates:
     if constrained == arguments and _is_in_target(meant):
         undecided = 0.8  # the mangling of GCC is there: another one is missing
     score = 0.9 if missing.log.rejected_name else undecided
-    imports = "-u" if missing.macho else "-D"
-    evidence.append(
-        f"The mangled name decides: nm {imports} FILE | grep {safe(missing.cxx.base, 'NAME')} | abiscan explain -"
-    )
+    # A linker that failed left no file with dynamic symbols.
+    file = "OBJECT.o" if missing.reference.link_time else "-u FILE" if missing.macho else "-D FILE"
+    evidence.append(f"The mangled name decides: nm {file} | grep {safe(missing.cxx.base, 'NAME')} | abiscan explain -")
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(meant, releases, _is_in_target(meant)))
 
 
@@ -320,8 +319,14 @@ def _darwin_integers(missing: MissingName) -> Candidates:
             f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
         )
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
-    fix = "Replace long with int64_t (or uint64_t): " + f"{safe(missing.cxx.base, 'f')}<int64_t>"
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _other_integer("long", "int64_t", missing))
+
+
+def _other_integer(written: str, integer: str, missing: MissingName) -> str:
+    assert missing.cxx is not None
+    other = " (or uint64_t)" if written == "long" else ""
+    code = f"Replace {written} with {integer}{other}: {safe(missing.cxx.base, 'f')}<{integer}>()"
+    return code if missing.reference.link_time else f"{code}\nor: with only the wheel: {_other_release(missing)}"
 
 
 def _long_of_clang(missing: MissingName) -> Candidates:
@@ -350,8 +355,7 @@ def _windows_integers(missing: MissingName) -> Candidates:
         f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
         "libtorch instantiates its templates for int64_t, which is long long on Windows.",
     )
-    fix = "Replace long with int64_t (or uint64_t): " + f"{safe(missing.cxx.base, 'f')}<int64_t>"
-    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, _other_integer("long", "int64_t", missing))
 
 
 def _linux_integers(missing: MissingName) -> Candidates:
@@ -366,5 +370,5 @@ def _linux_integers(missing: MissingName) -> Candidates:
         missing.exported_text,
     )
     integer = "uint64_t" if found[1].startswith("unsigned") else "int64_t"
-    fix = f"Replace {found[1]} with {integer}: {safe(missing.cxx.base, 'f')}<{integer}>()"
+    fix = _other_integer(found[1], integer, missing)
     yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)
