@@ -22,7 +22,7 @@ _FORCE_CUDA: Final = "FORCE_CUDA=1"
 
 def build(package: Package, missing: MissingName, others: Iterable[str] = ()) -> str | None:
     """The command that builds it for the installed torch, or the page about a build without pip; None if neither is
-    known. With HIP it may have several lines.
+    known. With HIP and for conda-forge it may have several lines.
 
     Args:
         others: packages to build with the same command; those with another environment are omitted.
@@ -47,7 +47,19 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if missing.target is None:
         notes += _note_on_branches([each for each in built if not each.sdist and each.name in companions.COMPANIONS])
     sources = [_source_of(each, missing) for each in built]
-    return _build_of(built, sources, environment, missing, notes)
+    return "\n".join((*_from_conda_forge(built, missing), _build_of(built, sources, environment, missing, notes)))
+
+
+def _from_conda_forge(built: Iterable[Package], missing: MissingName) -> Iterator[str]:
+    """The builds of conda-forge for a torch from there."""
+    there = [each for each in built if each.conda_forge and missing.log.packager == "conda-forge"]
+    if there:
+        names = " ".join(each.conda_forge for each in there)
+        yield (
+            f"pip uninstall -y {' '.join(each.name for each in there)} && conda install -c conda-forge {names}"
+            "  # built for conda-forge's torch: conda shows whether it has to change yours"
+        )
+        yield "or, to build it:"
 
 
 def compiler_notes(package: Package, missing: MissingName) -> list[str]:

@@ -55,7 +55,7 @@ def _of_source_build(causes: tuple[Candidate, ...], missing: MissingName) -> Ite
 def _other_commit(missing: MissingName) -> Iterator[str]:
     """A sentence on what shows a source build that has the number of a release: its label, or its commit."""
     here, released = missing.target and missing.target.git_revision, missing.knowledge.release_revision
-    if missing.knowledge.from_source and not missing.knowledge.log.from_source:
+    if missing.knowledge.from_source and not (missing.log.from_source or missing.log.packager):
         yield (
             f"{missing.target_label} was built from source: a wheel of PyPI for x86_64 has a label, such as +cpu, in "
             f"torch.__version__."

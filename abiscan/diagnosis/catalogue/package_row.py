@@ -132,6 +132,7 @@ class Package(_Row, frozen=True, kw_only=True):
             and not for a torch.
         pages: platform, as of wheels -> page of its wheels that pip cannot search.
         conda: requirement for conda, if it is on no other index.
+        conda_forge: its name on conda-forge, where it is built for the torch there.
         command: install command, if neither pip nor conda has it.
         own_torch: who distributes the torch that it is built for, and where from; empty for the torch of PyTorch.
         architectures: how its build takes the GPUs, if not by TORCH_CUDA_ARCH_LIST: a variable (`{digits}` is 86,
@@ -176,6 +177,7 @@ class Package(_Row, frozen=True, kw_only=True):
     cuda: dict[str, str] = {}
     pages: dict[str, str] = {}
     conda: str = ""
+    conda_forge: str = ""
     command: str = ""
     own_torch: str = ""
     architectures: str = ""

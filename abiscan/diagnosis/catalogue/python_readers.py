@@ -13,7 +13,7 @@ from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
-from abiscan.diagnosis.messages.source_builds import built_packages
+from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
@@ -145,8 +145,15 @@ def built_extensions(hit: Hit, _values: Values) -> Values | None:
     """The extensions that the line names, else the commands behind it (`project`, `about`, joined by blanks), if the
     builder of torch is unknown."""
     named = built_packages(hit.line) or built_packages(hit.following(_LINES_OF_COMMANDS))
-    project = "" if find_other_build(hit.line) is not None else " ".join(named)
+    is_known = find_other_build(hit.line) is not None or denies_source_build(hit.line)
+    project = "" if is_known else " ".join(named)
     return {"project": project, "about": project} if project else None
+
+
+def denied_source_build(hit: Hit, _values: Values) -> Values | None:
+    """Set (`denied`) if the text around the line says that torch was not built from source."""
+    around = hit.preceding(_LINES_OF_COMMANDS) + hit.line + hit.following(_LINES_OF_COMMANDS)
+    return {"denied": "yes"} if denies_source_build(around) else None
 
 
 def skipped_function(hit: Hit, values: Values) -> Values:

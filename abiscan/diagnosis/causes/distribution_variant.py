@@ -181,6 +181,8 @@ def _other_build(missing: MissingName) -> Candidates:
 def _source_build_text(missing: MissingName) -> str:
     if missing.target is not None and is_packaged(missing.target):
         return f"{missing.target_label} is not the build on PyPI that prebuilt extensions are made for."
+    if missing.target is None and missing.log.packager:
+        return f"torch is a {missing.log.packager} build, not the build on PyPI that prebuilt extensions are made for."
     return (
         f"{missing.target_label} is built from source: its exports depend on its commit, its std::string on its "
         f"compiler. Extensions that were built for a release may not load."

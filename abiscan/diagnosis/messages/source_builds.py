@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
@@ -91,12 +91,31 @@ def _is_built(package: Package) -> bool:
     return package.sdist or bool(package.repository or package.guide)
 
 
+def denies_source_build(text: str) -> bool:
+    """Whether a text says that torch was not built from source; linear in its length."""
+    return _find(text) is None and any(each.is_denied for each in _statements(text))
+
+
+class _Statement(NamedTuple):
+    """Words and torch: their bounds, and whether a negation stands with them."""
+
+    start: int
+    end: int
+    is_denied: bool
+
+
 @lru_cache(maxsize=4)  # the messages of a text ask in turn
 def _find(text: str) -> tuple[int, int] | None:
     """Bounds of the words and of torch."""
+    return next(((each.start, each.end) for each in _statements(text) if not each.is_denied), None)
+
+
+def _statements(text: str) -> Iterator[_Statement]:
+    """Every statement that torch was, or was not, built from source; no question and no plan."""
     for words in itertools.islice(pattern_of("source_build").finditer(text), _MOST):
         if words["torch"] is not None or words["mine"] is not None:
-            return words.span()
+            yield _Statement(*words.span(), False)
+            continue
         torch = _torch_of(text, words)
         if torch is None:
             continue
@@ -114,9 +133,9 @@ def _find(text: str) -> tuple[int, int] | None:
             pattern_of("asked_behind").match(text, end)
             and pattern_of("asked_before").search(text, max(0, start - 24), start)
         )
-        if not (negated or asked or is_shown("still_to_build", clause) or is_shown("negated_within", between)):
-            return start, end
-    return None
+        within = pattern_of("negated_within").search(between)
+        if not (asked or is_shown("still_to_build", clause) or (within and within[0] in ("pip", "conda"))):
+            yield _Statement(start, end, bool(negated or within))
 
 
 def _torch_of(text: str, words: re.Match[str]) -> tuple[int, int] | None:

@@ -50,8 +50,9 @@ def find_torch(text: str) -> str | None:
     for versions in said:
         if versions:
             return _one_of(list(versions))
-    archives = filter(is_version, values(pattern_of("libtorch_archive"), text))
-    return _one_of([*archives] or [""]) or None
+    named = (values(pattern_of(fact), text) for fact in ("libtorch_archive", "torch_labelled"))
+    found = next(filter(None, ([*filter(is_version, each)] for each in named)), [])
+    return _one_of(found or [""]) or None
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
