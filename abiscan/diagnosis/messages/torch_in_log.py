@@ -51,8 +51,8 @@ def find_torch(text: str) -> str | None:
         if versions:
             return _one_of(list(versions))
     named = (values(pattern_of(fact), text) for fact in ("libtorch_archive", "torch_labelled"))
-    found = next(filter(None, ([*filter(is_version, each)] for each in named)), [])
-    return _one_of(found or [""]) or None
+    stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
+    return _one_of(stated) or None
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
