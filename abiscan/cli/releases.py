@@ -36,18 +36,13 @@ def list_releases(**given: Any) -> None:
     """List the torch builds in the release index (the default command)."""
     from pathlib import Path
 
-    from msgspec.structs import fields
-
-    from abiscan.model.release import KnownBuild
     from abiscan.releases import open_index
     from abiscan.report import releases_text
 
     line = CommandLine(**given)
     outputs = outputs_of(line.format, ("text", "json"))
-    builds = [
-        KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
-        for build in open_index(Path(index_directory()), earlier=True).for_every_system().builds()
-    ]
+    known = open_index(Path(index_directory()), earlier=True).for_every_system().builds()
+    builds = [{field: getattr(build, field) for field in releases_text.FIELDS} for build in known]
     write_outputs(outputs, line, lambda form, _style: releases_text.render(builds, as_json=form == "json"))
 
 

@@ -143,11 +143,8 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     state, why = PackageState.NOT_TORCH, ""
     if failing or refused:
         state = PackageState.FAILS if failing or len(refused) == len(files) else PackageState.PARTLY
-        why = (
-            _reason_of((failing or refused)[0])
-            if not absent
-            else f"not found on this machine: {shortened(list(absent))}"
-        )
+        first = (failing or refused)[0]
+        why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
             PackageState.UNDECIDED,
@@ -165,10 +162,6 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         without_driver=sum(file.without_driver for file in checked),
         absent=tuple(absent),
     )
-
-
-def _reason_of(file: FileOutcome) -> str:
-    return f"{file.place}: {file.why}"
 
 
 def loads_on(files: Sequence[FileOutcome]) -> str:

@@ -73,12 +73,6 @@ def best_releases(states: Iterable[tuple[str, ReleaseState]]) -> frozenset[str]:
     return clear or frozenset(release for release, _ in fitting)
 
 
-def best_ranges(states: Iterable[tuple[str, ReleaseState]]) -> ReleaseRanges:
-    """`best_releases` as ranges of the given releases, which are sorted."""
-    known = tuple(states)
-    return ReleaseRanges.of_known(dict.fromkeys(release for release, _ in known), best_releases(known).__contains__)
-
-
 def graded_ranges(states: Iterable[tuple[str, ReleaseState]]) -> str:
     """`2.5.0-2.5.1 (warning: possible layout change on 2.6.0)`; empty if it loads on no release.
 
@@ -86,32 +80,12 @@ def graded_ranges(states: Iterable[tuple[str, ReleaseState]]) -> str:
         states: releases, oldest first, each with the state of each of its builds.
     """
     known = tuple(states)
-    best = best_ranges(known)
+    releases = dict.fromkeys(release for release, _ in known)
+    best = ReleaseRanges.of_known(releases, best_releases(known).__contains__)
     doubtful = {release for release, state in known if state is ReleaseState.POSSIBLE_LAYOUT}
     doubtful -= {release for release, state in known if state is ReleaseState.LOADS}
     if not doubtful:
         return best.text(last=", ")
-    on = ReleaseRanges.of_known(dict.fromkeys(release for release, _ in known), doubtful.__contains__)
+    on = ReleaseRanges.of_known(releases, doubtful.__contains__)
     where = "" if on == best else f" on {on.text(last=', ')}"
     return f"{best.text(last=', ')} (warning: possible layout change{where})"
-
-
-class KnownBuild(Struct, frozen=True):
-    """A torch build as `abiscan releases list` prints it.
-
-    Attributes:
-        wheel: the file from which it was read, with its sha256 if that was a file.
-        user: whether it is from the user's index and not from the shipped one.
-    """
-
-    key: str
-    torch: str
-    variant: str
-    machine: str
-    cuda: str | None
-    hip: str | None
-    cxx11_abi: bool | None
-    git_revision: str | None
-    wheel: str
-    sha256: str | None
-    user: bool

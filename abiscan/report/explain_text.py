@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from abiscan.model.cause import Cause, Confidence
 from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
-from abiscan.report.style import Style, fix_lines, wrap
+from abiscan.report.style import Style, new_fix_lines, wrap
 from abiscan.report.wording import counted, ranges_words
 
 # Sentences of evidence, and other causes, without -v.
@@ -65,7 +65,7 @@ def _leading_cause(subject: Subject, style: Style, printed: set[str]) -> list[st
     cause = subject.causes[0]
     text = f"{subject.title} {_label(cause)}" if subject.title else _sentence(cause, printed)
     lines = wrap(text, style, style.strong("cause: " if _is_certain(subject) else "possible cause: "), "  ")
-    lines += _fix(cause, style, printed)
+    lines += new_fix_lines(cause.fix, style, printed)
     return lines + _because(cause, style, printed)
 
 
@@ -88,15 +88,8 @@ def _is_certain(subject: Subject) -> bool:
 def _other_cause(cause: Cause, style: Style, printed: set[str]) -> list[str]:
     lines = wrap(_sentence(cause, printed), style, "  possible cause: ", "    ")
     if style.verbose:
-        lines += _fix(cause, style, printed) + _because(cause, style, printed)
+        lines += new_fix_lines(cause.fix, style, printed) + _because(cause, style, printed)
     return lines
-
-
-def _fix(cause: Cause, style: Style, printed: set[str]) -> list[str]:
-    if not cause.fix or cause.fix in printed:
-        return []
-    printed.add(cause.fix)
-    return fix_lines(cause.fix, style)
 
 
 def _because(cause: Cause, style: Style, printed: set[str]) -> list[str]:

@@ -81,7 +81,7 @@ def _files(plan: MigrationPlan) -> Table:
 
 def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
     names = [plan.names.get(name, name) for name in replacement.names]
-    places = [place for site in replacement.sites if (place := _place(site)) is not None]
+    places = [place for site in replacement.sites if (place := source_place(site) or site.function)]
     words = replacement.use + (f" ({replacement.header})" if replacement.header else "")
     functions = list(dict.fromkeys(_short(name) for name in names))
     shown = ", ".join(functions[:_NAMES])
@@ -94,16 +94,6 @@ def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
     tone = _TONES.get(replacement.kind, Tone.PLAIN)
     cells = (replacement.kind.value, replacement.since, str(len(names)), f"{shown}{more} -> {words}{tail}")
     return Row(cells, tone, details)
-
-
-def _place(site: object) -> str | None:
-    from abiscan.model.finding import Location
-
-    assert isinstance(site, Location)
-    place = source_place(site)
-    if place is not None:
-        return place
-    return site.function if site.function is not None else None
 
 
 def _short(text: str, limit: int = 70) -> str:

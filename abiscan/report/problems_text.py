@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Severity
 from abiscan.model.report import ArtifactReport
-from abiscan.report.style import LineGroup, Style, fix_lines, wrap
+from abiscan.report.style import LineGroup, Style, fix_lines, new_fix_lines, wrap
 from abiscan.report.summary import refusal_of, severity_counts
 from abiscan.report.wording import counted, place_words, readable_names
 
@@ -32,7 +31,7 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
         title = f"cause {number + 1}" if other else style.strong("cause")
         title = style.hyperlink(title, f"causes/{group.cause}.md")
         why = wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
-        head = LineGroup(other * 3, [*why, *_fix(group, style, printed)])
+        head = LineGroup(other * 3, [*why, *new_fix_lines(group.fix, style, printed)])
         yield head
         evidence = [
             wrap(sentence, style, "    - " if place else "  because: ", "      " if place else "    ")
@@ -52,18 +51,6 @@ def cause_sections(artifact: ArtifactReport, style: Style) -> Iterator[LineGroup
     if len(artifact.causes) > len(groups):
         more = counted(len(artifact.causes) - len(groups), "more cause")
         yield LineGroup(1, [style.dim(f"  {more} ({style.more})")])
-
-
-def _fix(group: CauseGroup, style: Style, printed: set[str]) -> list[str]:
-    """The fix of a cause; nothing if a cause before has it.
-
-    Args:
-        printed: fixes of the causes before; this one is added.
-    """
-    if not group.fix or group.fix in printed:
-        return []
-    printed.add(group.fix)
-    return fix_lines(group.fix, style)
 
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:

@@ -25,11 +25,9 @@ def render(
     if in_full:
         return "\n".join(_full(rule, severities.get(rule.id, rule.severity.value), width) for rule in rules)
     longest = max((len(rule.id) for rule in rules), default=0)
-    return "".join(f"{rule.id:<{longest}}  {rule.severity.value:<7}  {_one_line(rule.summary)}\n" for rule in rules)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return "".join(
+        f"{rule.id:<{longest}}  {rule.severity.value:<7}  {' '.join(rule.summary.split())}\n" for rule in rules
+    )
 
 
 def _full(rule: RuleInfo, severities: str, width: int | None) -> str:

@@ -147,6 +147,18 @@ def fix_lines(fix: str, style: Style, indent: str = "  ", colors: str = "green b
     return lines + [f"{indent}    {printable(line)}" for line in rest]
 
 
+def new_fix_lines(fix: str, style: Style, printed: set[str]) -> list[str]:
+    """The lines of a fix; nothing if there is none, or if it is printed already.
+
+    Args:
+        printed: texts that are printed; this one is added.
+    """
+    if not fix or fix in printed:
+        return []
+    printed.add(fix)
+    return fix_lines(fix, style)
+
+
 def _shorten(text: str, style: Style, limit: int = 400) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}... ({style.more})"
 

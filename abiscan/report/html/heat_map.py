@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
-from abiscan.model.release import ReleaseState, graded_ranges
+from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
 
@@ -25,7 +25,7 @@ _Found = TypeVar("_Found")
 
 
 class Mark(enum.StrEnum):
-    """Meaning of a cell; the template has colour, sign and text of each."""
+    """Meaning of a cell, such as each `ReleaseState`; the template has colour, sign and text of each."""
 
     LOADS = "loads"
     POSSIBLE_LAYOUT = "possible-layout"
@@ -37,13 +37,6 @@ class Mark(enum.StrEnum):
     """Not checked."""
 
 
-_STATES = {
-    ReleaseState.LOADS: Mark.LOADS,
-    ReleaseState.POSSIBLE_LAYOUT: Mark.POSSIBLE_LAYOUT,
-    ReleaseState.FAILS: Mark.FAILS,
-    ReleaseState.OTHER_CUDA: Mark.OTHER_CUDA,
-    ReleaseState.OTHER_LAYOUT: Mark.OTHER_LAYOUT,
-}
 _VERDICTS = {
     ArtifactVerdict.LOADS: Mark.LOADS,
     ArtifactVerdict.FAILS: Mark.FAILS,
@@ -189,7 +182,7 @@ def _wheel_cell(
     if build is None:
         # An unknown build: only the verdict of the run is known.
         return Cell(_VERDICTS.get(verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine)
-    mark = _STATES[build.state]
+    mark = Mark(build.state)
     open_here = mine and len(checked) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
     if mark is Mark.LOADS and (open_here or not whole):
         return Cell(Mark.UNDECIDED, "not all of it could be read or decided", target=mine)
@@ -217,7 +210,7 @@ def file_cells(
         if release is None:
             cells.append(Cell(_VERDICTS.get(file.verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine))
             continue
-        mark = _STATES[release.state]
+        mark = Mark(release.state)
         if mark is Mark.LOADS and mine and file.verdict is ArtifactVerdict.UNDECIDED:
             mark = Mark.UNDECIDED
         listed = release.missing or release.drift

@@ -131,7 +131,7 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Wheel
 def _wheel_facts(unit: WheelUnit, container: Container, machines: Sequence[str]) -> list[tuple[str, str]]:
     builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
-    if builds and _is_checked(unit):
+    if builds:
         loads, declared = loads_on(builds), declared_of(builds)
         facts.append((f"{loading_words(machines).clause} on torch", loads))
         if declared is not None:
@@ -162,11 +162,6 @@ def _required(container: Container) -> str:
 
 def _differ(container: Container) -> bool:
     return bool(container.metadata_tags) and set(container.metadata_tags) != set(container.tags)
-
-
-def _is_checked(unit: WheelUnit) -> bool:
-    """Whether a file of it was checked against releases; files that do not import torch are not."""
-    return unit.target is not None and bool(unit.target.compatibility.torch)
 
 
 def refused_by(unit: WheelUnit) -> ReleaseRanges:
