@@ -13,6 +13,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.torch_commands import newest_of_variant
 from abiscan.diagnosis.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -39,6 +40,7 @@ _WHICH_SPLIT = (
 )
 _SPLIT_SINCE = "1.5.0"
 _OF_SPLIT = "1.13"  # the last torch with such builds
+_WITHOUT_SPLIT = "2.0"
 _BASE = "libc10.so"
 # Python imports `.so` on Linux and macOS and `.pyd` on Windows; a program's plug-ins have suffixes of their own.
 _EXTENSION_MODULE = r"\.(?:so(?:\.[\d.]{1,32})?|pyd)$"
@@ -198,10 +200,18 @@ def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
     is_split = search.name in _SPLIT_FOR_CUDA_11
     if is_split:
         fix = f"{_WHICH_SPLIT}\n{_of_split_torch(missing)}{fix}"
-    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.75 if is_split else 0.92, fix)
+    # Who installs with conda names the CUDA of torch: pytorch-cuda=11.6.
+    named = missing.log.variant if is_split and missing.log.is_conda else ""
+    last = newest_of_variant(named, missing) or ""
+    is_mixed = _is_before(last, _WITHOUT_SPLIT)
+    yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.62 if is_mixed else 0.75 if is_split else 0.92, fix)
     if is_split:
-        other = "Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."
-        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, _LIST_TORCH, other)
+        others = ["Builds of the same release differ: CUDA 11 builds ship it; CUDA 10.2 builds and conda-forge do not."]
+        way = _LIST_TORCH
+        if is_mixed:
+            others.insert(0, f"The text names {named}, of which torch {last} is the last: torch is of another source.")
+            way = "\n".join((way, *_of_split_torch(missing).splitlines()[-1:]))
+        yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.78 if is_mixed else 0.65, way, *others)
     if shipped.first != missing.known_versions[0]:
         before = f"Your torch may be older than {shipped.first}, the first release that ships it."
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *search.evidence), fix)
@@ -214,7 +224,8 @@ def _of_split_torch(missing: MissingName) -> str:
     row = next((each for each in rows if "{variant}" in each.install and _OF_SPLIT in each.variants), None)
     if package is None or row is None:
         return f"{_SAME_CUDA}\n"
-    torch, variant = patch_release(_OF_SPLIT), row.variants[_OF_SPLIT][-1]
+    torch, known = patch_release(_OF_SPLIT), row.variants[_OF_SPLIT]
+    variant = missing.log.variant if missing.log.variant in known else known[-1]
     command = published_wheel(row, package, torch, variant, missing).command
     return f"{_SAME_CUDA}:\n{command}  # for torch {torch}+{variant}: replace with yours\n"
 

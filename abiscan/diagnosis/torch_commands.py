@@ -136,10 +136,14 @@ def torch_of_variant(variant: str, missing: MissingName) -> str | None:
     version = "" if missing.target is None else missing.target.version
     rows = rows_of(_torch(), missing)
     of_target = any(variant in (entry_of_release(row.variants, version) or ()) for row in rows)
-    newest = next((torch for row in rows for torch, known in row.variants.items() if variant in known), None)
-    if newest is None:
-        return None
-    return install_torch(version if of_target else patch_release(newest), missing, variant=variant)
+    newest = newest_of_variant(variant, missing)
+    return newest and install_torch(version if of_target else patch_release(newest), missing, variant=variant)
+
+
+def newest_of_variant(variant: str, missing: MissingName) -> str | None:
+    """The newest release of torch (`1.13`) with a build of a variant; None if none is known."""
+    rows = rows_of(_torch(), missing)
+    return next((torch for row in rows for torch, known in row.variants.items() if variant in known), None)
 
 
 def torch_for_cuda(cuda: str, missing: MissingName, *, same_major: bool = False) -> str | None:

@@ -103,6 +103,13 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     return "\n".join(ways) or None
 
 
+def build_of_clone(values: Values, missing: MissingName) -> str | None:
+    """The command that builds the package of the message from its repository, which pip clones with its submodules;
+    None if the package index has its source."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    return fixes.rebuild(missing, project=package.name) if package is not None and package.repository else None
+
+
 def reinstall_with_cuda(values: Values, missing: MissingName) -> str | None:
     """The same where a CPU build of torch is of no use."""
     if not missing.log.gpu and not is_for_hip(missing):
