@@ -102,6 +102,11 @@ class FileRecord:
         return self.artifact.group.facts.kind is ContainerKind.FILE
 
     @property
+    def is_module(self) -> bool:
+        """Whether Python can import it: it exports a function `PyInit_<module>`."""
+        return bool(self.binary.names_with_prefix("PyInit_", 1))
+
+    @property
     def module(self) -> str:
         """Its `module_key`, which is stable across rebuilds."""
         return module_key(self.artifact.path, self.artifact.member)

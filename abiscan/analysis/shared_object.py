@@ -65,6 +65,7 @@ def _report_of(record: FileRecord) -> ArtifactReport:
         pythons=_pythons(record) if options.compared else None,
         loads_on=record.loads_on,
         drifting=_drifting(record),
+        is_module=record.is_module,
     )
 
 

@@ -82,6 +82,7 @@ class ArtifactReport(Struct, frozen=True):
             torch.
         drifting: for a member of a wheel, the releases on which `layout-drift` is an error or warning, and which of
             them.
+        is_module: whether it exports a function `PyInit_<module>`, so that Python can import it.
         parts: the parts of a universal file that were checked; everything else is of the one with the worst verdict.
         undemangled: names that LLVM's demangler accepts and GNU's does not; malformed: names that neither accepts.
     """
@@ -112,6 +113,7 @@ class ArtifactReport(Struct, frozen=True):
     pythons: tuple[str, ...] | None = None
     loads_on: tuple[str, ...] | None = None
     drifting: tuple[tuple[str, Severity], ...] = ()
+    is_module: bool = True
     exported_in: Mapping[str, ReleaseRanges] = {}
     import_causes: Mapping[str, tuple[Cause, ...]] = {}
     parts: tuple[UniversalPart, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -107,16 +107,19 @@ class Declared(Struct, frozen=True):
             return True
 
 
-def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared:
+def declared_by(
+    container: ContainerFacts, place: str, machine: str, is_module: Callable[[], bool] = lambda: True
+) -> Declared:
     """Read what a file declares.
 
     Args:
         container: metadata of the container; empty for a single file.
         place: path of the file in its container; the file name for a single file.
         machine: architecture, for requirement markers.
+        is_module: whether Python can import the file.
     """
     declared = read_declared_tags(container.file_tags or container.metadata_tags)
-    pythons = pythons_of_file(place, declared.interpreters)
+    pythons = pythons_of_file(place, declared.interpreters, is_module)
     return Declared(
         torch=next(_torches(container, place, pythons, machine), None),
         gpu=next(_gpus(container, place), None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -42,16 +42,21 @@ _ANY_PYTHON = r"py\d+|cp[23]"
 _CP = r"(?:cp)?(\d)(\d{1,3})(t?)$"
 
 
-def pythons_of_file(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
-    """From the module suffix, which decides what an interpreter imports; else from the wheel's tags."""
+def pythons_of_file(
+    place: str, interpreters: Iterable[tuple[str, str]], is_module: Callable[[], bool]
+) -> tuple[DeclaredPython, ...]:
+    """From the module suffix, which decides what an interpreter imports; else from the wheel's tags. setuptools gives
+    the suffix also to libraries that a package opens with torch.ops.load_library, in any Python."""
     module = module_name(place.rpartition("/")[2])
     tags = pythons_of_tags(interpreters)
-    if module is not None and module.cpython is not None:
+    if module is None or module.plain or not is_module():
+        return tags
+    if module.cpython is not None:
         version = _version(module.cpython.rstrip("dmu"))
         if version is not None:
             tag = "cp" if place.endswith(".pyd") else "cpython-"
             return (DeclaredPython(version, False, TargetSource.FILE_NAME, f"file name .{tag}{module.cpython}"),)
-    if module is not None and module.abi3 and not tags:
+    if module.abi3 and not tags:
         return (DeclaredPython(PythonVersion(3, 2), True, TargetSource.FILE_NAME, "file name .abi3.so"),)
     return tags
 

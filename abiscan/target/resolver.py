@@ -124,14 +124,17 @@ class TargetResolver:
         earlier = torch is not None and is_earlier(torch.target.version, self._index)
         return self._open_history() if earlier else self._index
 
-    def resolve(self, artifact: Artifact, machine: str) -> FileTarget:
+    def resolve(self, artifact: Artifact, machine: str, is_module: Callable[[], bool]) -> FileTarget:
         """Resolve the target environment of one file.
+
+        Args:
+            is_module: whether Python can import the file.
 
         Raises:
             UnknownBuild: `--torch` names no known torch.
         """
         request = self.request
-        declared = declared_by(artifact.group.facts, _place_in_container(artifact), machine)
+        declared = declared_by(artifact.group.facts, _place_in_container(artifact), machine, is_module)
         question = _Question(artifact, declared, machine)
         chosen = next(found for source in TORCH_SOURCES if (found := source(self, question)) is not None)
         here = request.environment.version if request.environment is not None else None

@@ -175,6 +175,14 @@ def test_the_pythons_that_are_declared(tags: tuple[str, ...], place: str, texts:
     assert [p.text for p in declared_by(facts(tags=tags), place, "x86_64").pythons] == texts
 
 
+def test_the_name_of_a_file_without_pyinit_declares_no_python() -> None:
+    """torchao 0.18.0: `nm -D` has no PyInit_ function, and CPython 3.11 opens the file by its path."""
+    container, place = facts(tags=("cp310-abi3-linux_x86_64",)), "torchao/_C_mxfp8.cpython-310-x86_64-linux-gnu.so"
+    for is_module, text in ((True, "3.10"), (False, ">=3.10")):
+        (python,) = declared_by(container, place, "x86_64", lambda: is_module).pythons  # noqa: B023
+        assert python.text == text
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

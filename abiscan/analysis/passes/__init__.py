@@ -75,7 +75,7 @@ def outcomes_are_asked(record: FileRecord) -> bool:
 
 PASSES: tuple[Pass, ...] = (
     Pass("read_file", reads=(), writes=("binary", "facts", "device_images")),
-    Pass("resolve_target", reads=("facts",), writes=("target",)),
+    Pass("resolve_target", reads=("binary", "facts"), writes=("target",)),
     Pass("find_siblings", reads=("binary",), writes=("load_path", "siblings")),
     Pass(
         "resolve_imports",

@@ -87,7 +87,7 @@ def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
     if (
         not any(each.owner in hosts for each in resolution.imports)
         and not any(map(is_torch_library, binary.needed))
-        and not binary.names_with_prefix("PyInit_", 1)
+        and not record.is_module
     ):
         for each in own:
             if each.status is Status.MISSING:

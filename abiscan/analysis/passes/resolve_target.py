@@ -11,4 +11,4 @@ def resolve_target(record: FileRecord) -> None:
     Raises:
         UnknownBuild: `--torch` does not name a known torch.
     """
-    record.target = record.context.target.resolve(record.artifact, record.facts.machine)
+    record.target = record.context.target.resolve(record.artifact, record.facts.machine, lambda: record.is_module)

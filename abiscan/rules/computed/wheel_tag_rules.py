@@ -97,7 +97,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     builds: dict[str, list[tuple[ArtifactReport, ModuleName]]] = {}
     for member in wheel.members:
         module = module_name(_base(member))
-        if module is not None and not module.plain:
+        if module is not None and not module.plain and member.is_module:
             folder = member.place.rpartition("/")[0]
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
     # Several builds of one module are for several Pythons.

@@ -86,6 +86,8 @@ def test_modules_of_another_python() -> None:
     at, finding = found(abi3, member("pkg/_A.abi3.so"), one)["wheel-tag-other-python"]
     assert (at, finding.severity) == (one.member, Severity.WARNING)
     assert "only by CPython 3.9" in finding.message
+    # torch.ops.load_library opens it by its path, in any Python (torchao 0.18.0).
+    assert found(abi3, member("pkg/_C.cpython-310-x86_64-linux-gnu.so", is_module=False)) == {}
     # Builds for several Pythons.
     assert found(abi3, one, member("pkg/_C.cpython-310-x86_64-linux-gnu.so")) == {}
 

@@ -32,6 +32,7 @@ def member(
     machine: str = "x86_64",
     verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
     path: str = WHEEL,
+    is_module: bool = True,
 ) -> ArtifactReport:
     return ArtifactReport(
         path,
@@ -41,6 +42,7 @@ def member(
         machine,
         verdict,
         imports=imports,
+        is_module=is_module,
         provenance=Provenance(torch_releases=None if torch_releases is None else ReleaseRanges(torch_releases)),
     )
 
