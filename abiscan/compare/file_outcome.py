@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.model.cause import CauseId
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
 from abiscan.model.loading import NeededLibrary, StopKind
 from abiscan.model.release import ReleaseState, best_releases
@@ -32,6 +33,8 @@ class FileOutcome(Struct, frozen=True):
         without_driver: it fails only because the GPU driver is missing.
         releases: (public version, outcome of the file) for each known build of torch.
         path: of the file. `needed` has the results of the library search.
+        lacks_gpu: it fails only because torch is no GPU build, or ships another CUDA or ROCm.
+        opened_by: name of the loading file of its package that opens it at run time, by its name; empty for none.
     """
 
     place: str
@@ -44,6 +47,8 @@ class FileOutcome(Struct, frozen=True):
     without_driver: bool
     releases: tuple[tuple[str, ReleaseState], ...]
     needed: tuple[NeededLibrary, ...]
+    lacks_gpu: bool = False
+    opened_by: str = ""
 
     @property
     def loading_states(self) -> dict[str, ReleaseState]:
@@ -53,6 +58,10 @@ class FileOutcome(Struct, frozen=True):
             if state.fits and found.get(version) is not ReleaseState.LOADS:
                 found[version] = state
         return found
+
+
+# Causes of a file that fails only because of a GPU library.
+_GPU_LACKS = ({CauseId.CUDA_BUILD_REQUIRED}, {CauseId.CUDA_LIBRARY_MISMATCH})
 
 
 def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome:
@@ -77,6 +86,7 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
         without_driver=_lacks_driver(report),
         releases=tuple((release.torch, release.state) for release in report.releases or ()),
         needed=report.needed,
+        lacks_gpu=report.verdict is ArtifactVerdict.FAILS and {cause.cause for cause in report.causes} in _GPU_LACKS,
     )
 
 
@@ -130,14 +140,15 @@ def _lacks_driver(report: ArtifactReport) -> bool:
 
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     """The outcome of a package: symbols of torch and Python decide. If files only lack other libraries, the package
-    loads partly, unless no file loads."""
+    loads partly, unless no file loads; the same if a loading file opens those that lack a GPU library."""
     checked = [file for file in files if not file.for_another]
-    failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS]
+    failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS and not file.opened_by]
     refused = [file for file in checked if file.why and file.verdict is not ArtifactVerdict.FAILS]
     open_files = [f for f in checked if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
     # This includes files that fail because a library of theirs lacks one.
     absent = dict.fromkeys(n.soname for f in refused for n in f.needed if n.found is None and not is_driver(n.soname))
+    refused += (file for file in checked if file.opened_by)
     if failing:
         absent = {}
     state, why = PackageState.NOT_TORCH, ""
@@ -145,6 +156,8 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         state = PackageState.FAILS if failing or len(refused) == len(files) else PackageState.PARTLY
         first = (failing or refused)[0]
         why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
+        if first.opened_by and not absent:
+            why += f"; {first.opened_by} opens it at run time, and loads without it"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
             PackageState.UNDECIDED,

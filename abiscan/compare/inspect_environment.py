@@ -18,6 +18,7 @@ from abiscan.compare.environment_problems import (
     torch_problems,
 )
 from abiscan.compare.file_outcome import FileOutcome, find_file_outcome
+from abiscan.compare.run_time_libraries import with_openers
 from abiscan.compare.runtime_copies import several_runtimes, shadowed
 from abiscan.errors import UsageError
 from abiscan.inputs.distributions import distributions
@@ -62,6 +63,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     if installed is not None and context.knowledge(machine_or_usual).target_from_source:
         source_build = context.target.run_torch().target
     now, errors = scan_packages(others, options, here, jobs)
+    now = with_openers(now, others, files)
     version, pip = environment.version, pip_command(environment, every)
     problems = [
         *(
@@ -79,6 +81,7 @@ def inspect_environment(options: ScanOptions, torch: str | None, jobs: int) -> I
     if torch is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
         later, more = scan_packages(users, upgraded, functools.partial(find_file_outcome, installed=False), jobs)
+        later = with_openers(later, users, files)
         errors = tuple(dict.fromkeys((*errors, *more)))
         problems += no_wheels(environment, after.partition("+")[0], context.known_versions(machine))
     return InspectedEnvironment(

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
-from abiscan.compare.file_outcome import FileOutcome, after_upgrade, find_package_outcome, loads_on
+from abiscan.compare.file_outcome import (
+    FileOutcome,
+    after_upgrade,
+    find_file_outcome,
+    find_package_outcome,
+    loads_on,
+)
+from abiscan.compare.run_time_libraries import with_openers
+from abiscan.filesystem import HERE
+from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.environment_report import PackageState
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
+from tests.compare.typed import distribution, report
+from tests.fixtures.tiny_elf import OTHER, Library, build
 
 LOADS, FAILS = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
 
@@ -62,6 +75,44 @@ def test_only_a_library_that_was_searched_here_is_missing() -> None:
     assert find_package_outcome(after_upgrade(then, now)).state is PackageState.LOADS
     now = [replace(here, needed=(lacks,)), replace(other, needed=(lacks,))]
     assert find_package_outcome(after_upgrade(then, now)).absent == ("libmetatensor.so",)
+
+
+def test_a_gpu_library_that_is_opened_at_run_time_does_not_fail_its_package(tmp_path: Path) -> None:
+    """libsphericart_torch.so of sphericart-torch 2.0.4 contains the name of libsphericart_torch_cuda_stream.so, and the
+    package works on a CPU build of torch. Nothing contains the name of `_scatter_cuda.so` of torch-scatter, which
+    Python code opens and needs."""
+    cuda = replace(built_for("2.9.0", FAILS, for_another=False), place="p/libpart_cuda.so", lacks_gpu=True)
+    main = replace(built_for("2.9.0", LOADS, for_another=False), place="p/libpart.so")
+    paths = tuple(str(tmp_path / each.place) for each in (cuda, main))
+    package = replace(distribution("p", "torch"), shared_objects=paths)
+    (tmp_path / "p").mkdir()
+    for text, state in (
+        (b"\0libpart_cuda.so\0", PackageState.PARTLY),
+        (b"\0./libpart_cuda.so\0", PackageState.PARTLY),
+        (b"\0no libpart_cuda.so\0", PackageState.FAILS),
+        (b"", PackageState.FAILS),
+    ):
+        (tmp_path / main.place).write_bytes(build(Library(code={OTHER: text})))
+        files = with_openers({"p": [cuda, main]}, [package], HERE)["p"]
+        assert find_package_outcome(files).state is state
+        # Without a file that loads, there is no package that works in part.
+        alone = with_openers({"p": [cuda, replace(main, verdict=FAILS)]}, [package], HERE)["p"]
+        assert find_package_outcome(alone).state is PackageState.FAILS
+
+
+@pytest.mark.parametrize(
+    ("causes", "lacks_gpu"),
+    [
+        (("cuda-build-required",), True),
+        (("cuda-library-mismatch",), True),
+        (("cuda-build-required", "built-for-older-torch"), False),
+        ((), False),
+    ],
+)
+def test_a_file_that_lacks_only_a_gpu_library(causes: tuple[str, ...], lacks_gpu: bool) -> None:
+    groups = tuple(CauseGroup(CauseId(each), Confidence.HIGH, "why", (), "fix", ()) for each in causes)
+    found = find_file_outcome(replace(report("p/x.so", FAILS), causes=groups), installed=True)
+    assert found.lacks_gpu is lacks_gpu
 
 
 def test_the_build_for_the_new_release_may_fail() -> None:
