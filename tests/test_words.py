@@ -17,67 +17,8 @@ import pytest
 from tools.glossary_docs import terms
 
 ROOT = Path(__file__).parents[1]
-
-# Phrases that are wrong in every sentence and that no term replaces.
-PHRASES = (
-    "are brought",
-    "are told",
-    "first distributions",
-    "for want of",
-    "is brought",
-    "is told",
-    "judged",
-    "may come from it",
-    "may come from there",
-    "no import may",
-    "nobody says",
-    "of which nothing",
-    "otherwise than",
-    "passed over",
-    "that is to say",
-    "the very",
-    "thereof",
-    "was told",
-    "were told",
-    "where nobody",
-    "whose it is",
-)
-# The same in docstrings and comments only.
-PROSE_PHRASES = (
-    "and its kin",
-    "anybody",
-    "are asked",
-    "at hand",
-    "comes to",
-    "fares",
-    "for a person",
-    "goes on",
-    "in any case",
-    "is asked",
-    "is known of",
-    "is looked at",
-    "is no library",
-    "is said",
-    "let go of",
-    "nobody",
-    "says nothing",
-    "says of",
-    "spelt",
-    "stands before",
-    "stands behind",
-    "stands in",
-    "taken apart",
-    "taken for",
-    "tells nothing",
-    "told apart",
-    "told by",
-    "told of",
-    "where none",
-    "where there are",
-    "who says",
-    "whoever",
-    "works on",
-)
+_WORDS = tomllib.loads((ROOT / "tests" / "data" / "words.toml").read_text(encoding="utf-8"))
+PHRASES, PROSE_PHRASES = _WORDS["phrases"], _WORDS["prose_phrases"]
 
 
 def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import sys
 from collections.abc import Mapping
+
+import pytest
 
 from abiscan.environment.installed_torch import InstalledTorch, find_torches, read_torch
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import Loader, LoaderSettings
 
+# For tests that compare files for x86_64 with the loader of this machine.
+needs_glibc = pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+    reason="the files are for x86_64 and glibc",
+)
 # Variables of a user's shell that affect the loader.
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_AUDIT", "GLIBC_TUNABLES", "LD_DEBUG")
 

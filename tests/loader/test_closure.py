@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import re
 import sysconfig
 from pathlib import Path
@@ -14,12 +13,11 @@ import pytest
 
 from abiscan.loader.process import Process
 from abiscan.model.loading import StopKind
+from tests.loader import kit
 from tests.loader.debugging import examined, message, plain_process, search_list
 from tests.programs import run_program
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
-)
+pytestmark = kit.needs_glibc
 
 CASES = Path(__file__).resolve().parents[1] / "fixtures" / "loader"
 # Orders that differ from a depth-first walk, cycles, filters, several names of one file, links.

@@ -4,7 +4,6 @@ definitions, the loader's error for where it stops."""
 from __future__ import annotations
 
 import functools
-import platform
 import re
 from pathlib import Path
 
@@ -20,9 +19,7 @@ from tests.loader import kit
 from tests.loader.debugging import bindings, examined, message, plain_process
 from tests.programs import output_of
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
-)
+pytestmark = kit.needs_glibc
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CASES = FIXTURES / "loader"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -26,9 +25,7 @@ from abiscan.releases.exports import InstalledExports
 from tests import torch_here
 from tests.loader import kit
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
-)
+pytestmark = kit.needs_glibc
 
 _BINDING = re.compile(r"binding file (\S+) \[0\] to (\S+) \[0\]: (?:normal|protected) symbol `([^']+)'")
 _OPEN = "import sys, os, ctypes, torch; [ctypes.CDLL(f, mode=os.RTLD_NOW | os.RTLD_LOCAL) for f in sys.argv[1:]]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -18,10 +17,7 @@ from abiscan.loader.opened_files import Files
 from tests.fixtures.loader_cases import CASES, Case
 from tests.loader import kit
 
-pytestmark = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
-    reason="the crafted files are for x86_64 and ask glibc",
-)
+pytestmark = kit.needs_glibc
 
 # Cases of the search; each has its own directory of committed libraries. `nodeflib` is not among them: glibc prints
 # results of its cache before it rejects them.

@@ -3,12 +3,9 @@ rejects them or crashes, with or without torch."""
 
 from __future__ import annotations
 
-import platform
 import shutil
 import struct
 from pathlib import Path
-
-import pytest
 
 from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
@@ -17,12 +14,10 @@ from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.file_problem import first_problem
 from abiscan.model.loading import LoaderOutcome, LoaderStop
 from tests.fixtures import crafted
+from tests.loader import kit
 from tests.truth.oracle import ask
 
-pytestmark = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
-    reason="the crafted files are for x86_64 and ask glibc",
-)
+pytestmark = kit.needs_glibc
 
 LOADER = Path(__file__).resolve().parents[1] / "fixtures" / "loader"
 # With start-up code, relocations and RELRO, linked by the compiler driver; it loads.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -10,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.loader_cases import CASES, Case
+from tests.loader import kit
 from tests.truth.compare import Prediction, compare, predict, predict_without_torch
 from tests.truth.oracle import Answer, ask
 
-pytestmark = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
-    reason="the crafted files are for x86_64 and ask glibc",
-)
+pytestmark = kit.needs_glibc
 
 # Cases that the model leaves undecided or predicts incorrectly, and why this is accepted.
 KNOWN = {

@@ -49,10 +49,7 @@ from tests.loader import kit
 from tests.programs import run_abiscan, run_program
 from tests.truth.oracle import ask
 
-pytestmark = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
-    reason="the crafted files are for x86_64 and ask glibc",
-)
+pytestmark = kit.needs_glibc
 
 _RECORDED = json.loads(RECORD.read_text())
 OUTCOMES: dict[str, str] = _RECORDED["outcomes"]
