@@ -71,7 +71,8 @@ def causes(missing: MissingName) -> Candidates:
     else:
         return
     theirs, mine = _apart(form.parsed.declaration, missing.reference.spelled_as or missing.cxx.declaration)
-    evidence = [f"{where} exports {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
+    exports = "export" if " and " in where else "exports"
+    evidence = [f"{where} {exports} {form.parsed.qualified} with another signature: {theirs}; expected: {mine}."]
     if missing.reference.spelled_as is None:
         evidence.append(f"Differences: {_marked(form)}.")
     if here and form.exported_in:

@@ -48,6 +48,8 @@ from abiscan.ownership.vendors import vendor_of, vendor_of_library
 
 # Maximum number of history lines.
 _HISTORY = 4
+# Medium confidence at most: another name with this beginning may be the missing one.
+_OF_GUESS: Final = 0.79
 
 _OF_NAMES: Final = frozenset((SubjectKind.SYMBOL, SubjectKind.LIBRARY, SubjectKind.VERSION))
 
@@ -267,8 +269,8 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
     )
     missing = MissingName(reference, knowledge, file)
     is_mangled = classify(name) in (NameKind.CXX, NameKind.MACHO)
-    is_whole = spelled.exact and not found.cut_off and not (is_mangled and missing.cxx is None)
-    is_part = found.message is not None and not is_whole and not missing.exported_in
+    is_whole = spelled.exact and not (found.cut_off or spelled.guessed) and not (is_mangled and missing.cxx is None)
+    is_part = found.message is not None and not is_whole and (spelled.guessed or not missing.exported_in)
     if is_part and knowledge.target_from_source:
         return None  # a part of a name shows less than that torch was built from source
     demangled = question.demangler.demangle(name)
@@ -280,6 +282,8 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
     causes = causes_of(missing)
+    if spelled.guessed:
+        causes = tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
     # Of a readable name, another mangling may be missing than the one that releases export.
     unsure = reference.demangled and bool(causes) and causes[0].cause is CauseId.TEMPLATE_MANGLING
     is_exact = spelled.exact and not unsure
@@ -358,8 +362,8 @@ def _of_its_platform(
                 return for_platform, replace(read, given=found.text)
         whole = spelling.read(name, for_platform) if kind is NameKind.MACHO else None
         if whole is not None and for_platform.releases.history(whole.names[0], machine) is not None:
-            cut = (note, *whole.notes)
-            return for_platform, spelling.Spelled(found.text, (f"_{whole.names[0]}",), notes=cut, macos=True)
+            name, cut = f"_{whole.names[0]}", (note, *whole.notes)
+            return for_platform, replace(whole, given=found.text, names=(name,), notes=cut, macos=True)
         if whole is not None and whole.shown == name and whole.shown.startswith("_Z"):  # no export begins like it
             names = tuple(f"_{each}" for each in whole.names)
             return for_platform, replace(whole, given=found.text, names=names, notes=(note, *whole.notes), macos=True)

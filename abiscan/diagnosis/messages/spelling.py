@@ -57,6 +57,7 @@ class Spelled(Struct, frozen=True):
         shown: the displayed name if the name itself is made up.
         notes: about the spelling.
         macos: whether it is a name of macOS.
+        guessed: whether it is one of several with a truncated name's beginning, which other releases export.
     """
 
     given: str
@@ -65,6 +66,7 @@ class Spelled(Struct, frozen=True):
     shown: str | None = None
     notes: tuple[str, ...] = ()
     macos: bool = False
+    guessed: bool = False
 
 
 def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool = False) -> Spelled | None:
@@ -131,7 +133,8 @@ def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
-        return Spelled(name, (best,), notes=(note,))
+        guessed = len({each.exported_in.text() for each in longer}) > 1
+        return Spelled(name, (best,), notes=(note,), guessed=guessed)
     if parsed is not None:
         return Spelled(name, (name,))
     # A copy may end with characters of the text around the name.
