@@ -45,6 +45,11 @@ NAMES: Final = tuple(
     for pattern, capability in (
         (r"rtxpro\d{4}blackwell|rtx50[5-9]0", "12.0"),
         (r"gb10|dgxspark", "12.1"),
+        (r"(?:jetson(?:agx)?|agx)thor", "11.0"),
+        (r"(?:jetson(?:agx)?|agx)orin(?:nano|nx)?", "8.7"),
+        (r"(?:jetson(?:agx)?|agx)xavier(?:nx)?|xaviernx", "7.2"),
+        (r"jetsontx2(?:nx)?", "6.2"),
+        (r"jetsonnano", "5.3"),
         (r"b300|gb300", "10.3"),
         (r"b200|gb200", "10.0"),
         (r"h100|h200|h800|h20|gh200", "9.0"),

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from abiscan.diagnosis.causes.built_for import by_label, by_release
+from abiscan.diagnosis.known_failures import of_package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 
 COMPUTED_CAUSES: Final[Mapping[str, Callable[[MissingName], Candidates]]] = {
     "built-for-label": by_label,
     "built-for-release": by_release,
+    "known-failure": of_package,
 }

@@ -105,19 +105,28 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
 # and .ci/manywheel/build_cuda.sh, 2026-11-25).
 _WITHOUT_OLD_CODE = (12, 8)
 _OLDEST_SINCE_12_8 = (7, 5)
+_THOR = 11
 
 
 def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     """The command that installs a torch with code for the value `gpu`, which is newer or older than most builds."""
     at = versions.order(capability(values, missing) or "")
-    if not at or missing.log.is_jetson:
+    # Of the Jetsons only Thor runs wheels of PyTorch, as a text with the label of one shows. torch 2.9.1 for CUDA 12.8
+    # has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
+    # 167, 2026-08-25).
+    if not at or (missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or ""))):
         return None
-    # torch 2.9.1 for CUDA 12.8 has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257;
-    # OpenRAL/openral pull request 167, 2026-08-25).
-    if at[0] == 11:
-        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu130  # torch 2.9 or later"
     if at >= (10, 0):
-        return "pip install -U torch --index-url https://download.pytorch.org/whl/cu128  # torch 2.7 or later"
+        index, oldest = ("cu130", (2, 9)) if at[0] == _THOR else ("cu128", (2, 7))
+        here = () if missing.target is None else versions.order(missing.target.version) or ()
+        # torch 2.12 has no builds for CUDA 12.8.
+        if missing.target is not None and oldest <= here[:2] < (2, 12):
+            return (
+                f"pip install --force-reinstall torch=={missing.target.version} "
+                f"--index-url {torch_commands.INDEXES}{index}"
+            )
+        since = ".".join(map(str, oldest))
+        return f"pip install -U torch --index-url {torch_commands.INDEXES}{index}  # torch {since} or later"
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install -U torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"

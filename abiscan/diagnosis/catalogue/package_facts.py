@@ -226,6 +226,13 @@ def built_project(values: Values, missing: MissingName) -> str | None:
     return found or (None if of_module is None else of_module.name)
 
 
+def build_of_project(values: Values, missing: MissingName) -> str | None:
+    """The command that builds the package of the message, if its sources are not on the package index."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    is_elsewhere = package is not None and bool(package.command or (package.repository and not package.sdist))
+    return rebuild(values, missing) if is_elsewhere else None
+
+
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
     return fixes.build_tree(missing, built_project(values, missing))

@@ -91,6 +91,24 @@ class FormerName(_Row, frozen=True, kw_only=True):
     before: str
 
 
+class KnownFailure(_Row, frozen=True, kw_only=True):
+    """Why builds of a package fail, for texts that do not have the compiler's message.
+
+    Attributes:
+        cause: its id.
+        torch: first torch that it fails with; empty if it does not depend on torch.
+        because: sentence.
+        source: file of the package, or thread, with this information.
+        date: of its change, or of reading it (YYYY-MM-DD).
+    """
+
+    cause: str
+    torch: str = ""
+    because: str
+    source: str
+    date: str
+
+
 class Package(_Row, frozen=True, kw_only=True):
     """A package of extensions.
 
@@ -140,6 +158,7 @@ class Package(_Row, frozen=True, kw_only=True):
         architectures_source: file of the package with this information.
         guide: page with the steps of a build that pip cannot run.
         former: the distribution with its compiled modules before some release.
+        known_failures: why its builds fail.
     """
 
     name: str
@@ -184,6 +203,7 @@ class Package(_Row, frozen=True, kw_only=True):
     architectures_source: str = ""
     guide: str = ""
     former: FormerName | None = None
+    known_failures: tuple[KnownFailure, ...] = ()
 
 
 class SystemLibrary(_Row, frozen=True, kw_only=True):

@@ -8,12 +8,17 @@ import re
 import sys
 from typing import Final
 
-from abiscan.diagnosis.catalogue.load_packages import is_file_of_package, is_module_of_package, package_of_name
+from abiscan.diagnosis.catalogue.load_packages import (
+    is_file_of_package,
+    is_module_of_package,
+    package_of_name,
+    packages_by_name,
+)
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.generated_modules import is_of_inductor
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
-from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build
+from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
@@ -89,6 +94,13 @@ def package_in_prose(hit: Hit, _values: Values) -> Values | None:
     packages = {package.name: package for package in found if package.name != "torch"}
     package = next(iter(packages.values())) if len(packages) == 1 else None
     return {"project": package.name} if package is not None and package.wheels and not package.needs_no_torch else None
+
+
+def failed_package(hit: Hit, _values: Values) -> Values | None:
+    """`project`: the only package that the line names, if the catalogue knows why its builds fail."""
+    names = named_packages(hit.line)
+    package = packages_by_name()[names[0]] if len(names) == 1 else None
+    return {"project": package.name} if package is not None and package.known_failures else None
 
 
 def module_file(_hit: Hit, values: Values) -> Values | None:
