@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from abiscan.model.cause_page import CausePage
 
 
-# The directory that packages are installed in.
-_SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
+# The directories that packages are installed in.
+_SITES = ("site-packages", "dist-packages")
 
 
 class ArtifactKind(enum.StrEnum):
@@ -141,7 +140,11 @@ class ArtifactReport(Struct, frozen=True):
     @property
     def place(self) -> str:
         """Its path in its package; its whole path if it is in none."""
-        return _SITE.split(self.path)[-1] if self.member is None else self.member.rsplit("!", 1)[-1]
+        if self.member is not None:
+            return self.member.rsplit("!", 1)[-1]
+        parts = self.path.split("/")
+        inside = max((at for at, part in enumerate(parts[:-1], 1) if part in _SITES), default=0)
+        return "/".join(parts[inside:])
 
     @property
     def standing(self) -> tuple[Finding, ...]:
