@@ -317,13 +317,40 @@ def asked_torch(_values: Values, missing: MissingName) -> str | None:
 
 def fla_release(_values: Values, missing: MissingName) -> str | None:
     """The release of flash-linear-attention that is there, according to the text."""
-    return missing.log.releases.get("fla") or missing.log.releases.get("flash-linear-attention")
+    names = ("fla", "flash-linear-attention", "fla-core")
+    return next(filter(None, map(missing.log.releases.get, names)), None)
 
 
 def asked_fla(_values: Values, missing: MissingName) -> str | None:
     """The release of flash-linear-attention that the text asks about."""
     asked = missing.log.asked_releases
     return asked.get("fla") or asked.get("flash-linear-attention")
+
+
+def registering_package(values: Values, missing: MissingName) -> str | None:
+    """The package of a bound function (value `library`), if a release of it registers its functions as operators."""
+    package = _registering(values, missing)
+    return None if package is None else package.name
+
+
+def registering_release(values: Values, missing: MissingName) -> str | None:
+    """The first such release of it, with the torch that it needs: `2.7.0 and later, with torch 2.4 or later,`."""
+    package = _registering(values, missing)
+    if package is None or package.registers is None:
+        return None
+    with_torch = f", with torch {package.registers.torch} or later," if package.registers.torch else ""
+    return f"{package.registers.release} and later{with_torch}"
+
+
+def registered_call(values: Values, missing: MissingName) -> str | None:
+    """The function of it to call in place of the bound ones."""
+    package = _registering(values, missing)
+    return None if package is None or package.registers is None else package.registers.call or None
+
+
+def _registering(values: Values, missing: MissingName) -> Package | None:
+    package = package_commands.find_package(missing, values.get("library") or values.get("names_aiter"))
+    return None if package is None or package.registers is None else package
 
 
 def pinned_by(values: Values, missing: MissingName) -> str | None:

@@ -79,6 +79,24 @@ class GpuCompiler(_Row, frozen=True, kw_only=True):
     date: str
 
 
+class OperatorRelease(_Row, frozen=True, kw_only=True):
+    """The first release of a package that registers the functions of its compiled modules as operators of torch.
+
+    Attributes:
+        release: of the package.
+        torch: first torch that it registers them with; empty for any.
+        call: functions of the package to call in place of the bound ones; empty if each has one of its own name.
+        source: file with this information.
+        date: of reading it (YYYY-MM-DD).
+    """
+
+    release: str
+    torch: str = ""
+    call: str = ""
+    source: str
+    date: str
+
+
 class FormerName(_Row, frozen=True, kw_only=True):
     """The distribution that has the older releases of a package.
 
@@ -118,6 +136,7 @@ class Package(_Row, frozen=True, kw_only=True):
         files: prefixes of its shared objects, if the folder does not identify it.
         namespaces: of its C++ names.
         operators: namespace of its operators for torch -> the module with the library that registers them.
+        registers: since when its functions are operators that torch.compile does not trace; None if they are not.
         wheels: ids of wheels outside of the package index.
         sdist: the newest release on the package index has its source.
         for_older_torch: first torch that its newest release compiles with -> the last release for an older torch.
@@ -166,6 +185,7 @@ class Package(_Row, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     operators: dict[str, str] = {}
+    registers: OperatorRelease | None = None
     wheels: tuple[str, ...] = ()
     sdist: bool = False
     for_older_torch: dict[str, str] = {}

@@ -180,6 +180,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     named = None if given else next(filter(None, (each.search(text) for each, text in texts)), None)
     name = given if named is None else ".".join(filter(None, named.groups()))
     found: dict[str, str] = {}
+    if name is not None and name not in _CLASSES and _is_cut(name):
+        name = None
     if name is None or name in _CLASSES:
         owner, retold = _retold_name(hit)
         name, values = retold or name, {**values, "module": owner} if owner else values
@@ -219,6 +221,11 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     if bound is not None or _is_compiled(module) or is_file_of_package(module):
         found["bound"] = module if bound is None else bound[0]
     return {**found, **_user_frame(hit)}
+
+
+def _is_cut(name: str) -> bool:
+    """Whether a name ends in the object that the function belongs to: the text is cut off before its own name."""
+    return re.fullmatch(RECORD, name.rstrip(".,").rpartition(".")[2], re.ASCII) is not None
 
 
 # Before the name of a module or file.
