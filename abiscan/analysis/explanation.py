@@ -37,6 +37,10 @@ _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 # Nothing is checked against exports.
+_USER_SITE = (
+    "torch is loaded from the user site (~/.local), another package from an environment: two installations. Use those "
+    "of the environment alone: export PYTHONNOUSERSITE=1; pip list"
+)
 _OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION, SubjectKind.PYTHON_NAME))
 
 
@@ -61,6 +65,8 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
+    if read.facts.mixes_user_site:
+        subjects = tuple(replace(subject, notes=(*subject.notes, _USER_SITE)) for subject in subjects)
     if options.torch is not None or knowledge.target is None:
         return subjects
     if read.facts.torch is not None:

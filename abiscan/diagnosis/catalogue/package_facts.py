@@ -144,8 +144,10 @@ def prebuilt_package(values: Values, missing: MissingName) -> str | None:
 
 
 def pip_project(values: Values, _missing: MissingName) -> str | None:
-    """The project that pip was building (value `project`), as pip spells it."""
-    return normalised(values.get("project"))
+    """The project that pip was building (value `project`), as pip spells it, in the release of its command (value
+    `pinned`)."""
+    name = normalised(values.get("project"))
+    return f"{name}=={values['pinned']}" if name and "pinned" in values else name
 
 
 def pythons_on_page(values: Values, missing: MissingName) -> str | None:

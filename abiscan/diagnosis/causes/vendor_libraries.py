@@ -413,6 +413,7 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
         owner_text=_owner_text(missing, vendor),
         needed=", ".join(missing.file.needed),
         by_loader="yes" if by_loader else "",
+        macos="yes" if missing.reference.macos else "",
         of_vendor=missing.file.base_name if _is_built_elsewhere(missing) else "",
         torch_library="yes" if missing.file.is_torch_itself else "",
         vendor_library=vendor.library,

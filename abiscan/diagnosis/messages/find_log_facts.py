@@ -67,6 +67,7 @@ def log_facts(text: str) -> LogFacts:
         project_release=find_release(project, text),
         releases=releases,
         asked_releases=asked_releases,
+        mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
         is_jetson=is_shown("is_jetson", text),
         is_conda=is_shown("is_conda", text),
         is_nvidia_image=is_shown("is_nvidia_image", text),
