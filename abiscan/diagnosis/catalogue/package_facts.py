@@ -164,7 +164,7 @@ def newest_python_on_page(values: Values, missing: MissingName) -> str | None:
 
 def wheel_of_package(values: Values, missing: MissingName) -> str | None:
     """Given where the package of the message has a wheel that `reinstall_package` installs, and can also be built."""
-    package = package_commands.find_package(missing, values.get("project") or values.get("needed_by"))
+    package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
     return "yes" if has_both and "--no-build-isolation" not in (reinstall_package(values, missing) or "") else None
 
