@@ -65,6 +65,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
+    subjects = _with_verified_advice(subjects, options)
     if read.facts.mixes_user_site:
         subjects = tuple(replace(subject, notes=(*subject.notes, _USER_SITE)) for subject in subjects)
     if options.torch is not None or knowledge.target is None:
@@ -110,6 +111,17 @@ def _with_file(subject: Subject, needed_by: str | None, read: ReadText, options:
         return subject
     torch = options.torch if options.torch is not None else read.facts.torch
     return refused_file.with_file(subject, path, replace(options, torch=torch))
+
+
+def _with_verified_advice(subjects: tuple[Subject, ...], options: ScanOptions) -> tuple[Subject, ...]:
+    is_file = options.settings.files.is_file
+    paths = [os.path.join(options.settings.cwd, subject.needed_by or "") for subject in subjects]
+    paths = [path if is_file(path) and not _ANY_MACHINE.match(path) else "" for path in paths]
+    if not any(paths):
+        return subjects
+    from abiscan.analysis.verified_advice import with_verified_advice
+
+    return with_verified_advice(subjects, paths, options)
 
 
 def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:

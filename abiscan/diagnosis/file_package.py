@@ -17,16 +17,20 @@ _OF_CONDA = re.compile(
 _PIP = "pip install --force-reinstall --no-cache-dir"
 
 
+def import_of_file(path: str) -> str | None:
+    """The import name of the package with the file: its folder in a site-packages; None if the path does not show
+    it."""
+    found = _SITE.search(_normal(path))
+    return None if found is None else found["folder"].removesuffix(".libs")
+
+
 def package_of_file(path: str) -> str | None:
     """The name of the package on a package index that has the file; None if the path does not show it.
 
     NVIDIA's packages count as torch, whose reinstallation includes them.
     """
-    found = _SITE.search(_normal(path))
-    if found is None:
-        return None
-    folder = found["folder"]
-    return "torch" if folder in ("torch", "nvidia") else normalised(folder.removesuffix(".libs"))
+    folder = import_of_file(path)
+    return folder and ("torch" if folder in ("torch", "nvidia") else normalised(folder))
 
 
 def reinstall_file(path: str) -> str | None:

@@ -18,7 +18,8 @@ def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-_INSTALL = r'pip install "torch(?P<specifier>[^"]*)"'
+INSTALL = r'pip install "torch(?P<specifier>[^"]*)"'
+"""A command that installs a release in a range of `torch_range`."""
 
 
 @lru_cache(maxsize=256)  # the same fix is advised for many files
@@ -35,7 +36,7 @@ def restrict_releases(fix: str, known: Sequence[str], admitted: Callable[[str], 
     """
     ways = []
     for way in fix.split("\nor: "):
-        found = re.search(_INSTALL, way)
+        found = re.search(INSTALL, way)
         named = () if found is None else _admitted(found["specifier"], tuple(known))
         right = tuple(version for version in (known if widen and named else named) if admitted(version))
         if found is not None and right != named:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
+from tests.fixtures.wheels import FIXTURES, record_package
 
 NAME = "_ZNK3c107SymBool10guard_boolEPKcl"  # of torch 2.0.0 and later
 
@@ -26,7 +28,7 @@ def here(tmp_path: Path) -> ScanOptions:
     library = site / "nvidia/cuda_runtime/lib/libcudart.so.12"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"\x7fELF")
-    environment = PythonEnvironment(None, None, (3, 11), str(site), (str(site),), None)
+    environment = PythonEnvironment(None, None, PythonVersion(3, 11), str(site), (str(site),), None)
     return ScanOptions(None, environment, LoaderSettings(str(tmp_path)))
 
 
@@ -53,6 +55,34 @@ def test_a_library_of_every_machine_is_no_evidence(tmp_path: Path) -> None:
         for path in ("/elsewhere/_C.so", mine)
     ]
     assert ["on this machine defines GLIBC_2.17" in each for each in told] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("others", "advised"),
+    [
+        ((), '"torch>=2.11.0"'),
+        (("autograd-node-subclass.so",), '"torch==2.13.0"'),
+        # A function of its own package, which no file exports (nm -D): no torch helps.
+        (("extension-source-not-built.so",), None),
+    ],
+)
+def test_a_torch_is_advised_on_which_the_package_of_the_file_loads(
+    here: ScanOptions, others: tuple[str, ...], advised: str | None
+) -> None:
+    """message-logger.so loads on 2.11.0 and later (nm -D over the wheels of torch); autograd-node-subclass.so is
+    compiled for 2.13.0, and the layout of its base class differs in 2.14 (DWARF of each release). A package of the same
+    folder with another name (sphericart and sphericart-torch) does not count."""
+    assert here.environment is not None
+    site = Path(here.environment.site_packages[0])
+    names = ("message-logger.so", *others)
+    (site / "x_y").mkdir()
+    for name in names:
+        (site / "x_y" / name).write_bytes((FIXTURES / name).read_bytes())
+    record_package(site, "x-torch", *(f"x_y/{name}" for name in names))
+    text = f"PyTorch version: 2.4.0\nImportError: {site}/x_y/message-logger.so: undefined symbol: "
+    (subject,) = explain(f"{text}_ZN3c1013MessageLoggerC1ENS_14SourceLocationEib", here)
+    ways = re.findall(r'pip install ("torch[^"]*")', " ".join(cause.fix for cause in subject.causes))
+    assert set(ways) == ({advised} if advised else set())
 
 
 def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
