@@ -351,7 +351,7 @@ def registered_call(values: Values, missing: MissingName) -> str | None:
 
 
 def _registering(values: Values, missing: MissingName) -> Package | None:
-    package = package_commands.find_package(missing, values.get("library") or values.get("names_aiter"))
+    package = package_commands.find_package(missing, values.get("library") or values.get("module"))
     return None if package is None or package.registers is None else package
 
 
