@@ -115,6 +115,8 @@ def _command(fix: EnvironmentFix, machine: str | None) -> tuple[str, str]:
     stay = counted(fix.kept, f"package stays and {words.one}", f"packages stay and {words.many}")
     if fix.undecided:
         stay += f"; undecided, or only in part: {', '.join(fix.undecided)}"
+    if fix.conflicts:
+        stay += f"; not fixed: {', '.join(each.package for each in fix.conflicts)}"
     if not fix.command:
         return f"Fix: nothing to install for torch {fix.torch}; {stay}", ""
     wheels = [name for name in fix.replaced if name != "torch"]

@@ -8,7 +8,7 @@ import shlex
 import pytest
 from msgspec.structs import replace
 
-from abiscan.compare.environment import InspectedEnvironment
+from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.environment_fix import environment_fix
 from abiscan.compare.file_outcome import FileOutcome
 from abiscan.compare.pip_command import PipInstall, one_line
@@ -17,6 +17,7 @@ from abiscan.model.loading import NeededLibrary
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
+from abiscan.report.environment_sheet import sheet
 from abiscan.wheel.tags import torch_requirements
 from tests.compare.typed import distribution
 
@@ -102,6 +103,8 @@ def test_a_package_that_loads_nowhere_does_not_prevent_the_command_for_the_other
     assert fix.torch == "2.9.0+cpu"
     assert requirements_of(fix.command) == [["torch==2.9.0"]]
     assert [each.package for each in fix.conflicts] == ["lost"]
+    ((line, _command),) = sheet(replace(environment_report(environment(lost, own)), fix=fix)).commands
+    assert line.endswith("; not fixed: lost:")
 
 
 def test_the_wheel_that_does_not_load_is_not_installed_again() -> None:
