@@ -142,8 +142,13 @@ def summary(counts: Summary) -> dict[str, Any]:
         "suppressed": counts.suppressed,
         "stale": counts.stale,
         "errors": counts.errors,
-        "containers": {outcome.value.replace("-", "_"): number for outcome, number in counts.containers.items()},
+        "containers": _by_outcome(counts.containers),
+        "outcomes": _by_outcome(counts.outcomes),
     }
+
+
+def _by_outcome(counts: Mapping[GateOutcome, int]) -> dict[str, int]:
+    return {outcome.value.replace("-", "_"): number for outcome, number in counts.items()}
 
 
 def artifact(value: ArtifactReport, outcome: GateOutcome, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.imports import CheckedImport, Status
-from abiscan.model.outcome import GateOutcome, container_outcomes, outcome_of
+from abiscan.model.outcome import GateOutcome, container_outcomes, outcome_of, outcomes_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TorchBuild
@@ -21,6 +21,7 @@ class Summary(Struct, frozen=True):
 
     Attributes:
         containers: outcome -> number of wheels, packages and archives; contains every outcome.
+        outcomes: the same of artifacts.
         verdicts: verdict -> number of artifacts; contains every verdict, in the order of the enumeration.
         findings: severity -> number of findings that are not accepted; contains every severity, the worst first.
         suppressed: findings that a baseline or an ignore accepts, and those of replaced builds.
@@ -32,6 +33,7 @@ class Summary(Struct, frozen=True):
 
     artifacts: int
     containers: Mapping[GateOutcome, int]
+    outcomes: Mapping[GateOutcome, int]
     verdicts: Mapping[ArtifactVerdict, int]
     findings: Mapping[Severity, int]
     suppressed: int
@@ -49,7 +51,7 @@ class Summary(Struct, frozen=True):
 def summary_of(report: Report) -> Summary:
     """The counts of a run."""
     verdicts = Counter(a.verdict for a in report.artifacts)
-    containers = Counter(container_outcomes(report).values())
+    outcomes, containers = (Counter(each(report).values()) for each in (outcomes_of, container_outcomes))
     findings: Counter[Severity] = Counter()
     total = failing = 0
     for artifact in report.artifacts:
@@ -60,6 +62,7 @@ def summary_of(report: Report) -> Summary:
     return Summary(
         len(report.artifacts),
         {outcome: containers[outcome] for outcome in GateOutcome},
+        {outcome: outcomes[outcome] for outcome in GateOutcome},
         {verdict: verdicts[verdict] for verdict in ArtifactVerdict},
         {severity: findings[severity] for severity in Severity},
         total - findings.total(),

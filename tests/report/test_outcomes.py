@@ -100,6 +100,9 @@ def of_json() -> set[str]:
     document = json.loads(json_report.render(JUDGED))
     found = {c["path"] for c in document["containers"] if c["outcome"] == "fails"}
     assert document["summary"]["containers"]["fails"] == len(found)
+    counts = Counter(a["outcome"].replace("-", "_") for a in document["artifacts"])
+    assert Counter(document["summary"]["outcomes"]) == counts
+    assert counts["replaced"] > 0
     assert found == {a["path"] for a in document["artifacts"] if a["outcome"] == "fails"}
     return found
 
