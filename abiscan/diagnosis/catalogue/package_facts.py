@@ -43,6 +43,11 @@ def rebuild(values: Values, missing: MissingName) -> str | None:
     return "\n".join(fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values())
 
 
+def rebuild_file(_values: Values, missing: MissingName) -> str:
+    """The commands that build the file of the error from source."""
+    return fixes.rebuild(missing)
+
+
 def rebuild_for_known(values: Values, missing: MissingName) -> str | None:
     """The same without what an older torch than the unknown one needs, which `older_torch_needs` says."""
     return _rebuild_and_needs(values, missing)[0] or None
@@ -288,45 +293,6 @@ def _package_of_operators(values: Values, missing: MissingName) -> Package | Non
         return package_commands.find_package(missing, namespace)
     package = packages_by_name().get(missing.log.project)
     return package if package is not None and package.modules else None
-
-
-def project_release(_values: Values, missing: MissingName) -> str | None:
-    """The release of the package, according to the text."""
-    return missing.log.project_release or None
-
-
-def vllm_release(_values: Values, missing: MissingName) -> str | None:
-    """The release of vLLM that is there, according to the text."""
-    return missing.log.releases.get("vllm")
-
-
-def asked_vllm(_values: Values, missing: MissingName) -> str | None:
-    """The release of vLLM that the text asks about."""
-    return missing.log.asked_releases.get("vllm")
-
-
-def asked_flashinfer(_values: Values, missing: MissingName) -> str | None:
-    """The release of FlashInfer that the text asks about."""
-    asked = missing.log.asked_releases
-    return asked.get("flashinfer") or asked.get("flashinfer-python")
-
-
-def asked_torch(_values: Values, missing: MissingName) -> str | None:
-    """The release of torch that the text asks about."""
-    asked = missing.log.asked_releases
-    return asked.get("torch") or asked.get("pytorch")
-
-
-def fla_release(_values: Values, missing: MissingName) -> str | None:
-    """The release of flash-linear-attention that is there, according to the text."""
-    names = ("fla", "flash-linear-attention", "fla-core")
-    return next(filter(None, map(missing.log.releases.get, names)), None)
-
-
-def asked_fla(_values: Values, missing: MissingName) -> str | None:
-    """The release of flash-linear-attention that the text asks about."""
-    asked = missing.log.asked_releases
-    return asked.get("fla") or asked.get("flash-linear-attention")
 
 
 def registering_package(values: Values, missing: MissingName) -> str | None:

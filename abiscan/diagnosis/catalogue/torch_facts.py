@@ -137,14 +137,14 @@ def target_cuda(_values: Values, missing: MissingName) -> str | None:
     return None if missing.target is None else missing.target.cuda
 
 
+def pinned_torch(_values: Values, missing: MissingName) -> str:
+    """The target's torch for pip: `torch==2.6.0`, or `torch` if it is unknown."""
+    return "torch" if missing.target is None else f"torch=={missing.target.version}"
+
+
 def target(_values: Values, missing: MissingName) -> str | None:
     """The target in a sentence: `torch 2.6.0 (cu124)`."""
     return None if missing.target is None else missing.target_label
-
-
-def target_version(_values: Values, missing: MissingName) -> str | None:
-    """The version of the target's torch: `2.6.0`."""
-    return None if missing.target is None else missing.target.version
 
 
 def built_for(values: Values, _missing: MissingName) -> str | None:
