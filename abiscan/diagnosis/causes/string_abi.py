@@ -30,13 +30,7 @@ _ANOTHER_BUILD = 0.725
 
 def causes(missing: MissingName) -> Candidates:
     """A counterpart of the symbol in the other ABI, in the target or in some release."""
-    if missing.macho and missing.is_torch_name and re.search(_OF_LIBSTDCXX, missing.name) is not None:
-        yield _of_gcc_on_macos(missing)
-    if (
-        missing.macho
-        and missing.is_torch_name
-        and re.search(_DEMANGLED, missing.reference.spelled_as or "") is not None
-    ):
+    if missing.macho and missing.is_torch_name and _is_of_libstdcxx(missing):
         yield _of_gcc_on_macos(missing)
     if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
@@ -116,6 +110,11 @@ _OF_LIBSTDCXX = (
 
 # ld64 prints names of libc++ with `std::__1::`.
 _DEMANGLED = r"\bstd::(?:[io]?stream\b|(?:unique_ptr|shared_ptr|optional|vector|function|tuple|unordered_map)<)"
+
+
+def _is_of_libstdcxx(missing: MissingName) -> bool:
+    demangled = re.search(_DEMANGLED, missing.reference.spelled_as or "")
+    return demangled is not None or re.search(_OF_LIBSTDCXX, missing.name) is not None
 
 
 def _of_gcc_on_macos(missing: MissingName) -> Candidate:
@@ -211,83 +210,75 @@ def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | No
 
 def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
     """A symbol with a std::string and no known counterpart: of another library, or of a torch before the index."""
-    assert missing.cxx is not None
-    evidence = [f"{missing.shown} uses {_WORDS[mine]}."]
+    found = _of_torch(missing, mine) if missing.is_torch_name else _of_library(missing, mine)
+    if found is not None:
+        score, *reasons = found
+        evidence = (f"{missing.shown} uses {_WORDS[mine]}.", *reasons)
+        yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, evidence, _fix(missing, mine))
+
+
+_NO_OTHER_FORM = "No known release exports the function with the other std::string either."
+
+
+def _of_torch(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
+    """The score of a torch symbol, and the evidence; None if its std::string is no reason."""
     abi = missing.knowledge.target_cxx11_abi
-    if missing.is_torch_name:
-        if (
-            abi is None
-            and mine == "new"
-            and not missing.exported_in
-            and (missing.target is None or _is_before_new_string(missing))
-        ):
-            evidence.append(
-                "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol."
-            )
-            evidence.append("No known release exports the function with the other std::string either.")
-            score = 0.68 if missing.target is None else 0.8
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
-            return
-        if _may_be_another_build(missing, mine):
-            evidence.append(_another_build_text(missing))
-            score = _ANOTHER_BUILD
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
-            return
-        if abi is None and mine == "old" and missing.target is None and missing.exported_in:
-            evidence.append(missing.exported_text)
-            evidence.append(
-                "Your torch may use the new std::string, as PyPI wheels do since 2.7.0 and conda-forge and NVIDIA "
-                "images also before: the file was built for another build."
-            )
-            # A symbol that disappeared while all wheels had the old ABI has another reason. A linker has the library of
-            # the same headers.
-            score = 0.59 if missing.exported_in.contains(_last_release_with_old_string(missing)) else 0.55
-            score = 0.68 if missing.reference.link_time else score
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
-            return
-        if abi is None and mine == "old" and missing.knowledge.target_is_before_index and not _is_of_later(missing):
-            evidence.append(missing.exported_text)
-            evidence.append(
-                f"{missing.target_label} is older than the index: if it exports the function, it uses the other "
-                f"std::string, as torch from conda-forge and NVIDIA images does."
-            )
-            score = 0.57 if missing.exported_in else 0.54
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
-            return
-        if mine == "old" and _may_have_new_string(missing):
-            evidence.append(_source_build_text(missing))
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.74, tuple(evidence), _fix(missing, mine))
-            return
-        if abi is None or abi == (mine == "new"):
-            return
-        score = 0.86 if _unlike_its_release(missing) else 0.78
-        evidence.append(
-            f"{missing.target_label} is built with the other std::string, so it does not export this symbol."
+    may_be_old = missing.target is None or _is_before_new_string(missing)
+    if abi is None and mine == "new" and not missing.exported_in and may_be_old:
+        old = "torch wheels on PyPI use the old std::string up to 2.6.0: none of them exports this symbol."
+        return 0.68 if missing.target is None else 0.8, old, _NO_OTHER_FORM
+    if _may_be_another_build(missing, mine):
+        return _ANOTHER_BUILD, _another_build_text(missing)
+    if abi is None and mine == "old" and missing.target is None and missing.exported_in:
+        # A symbol that disappeared while all wheels had the old ABI has another reason. A linker has the library of the
+        # same headers.
+        score = 0.59 if missing.exported_in.contains(_last_release_with_old_string(missing)) else 0.55
+        return (
+            0.68 if missing.reference.link_time else score,
+            missing.exported_text,
+            "Your torch may use the new std::string, as PyPI wheels do since 2.7.0 and conda-forge and NVIDIA images "
+            "also before: the file was built for another build.",
         )
-        evidence.append("No known release exports the function with the other std::string either.")
-    elif missing.namespace == "std" or missing.file.is_torch_itself:
-        return
-    else:
-        # Distributions compile with the C++11 string since GCC 5; the old one comes from a flag, usually that of torch.
-        torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
-        if torch_types:
-            return
-        # An unknown library is more often missing, or another release, than built with the other ABI. For a function of
-        # the extension's own library with the old ABI, a missing source is more frequent.
-        score = 0.87 if mine == "old" else 0.62 if library_of_namespace(missing.namespace) else 0.56
-        evidence.append(
-            f"The symbol is not from a torch library. A library that was compiled with "
-            f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."
+    if abi is None and mine == "old" and missing.knowledge.target_is_before_index and not _is_of_later(missing):
+        return (
+            0.57 if missing.exported_in else 0.54,
+            missing.exported_text,
+            f"{missing.target_label} is older than the index: if it exports the function, it uses the other "
+            f"std::string, as torch from conda-forge and NVIDIA images does.",
         )
-        if mine == "old":
-            evidence += _passed_by_torch(missing)
-        if torch_names.is_plugin_namespace(missing.namespace or ""):
-            score = 0.52
-            evidence.append(
-                f"Against it: namespace {missing.namespace} looks like a plug-in or an extension of torch; another "
-                f"release of that package is equally likely."
-            )
-    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+    if mine == "old" and _may_have_new_string(missing):
+        return 0.74, _source_build_text(missing)
+    if abi is None or abi == (mine == "new"):
+        return None
+    other = f"{missing.target_label} is built with the other std::string, so it does not export this symbol."
+    return 0.86 if _unlike_its_release(missing) else 0.78, other, _NO_OTHER_FORM
+
+
+def _of_library(missing: MissingName, mine: str) -> tuple[float, *tuple[str, ...]] | None:
+    """The same of a symbol of another library."""
+    assert missing.cxx is not None
+    # Distributions compile with the C++11 string since GCC 5; the old one comes from a flag, usually that of torch.
+    torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
+    if missing.namespace == "std" or missing.file.is_torch_itself or torch_types:
+        return None
+    # An unknown library is more often missing, or another release, than built with the other ABI. For a function of the
+    # extension's own library with the old ABI, a missing source is more frequent.
+    score = 0.87 if mine == "old" else 0.62 if library_of_namespace(missing.namespace) else 0.56
+    evidence = [
+        f"The symbol is not from a torch library. A library that was compiled with "
+        f"{_WORDS['new' if mine == 'old' else 'old']} exports only the other form."
+    ]
+    if mine == "old" and (last := _last_release_with_old_string(missing)):
+        evidence.append(
+            f"torch wheels up to {last} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them."
+        )
+    if torch_names.is_plugin_namespace(missing.namespace or ""):
+        score = 0.52
+        evidence.append(
+            f"Against it: namespace {missing.namespace} looks like a plug-in or an extension of torch; another release "
+            f"of that package is equally likely."
+        )
+    return score, *evidence
 
 
 def _is_of_later(missing: MissingName) -> bool:
@@ -345,14 +336,6 @@ def _source_build_text(missing: MissingName) -> str:
         f"{missing.target_label} is built from source: it uses the new std::string unless it was compiled with "
         f"-D_GLIBCXX_USE_CXX11_ABI=0."
     )
-
-
-def _passed_by_torch(missing: MissingName) -> list[str]:
-    """The last release of torch on the package index that compiles extensions with the old string ABI."""
-    old = _last_release_with_old_string(missing)
-    if not old:
-        return []
-    return [f"torch wheels up to {old} pass -D_GLIBCXX_USE_CXX11_ABI=0 to the extensions that are built with them."]
 
 
 def _fix(missing: MissingName, mine: str) -> str:
