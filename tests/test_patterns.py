@@ -13,7 +13,7 @@ PACKAGE = Path(abiscan.__file__).parent
 _FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 # Variables whose values are not followed: opcodes, which are constants of the same module, and byte patterns that
 # `_class` and `_upper_halves` make from escaped ones.
-_NOT_FOLLOWED = {("elf/call_sites.py", "op"), ("elf/call_sites.py", "following")}
+_NOT_FOLLOWED = {("elf/displacements.py", "op"), ("elf/displacements.py", "following")}
 
 # Their patterns are rows of the package's own data, each tested in tests/diagnosis: test_message_catalogue.py,
 # test_looser_forms.py and test_text_facts.py.

@@ -15,8 +15,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from abiscan.elf.call_sites import displacements, frame_starts, text_of
+from abiscan.elf.displacements import displacements, text_of
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.functions_around import frame_starts
 from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.elf.strings import read_only_data
 from abiscan.model.limits import MAX_CODE

@@ -15,22 +15,17 @@ from __future__ import annotations
 
 import re
 import struct
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from abiscan.elf.displacements import CHUNK, displacements, text_of
 from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.functions_around import Functions
 from abiscan.elf.relocations import GOT, references
-from abiscan.elf.sections import named_sections, section, static_symbols
+from abiscan.elf.sections import named_sections, section
 from abiscan.elf.segment import PT_LOAD, Segment
-from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
 from abiscan.model.limits import MAX_CODE, MAX_SITES
-
-# Maximum number of .symtab entries read for function names; about 0.4 s.
-_MAX_SYMBOLS: Final = 1 << 20
-PT_GNU_EH_FRAME: Final = 0x6474E550
 
 
 def find_call_sites(
@@ -70,7 +65,7 @@ def find_call_sites(
             places[address] = called or places.get(address, False)
     sites = {name: sorted(places)[: limits[name]] for name, places in sorted(hits.items())}
     addresses = sorted({address for places in sites.values() for address in places})
-    functions = _Functions(elf, addresses)
+    functions = Functions(elf, addresses)
     at_line: dict[int, tuple[str, int]] = {}
     if lines and section(elf.image, b".debug_line") is not None:
         from abiscan.elf.source_lines import source_lines
@@ -97,13 +92,6 @@ def _offset(code: list[Segment], address: int) -> int:
     return next(s.offset + address - s.address for s in code if s.address <= address < s.address + s.file_size)
 
 
-def text_of(elf: DynamicFile, segment: Segment) -> memoryview:
-    """The bytes of a segment, up to the end of the file."""
-    end = min(segment.offset + segment.file_size, elf.image.size)
-    elf.image.need(segment.offset, end)
-    return memoryview(elf.image.buffer)[segment.offset : end]
-
-
 # --- x86-64 -----------------------------------------------------------------------------------------------------
 
 # Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
@@ -115,102 +103,6 @@ _BY_SLOT = (
 )
 _DIRECT = (rb"\xe8", rb"\xe9")
 _CALL_OR_JUMP: Final = b"\xe8\xe9"
-# Bytes searched with one pattern. Smaller pieces leave fewer upper halves for a displacement, but need more patterns.
-_CHUNK: Final = 1 << 20
-# The same for a search by the second byte, which has few values for few targets: where most calls go to stubs, all
-# upper halves are alike. 53 MiB with a million of those take a third of the time.
-_PIECE: Final = 1 << 12
-_FEW: Final = 4
-# In less code for each page with targets, compiling the patterns takes longer than they save.
-_MANY_BYTES: Final = 1 << 18
-# Bytes of code after which searched pages are released: more than half of a library of 250 MB is code.
-_RELEASED: Final = 1 << 24
-
-
-def displacements(
-    text: memoryview,
-    base: int,
-    opcodes: Sequence[bytes],
-    targets: Collection[int],
-    part: range | None = None,
-    *,
-    release: Callable[[int, int], None] | None = None,
-) -> Iterator[tuple[int, int, int]]:
-    """(start of the opcode, end of it, target) of matches of an opcode and a disp32 with a target in `targets`, at the
-    offsets in `part` of the text (default: all), in address order.
-
-    Within a piece of code some bytes of the displacement to these targets have only a few possible values, so the
-    regular expression itself skips nearly all other calls.
-
-    Args:
-        release: called from time to time with the range of offsets that was searched.
-    """
-    if not targets or not text:
-        return
-    disp, after = struct.Struct("<i").unpack_from, base + 4
-    part = range(len(text)) if part is None else part
-    is_selective = (pages := len({target >> 8 for target in targets})) <= _FEW and len(part) >= pages * _MANY_BYTES
-    pieces = _group_by_second_byte if is_selective else _group_by_upper_half
-    patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
-    released = part.start
-    for start, end, following in pieces(sorted(target - base for target in targets), part):
-        if following not in patterns:
-            patterns[following] = [re.compile(op + rb"(?=" + following + rb")", re.DOTALL) for op in opcodes]
-        found = [
-            (match.start(), behind, target)
-            for pattern in patterns[following]
-            for match in pattern.finditer(text, start, min(end + 16, len(text)))
-            if (target := after + (behind := match.end()) + disp(text, behind)[0]) in targets and match.start() < end
-        ]
-        yield from sorted(found)
-        if release is not None and start - released >= _RELEASED:
-            release(released, start)
-            released = start
-
-
-def _group_by_upper_half(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
-    """(start, end, pattern of a displacement) of pieces of a text; the targets are offsets in it."""
-    for start in range(part.start, part.stop, _CHUNK):
-        end = min(start + _CHUNK, part.stop)
-        upper = _upper_halves(targets[0] - end - 16 >> 16, targets[-1] - start >> 16)
-        yield start, end, rb"..(?:" + upper + rb")"
-
-
-def _group_by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
-    """As `_group_by_upper_half`, by the second byte; the patterns repeat every 64 KiB."""
-    first, last = targets[0] - part.stop - 16 >> 24, targets[-1] - part.start >> 24
-    # Addresses of a hostile file can be any 64-bit value; 256 consecutive numbers have every last byte.
-    tops = _class(range(first, min(last, first + 255) + 1))
-    patterns = []
-    for start in range(0, 1 << 16, _PIECE):
-        values = [each for t in targets for each in range(t - start - _PIECE - 16 >> 8, (t - start >> 8) + 1)]
-        patterns.append(b"." + _class(values) + b"." + tops)
-    for start in range(part.start & -_PIECE, part.stop, _PIECE):
-        yield max(start, part.start), min(start + _PIECE, part.stop), patterns[start // _PIECE % len(patterns)]
-
-
-def _class(values: Iterable[int]) -> bytes:
-    """A pattern for a byte with one of the values, modulo 256; ranges, which compile faster than single bytes."""
-    rest = {each & 0xFF for each in values}
-    ranges = []
-    for first in sorted(rest):
-        if first - 1 not in rest:
-            last = next(each for each in range(first, 257) if each + 1 not in rest)
-            ranges.append(re.escape(bytes([first])) + b"-" + re.escape(bytes([last])))
-    return b"[" + b"".join(ranges) + b"]"
-
-
-def _upper_halves(first: int, last: int) -> bytes:
-    """A pattern for the upper two bytes of displacements whose upper half is in a range."""
-    if last - first > 1024:
-        return rb".."
-    by_top: dict[int, list[int]] = {}
-    for half in range(first, last + 1):
-        by_top.setdefault(half >> 8 & 0xFF, []).append(half & 0xFF)
-    return b"|".join(
-        b"[" + re.escape(bytes([low[0]])) + b"-" + re.escape(bytes([low[-1]])) + b"]" + re.escape(bytes([top]))
-        for top, low in by_top.items()
-    )
 
 
 def _x86_64(
@@ -265,7 +157,7 @@ def _direct_calls(
     def release(start: int, end: int) -> None:
         elf.image.release(offset + start, offset + end)
 
-    at, size = 0, _CHUNK
+    at, size = 0, CHUNK
     while at < len(text):
         part = range(at, min(at + size, len(text)))
         # Most names have calls at the beginning; fewer targets have a more selective pattern.
@@ -287,7 +179,7 @@ def _direct_calls(
 # Targets, and bytes of code times targets, up to which calls are searched in windows: 2 ms for each target in a MiB.
 # Patterns take as long as two targets, and 2 ms to compile.
 _WINDOWED_TARGETS: Final = 2
-_WINDOWED_BYTES: Final = 2 * _CHUNK
+_WINDOWED_BYTES: Final = 2 * CHUNK
 
 
 def _windowed_calls(text: memoryview, base: int, target: int, part: range) -> Iterator[tuple[int, int]]:
@@ -400,72 +292,3 @@ def _aarch64(
                 yield name, base + at, True
     for name, address in loads:
         yield name, address, False
-
-
-# --- functions --------------------------------------------------------------------------------------------------
-
-
-class _Functions:
-    """Names and starts of the functions around some addresses."""
-
-    def __init__(self, elf: DynamicFile, addresses: list[int]) -> None:
-        self._elf = elf
-        self._named: dict[int, tuple[str, int]] = {}
-        if addresses:
-            self._read_symtab(elf, addresses)
-            if not self._named:
-                self._read_dynsym(elf, addresses)
-
-    @cached_property
-    def _frames(self) -> list[int]:
-        return frame_starts(self._elf)
-
-    def _read_symtab(self, elf: DynamicFile, addresses: list[int]) -> None:
-        for name, end, info, place, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
-            if place and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
-                raw = elf.image.string(name, end)
-                for address in _addresses_within(addresses, value, length):
-                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
-
-    def _read_dynsym(self, elf: DynamicFile, addresses: list[int]) -> None:
-        for symbol in elf.symbols.around(addresses):
-            if symbol.section and symbol.type in (STT_FUNC, STT_GNU_IFUNC):
-                for address in _addresses_within(addresses, symbol.value, symbol.size):
-                    raw = elf.symbols.name_of(symbol)
-                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))
-
-    def around(self, address: int) -> tuple[str | None, int | None]:
-        """The name and start of the function around an address."""
-        named = self._named.get(address)
-        if named is not None:
-            return named
-        at = bisect_right(self._frames, address) - 1
-        return None, self._frames[at] if at >= 0 else None
-
-
-def _addresses_within(addresses: list[int], start: int, length: int) -> list[int]:
-    """The sorted `addresses` that are in a range."""
-    at = bisect_left(addresses, start)
-    if at == len(addresses) or addresses[at] >= start + length:
-        return []
-    return addresses[at : bisect_left(addresses, start + length)]
-
-
-def frame_starts(elf: DynamicFile) -> list[int]:
-    """First addresses of all functions with unwind information, sorted: the table of .eh_frame_hdr (LSB core generic,
-    chapter 10.6), in the only encoding that linkers write."""
-    image = elf.image
-    for segment in image.segments:
-        if segment.type != PT_GNU_EH_FRAME or segment.offset + segment.file_size > image.size or segment.file_size < 12:
-            continue
-        head = image.buffer[segment.offset : segment.offset + 12]
-        # version 1; eh_frame_ptr sdata4 pc-relative; fde_count udata4; table sdata4 relative to the header
-        if head[:4] != b"\x01\x1b\x03\x3b":
-            return []
-        count = min(struct.unpack(image.endian + "I", head[8:12])[0], (segment.file_size - 12) // 8)
-        view = image.words(segment.offset + 12, count * 2, "I", "the exception frame table")
-        base = segment.address
-        return sorted(
-            (base + start) & 0xFFFFFFFF if start & 0x80000000 else base + start for start in view[::2].tolist()
-        )
-    return []

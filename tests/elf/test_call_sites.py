@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.elf.call_sites import _windowed_calls, displacements, find_call_sites
+from abiscan.elf.call_sites import _windowed_calls, find_call_sites
+from abiscan.elf.displacements import displacements
 from abiscan.model.limits import MAX_SITES
 from tests.programs import output_of
 
@@ -83,7 +84,7 @@ def test_same_sites_as_objdump(name: str, few: int, windowed: int, monkeypatch: 
     needs("objdump", "readelf")
     monkeypatch.setattr("abiscan.elf.call_sites._WINDOWED_TARGETS", windowed)
     monkeypatch.setattr("abiscan.elf.call_sites._WINDOWED_BYTES", windowed << 20)
-    monkeypatch.setattr("abiscan.elf.call_sites._FEW", few)
+    monkeypatch.setattr("abiscan.elf.displacements._FEW", few)
     monkeypatch.setattr("abiscan.elf.call_sites.MAX_SITES", 10_000)
     path = FIXTURES / name
     imports = {each.name for each in open_elf(path).imports} - {"__tls_get_addr"}
@@ -98,7 +99,7 @@ def test_same_sites_as_objdump(name: str, few: int, windowed: int, monkeypatch: 
 def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relocation in a hostile file may have any address: the others' calls are found, in the same time. Oracle: the
     target address of a call instruction (Intel SDM, volume 2, CALL: displacement from the next one)."""
-    monkeypatch.setattr("abiscan.elf.call_sites._FEW", few)
+    monkeypatch.setattr("abiscan.elf.displacements._FEW", few)
     base = 0x1000
     code = bytes(64) + b"\xe8" + (0x2000 - (base + 64 + 5)).to_bytes(4, "little", signed=True) + bytes(64)
     targets = {0x2000, 1 << 62, (1 << 64) - 8}
