@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,10 @@ def render_inlined_calls(_current: str) -> str:
     return _render_rows(inlined_calls()) + "\n"
 
 
-def _render_rows(rows: Iterable[msgspec.Struct]) -> str:
+def _render_rows(rows: Iterable[msgspec.Struct] | Mapping[str, msgspec.Struct]) -> str:
+    if isinstance(rows, Mapping):
+        entries = (f'"{key}": {msgspec.json.encode(row).decode()}' for key, row in rows.items())
+        return "{\n" + ",\n".join(entries) + "\n}"
     values = (msgspec.to_builtins(row) for row in rows)
     lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
     return "[\n" + ",\n".join(lines) + "\n]"

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from abiscan.diagnosis.catalogue.load_packages import load_packages
-from abiscan.diagnosis.catalogue.package_row import SystemLibrary
+from abiscan.diagnosis.catalogue.package_row import SystemLibrary, VersionedLibrary
 
 _SONAME = r"(?P<stem>lib[\w+.-]*?)\.so(?:\.(?P<version>(?P<major>\d+)[\d.]*))?"
 _DYLIB = r"(?P<stem>lib[\w+-]+?)(?:\.[\d.]+)?\.dylib"
@@ -28,6 +28,11 @@ def library_of_file(name: str) -> SystemLibrary | None:
         ),
         None,
     )
+
+
+def library_of_version(version: str) -> VersionedLibrary | None:
+    """The library that defines a symbol version; None if it is not in the catalogue."""
+    return next((row for start, row in load_packages().version.items() if version.startswith(start)), None)
 
 
 @cache

@@ -255,6 +255,20 @@ class SystemLibrary(_Row, frozen=True, kw_only=True):
     note: str = ""
 
 
+class VersionedLibrary(_Row, frozen=True, kw_only=True):
+    """A library that versions its symbols.
+
+    Attributes:
+        file: its name up to `.so`.
+        product: its name in prose.
+        conda: its package on conda-forge; empty if there is none.
+    """
+
+    file: str
+    product: str
+    conda: str = ""
+
+
 class Program(_Row, frozen=True, kw_only=True):
     """Programs of another language that load libtorch, which pip does not install.
 
@@ -341,9 +355,14 @@ class InlinedCall(_Row, frozen=True, kw_only=True):
 
 
 class PackageCatalogue(_Row, frozen=True, kw_only=True):
-    """Every row, as in `abiscan/data/packages.json`."""
+    """Every row, as in `abiscan/data/packages.json`.
+
+    Attributes:
+        version: beginning of a symbol version -> the library that defines it; the first counts.
+    """
 
     wheels: tuple[Wheels, ...] = ()
     package: tuple[Package, ...] = ()
     library: tuple[SystemLibrary, ...] = ()
     program: tuple[Program, ...] = ()
+    version: dict[str, VersionedLibrary] = {}

@@ -6,10 +6,10 @@ from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.system_packages import library_of_version
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
 from abiscan.ownership.vendors import vendor_of_library
-from abiscan.ownership.version_nodes import library_of_version
 
 
 def causes(missing: MissingName) -> Candidates:
