@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Sequence, Set
 from itertools import groupby
 
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.environment.python_names import exported_by, known_versions
@@ -23,18 +24,6 @@ _WITHOUT_PYTHON = (
 )
 
 
-def _of_later_patch(name: str, since: str) -> Candidate:
-    """The releases are known by their minor version only."""
-    minor, _, patch = since.rpartition(".")
-    before = f"{minor}.{int(patch) - 1}"
-    evidence = (f"{name} was added in CPython {since}: CPython {before} does not export it. Every later one does.",)
-    fix = (
-        f'python -V  # if it is {before} or older: update it, in a conda environment: conda install "python>={since}"\n'
-        "If it is newer: the program that loads the file is not this Python, or does not export its symbols."
-    )
-    return Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.9, evidence, fix)
-
-
 def causes(missing: MissingName) -> Candidates:
     """For `Py*` names."""
     name = missing.name
@@ -47,18 +36,17 @@ def causes(missing: MissingName) -> Candidates:
         minor = since.rpartition(".")[0]
         tagged = missing.file.python
         if (running is None or str(running) == minor) and (tagged is None or f"{tagged[0]}.{tagged[1]}" == minor):
-            yield _of_later_patch(name, since)
+            before = f"{minor}.{int(since.rpartition('.')[2]) - 1}"  # minor releases alone are known
+            commands = {"since": since, "before": before}
+            yield from row_causes("function-of-later-python", missing, symbol=name, commands=commands)
             return
     all_known = known_versions()
     in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
     here = _interpreter(missing)
     width = re.match(_UNICODE_WIDTH, name)
     if width is not None and not missing.knowledge.pythons:
-        reason = (
-            f"{name} is exported by CPython 2 with characters of UCS{width[1]} only: the file was built for such a "
-            "Python, and another one loads it."
-        )
-        yield Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.9, (reason,), _fix_of_width(width[1]))
+        commands = {"width": width[1]}
+        yield from row_causes("python-2-of-other-characters", missing, symbol=name, commands=commands)
         return
     evidence = []
     score = 0.75
@@ -118,20 +106,6 @@ def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
 
 # A build of CPython 2 has one of the two (pytorch/pytorch issues 591 and 17094).
 _UNICODE_WIDTH = r"PyUnicodeUCS([24])_"
-
-
-def _fix_of_width(width: str) -> str:
-    """Python or wheel with the width of characters of the other one; that of the file is given."""
-    tag, other = ("cp27mu", "cp27m") if width == "4" else ("cp27m", "cp27mu")
-    conda = "conda create -n py27 python=2.7; or: " if width == "4" else ""
-    return (
-        "python -c 'import sys; print(sys.maxunicode)'  # 65535: a UCS2 build of Python (wheels cp27m), 1114111: UCS4 "
-        f"(cp27mu). The file was built for UCS{width} ({tag})\n"
-        f"Install the wheel of the other build, cp27-{other}: pip2 install https://download.pytorch.org/whl/cu80/"
-        f"torch-1.0.1.post2-cp27-{other}-linux_x86_64.whl  # cu80: CUDA 8.0\n"
-        f"or a Python of UCS{width}, of one release with that of the build (2.7.15): "
-        f"{conda}PYTHON_CONFIGURE_OPTS=--enable-unicode=ucs{width} pyenv install 2.7.18"
-    )
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:

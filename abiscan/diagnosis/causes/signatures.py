@@ -4,6 +4,7 @@ marked."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport
@@ -107,12 +108,7 @@ def _macos_function(missing: MissingName) -> Candidates:
         or not missing.cxx.is_function
     ):
         return
-    evidence = (
-        f"{missing.shown} may exist with other parameters.",
-        "No known build of torch, for macOS or Linux, exports a function of that name.",
-        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {safe(missing.cxx.base, 'NAME')} would decide.",
-    )
-    yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(missing))
+    yield from row_causes("function-of-macos-unknown", missing, base=safe(missing.cxx.base, "NAME"))
 
 
 def _is_changed(missing: MissingName, form: RelatedExport) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
@@ -31,7 +32,7 @@ _ANOTHER_BUILD = 0.725
 def causes(missing: MissingName) -> Candidates:
     """A counterpart of the symbol in the other ABI, in the target or in some release."""
     if missing.macho and missing.is_torch_name and _is_of_libstdcxx(missing):
-        yield _of_gcc_on_macos(missing)
+        yield from row_causes("class-of-libstdcxx-on-macos", missing)
     if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++ (macOS) and Microsoft's library have one std::string and no such macro.
         return
@@ -115,15 +116,6 @@ _DEMANGLED = r"\bstd::(?:[io]?stream\b|(?:unique_ptr|shared_ptr|optional|vector|
 def _is_of_libstdcxx(missing: MissingName) -> bool:
     demangled = re.search(_DEMANGLED, missing.reference.spelled_as or "")
     return demangled is not None or re.search(_OF_LIBSTDCXX, missing.name) is not None
-
-
-def _of_gcc_on_macos(missing: MissingName) -> Candidate:
-    evidence = (
-        f"{missing.shown} has a class of libstdc++, GCC's library: the file was compiled with GCC.",
-        "torch for macOS is compiled with Clang and libc++, which has its classes in std::__1: no release exports it.",
-    )
-    fix = f"export CC=clang CXX=clang++  # Apple's, of xcode-select --install\n{fixes.rebuild(missing)}"
-    return Candidate(CauseId.CXX11_ABI_MISMATCH, 0.88, evidence, fix)
 
 
 def _demangled_name(missing: MissingName, text: str) -> Candidates:
