@@ -106,18 +106,22 @@ def causes_for_cuda(
         yield from row_causes("driver-library-missing", missing, evidence=evidence, unversioned=unversioned, wsl=wsl)
         return
     if here is not None:
-        fix = (
-            f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
-            f"LD_LIBRARY_PATH={safe(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
-        )
-        yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
+        folder = {"folder": safe(here.rsplit("/", 1)[0], "DIRECTORY")}
+        yield from row_causes("cuda-library-elsewhere", missing, evidence=evidence, commands=folder)
         score -= 0.15
     elif package := _installed_beside(vendor, major, missing):
-        text = (
-            f"The text lists {package}, which has {name}: it is installed, but in no folder that the loader searches."
+        commands = {
+            "module": f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}",
+            "product": vendor.product,
+        }
+        yield from row_causes(
+            "cuda-library-of-pip-elsewhere",
+            missing,
+            evidence=evidence,
+            commands=commands,
+            package=package,
+            library=name,
         )
-        way = _load_installed(package, vendor)
-        yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.88, (*evidence, text), way)
         score, absent = min(score, 0.75), 0.6
     if not vendor.with_torch and here is None and not others and score < 0.9:
         text = f"torch does not install {vendor.product}: the package of the file or the user must install it."
@@ -188,16 +192,6 @@ def _installed_beside(vendor: Vendor, major: str | None, missing: MissingName) -
     known = (cuda_distribution(vendor, int(major)), *distributions_beside(vendor, int(major)).values())
     wanted = {re.split(r"[<>=]", each)[0] for each in known if each}
     return next((each for each in environment.packages if each in wanted and re.search(r"-cu1[12]$", each)), "")
-
-
-def _load_installed(package: str, vendor: Vendor) -> str:
-    """Commands for a library that is installed outside of the search path of the loader."""
-    module = f"nvidia.{re.sub('-cu1[12]$', '', package.removeprefix('nvidia-')).replace('-', '_')}"
-    return (
-        "import torch  # first: it loads the libraries of NVIDIA's packages\n"
-        f"or: export LD_LIBRARY_PATH=\"$(python -c 'import {module}; print(list({module}.__path__)[0])')/lib:"
-        f'$LD_LIBRARY_PATH"  # the folder of {vendor.product} of pip'
-    )
 
 
 def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Iterable[Candidate]:

@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from abiscan.diagnosis import fixes, torch_commands
-from abiscan.diagnosis.build_commands import BUILD
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import programs_by_id
 from abiscan.diagnosis.missing_name import MissingName
@@ -61,13 +60,16 @@ def _mixed(missing: MissingName) -> Candidates:
     has_gap = missing.exported_in is not None and len(missing.exported_in) > 1
     in_gap = has_gap and missing.position in (Position.GAP, Position.NEVER, Position.BEFORE, Position.AFTER)
     other = None if missing.exported_in is None else fixes.install_torch(missing, missing.exported_in)
+    path = missing.file.path
+    is_stray = re.fullmatch(_SYSTEM, path) is not None and safe(path, "") != ""
     yield from row_causes(
         "torch-of-two-builds",
         missing,
         commands={
-            "stray": _of_no_package(missing),
+            "stray": path if is_stray else "",
+            "stray_folder": path.rpartition("/")[0],
             "torch_again": _torch_again(missing),
-            "build_program": "" if "-packages/" in missing.file.path else programs_by_id()["c++"].build,
+            "build_program": "" if "-packages/" in path else programs_by_id()["c++"].build,
             "other_torch": other or "",
         },
         file=missing.file.file_name,
@@ -80,20 +82,6 @@ def _mixed(missing: MissingName) -> Candidates:
 
 # Folders that the loader searches by default.
 _SYSTEM: Final = r"/(?:usr/)?(?:local/)?lib(?:64|/[a-z0-9_]+-linux-gnu)?/[^/]+"
-
-
-def _of_no_package(missing: MissingName) -> str:
-    """What to do with a copy of libtorch in a folder of the system, which an extension loads before torch's own."""
-    path = missing.file.path
-    if re.fullmatch(_SYSTEM, path) is None or not safe(path, ""):
-        return ""
-    folder = path.rpartition("/")[0]
-    return (
-        f"This libtorch is in a folder of the system, and not part of the torch of Python: dpkg -S {path}  # its "
-        f"package, if it has one: remove that; otherwise mkdir /opt/libtorch.old; mv {folder}/libtorch* "
-        f"{folder}/libc10* /opt/libtorch.old; ldconfig\n"
-        f"Then build the extension again with the torch of Python: {BUILD} ."
-    )
 
 
 def _torch_again(missing: MissingName) -> str:

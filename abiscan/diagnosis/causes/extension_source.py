@@ -23,26 +23,10 @@ from abiscan.ownership.vendors import vendor_of
 _WORD = r"[a-z]+|\d+"
 # Words in file names that do not identify a project.
 _COMMON = frozenset(
-    {
-        "c",
-        "lib",
-        "so",
-        "cpython",
-        "cuda",
-        "cpu",
-        "gpu",
-        "ext",
-        "torch",
-        "linux",
-        "gnu",
-        "ops",
-        "abi",
-        "x",
-        "py",
-        "core",
-        "module",
-        "python",
-    }
+    (
+        *("c", "lib", "so", "cpython", "cuda", "cpu", "gpu", "ext", "torch", "linux", "gnu", "ops", "abi", "x", "py"),
+        *("core", "module", "python"),
+    )
 )
 # torch.utils.ffi, which torch 1.0 removed, named its builds `_ext/NAME/_NAME.so`.
 _OF_FFI = r"(?:^|/)_ext/(?:[\w-]+/)*_\w+\.so$"

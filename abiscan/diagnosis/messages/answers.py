@@ -17,10 +17,7 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages import (
-    near_names,
-    spelling,
-)
+from abiscan.diagnosis.messages import near_names, spelling
 from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
 from abiscan.diagnosis.messages.environment_pairs import unfit_pairs
 from abiscan.diagnosis.messages.find_messages import find_plain_messages

@@ -20,13 +20,8 @@ _OF_WIDTH: Final = {
     "uint64_t": "unsigned long",
 }
 DEMANGLED_LEADS: Final = (
-    "vtable for ",
-    "typeinfo for ",
-    "typeinfo name for ",
-    "VTT for ",
-    "guard variable for ",
-    "non-virtual thunk to ",
-    "virtual thunk to ",
+    *("vtable for ", "typeinfo for ", "typeinfo name for ", "VTT for ", "guard variable for "),
+    *("non-virtual thunk to ", "virtual thunk to "),
 )
 """Words before the name of a special symbol in its demangled form (demangle.c of libiberty)."""
 _FIXED_WIDTH = re.compile(r"\b(?:std::)?(u?int(?:8|32|64)_t|int16_t)\b")
