@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.messages.message_paths import A_PROGRAM
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.reference import ReferringFile
-from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.torch_commands import newest_of_variant
 from abiscan.diagnosis.wheel_rows import patch_release, published_wheel, rows_of
 from abiscan.model import versions
@@ -88,13 +88,9 @@ def causes_for_torch(name: str, missing: MissingName, at_link_time: bool, of_pro
         score = min(score, remaining)
         yield candidate
     if at_link_time:
-        fix = (
-            "Add torch/lib to the link line: -L$(python -c 'import torch, os; "
-            'print(os.path.join(os.path.dirname(torch.__file__), "lib"))\'), or use torch.utils.cpp_extension.'
-        )
-        yield search.candidate(CauseId.LIBRARY_MISSING, score, fix)
+        yield from row_causes("torch-library-not-found-by-linker", missing, evidence=search.evidence, score=score)
     elif of_program:
-        yield _not_beside_program(search, score)
+        yield from _not_beside_program(search, score)
     else:
         yield from _not_loaded(search, score)
 
@@ -259,19 +255,20 @@ def _no_known_build(missing: MissingName) -> str:
     return f"No known torch build ({missing.known_versions[0]}-{missing.known_versions[-1]}) ships it"
 
 
-def _not_beside_program(search: _Search, score: float) -> Candidate:
+def _not_beside_program(search: _Search, score: float) -> Candidates:
     """The library is not beside a program without Python."""
     file = search.missing.file
-    why = (
-        "A program without Python needs it: nothing loads torch before it."
-        if file.path == A_PROGRAM
-        else f"{file.base_name} is a program: it is not started by Python, so torch is not loaded before it."
-        if _is_program(file.base_name)
-        else f"{file.file_name} is not an extension module of Python. In a program without Python nothing loads torch "
-        "before it."
-    )
+    is_program = _is_program(file.base_name)
     most = 0.75 if search.accelerator and search.missing.target is None else 0.8
-    return search.candidate(CauseId.LIBRARY_MISSING, min(score, most), _for_program(search.name), why)
+    yield from row_causes(
+        "torch-library-not-beside-program",
+        search.missing,
+        evidence=search.evidence,
+        score=min(score, most),
+        file=file.base_name if is_program else file.file_name,
+        kind="unknown" if file.path == A_PROGRAM else "program" if is_program else "library",
+        suffix=_suffix(search.name),
+    )
 
 
 def _not_loaded(search: _Search, score: float) -> Candidates:
@@ -279,34 +276,26 @@ def _not_loaded(search: _Search, score: float) -> Candidates:
     name, missing, target = search.name, search.missing, search.missing.target
     loads = "`import torch` loads it; the file then uses the loaded copy."
     told = (loads,) if target is None or target.kind is not TorchKind.INSTALLED else ()
+    evidence = (*search.evidence, *told)
     if name == "libtorch.so" and target is None and missing.file.facts is None:
         # Of 243 published files that need it, 99 need it first: those linked by CMake.
-        linked = (
-            "Extensions built by torch.utils.cpp_extension need libc10.so first. This file was linked by CMake or is "
-            "a program: it needs torch/lib in RUNPATH or LD_LIBRARY_PATH."
-        )
-        way = (
-            "export LD_LIBRARY_PATH=$(python -c 'import torch, os; "
-            "print(os.path.dirname(torch.__file__))')/lib:$LD_LIBRARY_PATH\n"
-            "or link it with -Wl,-rpath,/path/to/torch/lib"
-        )
-        if package_commands.find_package(missing) is not None:
-            # It may be linked with the library of a torch that was in another folder or of another release.
-            way = f"{fixes.rebuild(missing)}\nor: {way}"
-        yield search.candidate(CauseId.LIBRARY_MISSING, 0.91, way, *told, linked)
+        # It may be linked with the library of a torch that was in another folder or of another release.
+        is_known = package_commands.find_package(missing) is not None
+        packaged = "yes" if is_known else ""
+        yield from row_causes("libtorch-of-cmake-not-found", missing, evidence=evidence, packaged=packaged)
     if not missing.file.path and not missing.reference.bare and name.lower().endswith((".dylib", ".dll")):
         # The file that needs it is cut off: glibc alone names no file of an extension module.
         score = min(score, 0.78)
-    stem = safe(missing.file.module, "the extension")
-    replaces = missing.knowledge.target_from_source  # pip would put a release in place of the torch that was built
-    otherwise = "" if replaces else "; if this fails, run pip install torch in this environment"
-    fix = f"import torch  # before {stem}{otherwise}\nIn a program without Python: {_for_program(name)}"
-    yield search.candidate(CauseId.IMPORT_TORCH_FIRST, score, fix, *told)
-    if replaces:
-        return
-    absent = (*search.evidence[:1], "torch may not be installed in this environment.")
-    install = "pip install torch  # in the environment that runs this"
-    yield Candidate(CauseId.LIBRARY_MISSING, score - 0.35, absent, install)
+    module, suffix = missing.file.module, _suffix(name)
+    yield from row_causes(
+        "torch-library-not-loaded", missing, evidence=evidence, score=score, module=module, suffix=suffix
+    )
+    if not missing.knowledge.target_from_source:
+        yield from row_causes("torch-not-installed", missing, evidence=search.evidence[:1], score=score - 0.35)
+
+
+def _suffix(name: str) -> str:
+    return next((suffix for suffix in ("dll", "dylib") if name.lower().endswith(f".{suffix}")), "so")
 
 
 def _stands_behind_base(name: str, missing: MissingName) -> bool:
@@ -339,17 +328,3 @@ def is_of_program(file: ReferringFile) -> bool:
     in_package = "site-packages" in file.path or "dist-packages" in file.path
     is_module = re.search(_EXTENSION_MODULE, file.base_name) is not None
     return _is_program(file.base_name) or ("." in file.base_name and not is_module and not in_package)
-
-
-def _for_program(name: str) -> str:
-    """How a program without Python finds a library of torch."""
-    if name.lower().endswith(".dll"):
-        return "copy the DLLs of libtorch\\lib into the folder of the program (.exe), or add libtorch\\lib to PATH"
-    if name.endswith(".dylib"):
-        return (
-            "link it with -Wl,-rpath,/path/to/libtorch/lib  # a linked file: install_name_tool -add_rpath FOLDER FILE"
-        )
-    return (
-        "link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
-        "$LD_LIBRARY_PATH"
-    )
