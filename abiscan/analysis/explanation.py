@@ -192,8 +192,7 @@ def _variant_knowledge(known: Knowledge, target: TorchBuild) -> Knowledge:
     accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
     if known.releases is None or (accelerator is None and target.variant != "cpu"):
         return known
-    builds = known.releases.builds(known.machine)
-    build = next((build for build in builds if build.torch == target.version and not build.user), None)
+    build = next(known.released_builds(target.version), None)
     if build is None or (accelerator != "CUDA" and loaded_globally(target.version)):
         return known  # before the libraries were split, those of a GPU build contain its code
     abi = has_the_new_string(f"{target.version}+{target.variant}") or build.cxx11_abi

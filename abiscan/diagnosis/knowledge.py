@@ -4,7 +4,7 @@ unknown, causes come from names alone and state which fact would decide."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -17,6 +17,7 @@ from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
+    from abiscan.releases.build import Build
     from abiscan.releases.exports import TargetExports
     from abiscan.releases.index import ReleaseIndex
 
@@ -127,16 +128,21 @@ class Knowledge(Struct, frozen=True, dict=True):
     @functools.cached_property
     def release_revision(self) -> str | None:
         """Commit of the released builds of the target's version; None if unknown."""
-        if self.releases is None or self.target is None:
-            return None
-        released = (b for b in self.releases.builds(self.machine) if b.torch == self.target.version and not b.user)
+        released = () if self.target is None else self.released_builds(self.target.version)
         return next((build.git_revision for build in released if build.git_revision), None)
+
+    def released_builds(self, version: str) -> Iterator[Build]:
+        """The known builds of a release of torch, without those of the user's own index."""
+        return (build for build in self._builds if build.torch == version and not build.user)
 
     @functools.cached_property
     def known_versions(self) -> tuple[str, ...]:
         """Versions of the known builds, oldest first."""
-        builds = () if self.releases is None else self.releases.builds(self.machine)
-        return tuple(dict.fromkeys(build.torch for build in builds))
+        return tuple(dict.fromkeys(build.torch for build in self._builds))
+
+    @property
+    def _builds(self) -> Sequence[Build]:
+        return () if self.releases is None else self.releases.builds(self.machine)
 
     @property
     def target_is_before_index(self) -> bool:

@@ -12,6 +12,7 @@ from abiscan.diagnosis.messages.gpu_vendors import DCU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import (
     cuda_major,
+    cuda_release,
     entry_of_release,
     fill_row,
     nearest_variant,
@@ -91,20 +92,14 @@ def torch_of_cuda_since(since: str, major: str, missing: MissingName) -> str | N
             if target is None
             else entry_of_release(wheels.variants, target.version) or ()
         )
-        late = [each for each in _of_cuda(known, major) if _cuda_order(each) >= least[:2]]
+        late = [each for each in _of_cuda(known, major) if _cuda_of(each) >= least[:2]]
         if not late:
             continue
-        chosen = min(late, key=_cuda_order)
+        chosen = min(late, key=_cuda_of)
         if target is not None:
             return f"pip install --force-reinstall {fill_row(wheels, _torch(), target.version, chosen, missing)}"
         return f'pip install --force-reinstall "torch=={_LOADED_RELEASE}" --index-url {INDEXES}{chosen}'
     return None
-
-
-def _cuda_order(variant: str) -> tuple[int, ...]:
-    """(12, 8) for `cu128`."""
-    digits = variant.removeprefix("cu")
-    return int(digits[:-1]), int(digits[-1])
 
 
 def from_package_index(version: str, missing: MissingName) -> str:
@@ -120,9 +115,7 @@ def from_package_index(version: str, missing: MissingName) -> str:
             f"pip install torch=={version} --index-url {INDEXES}rocmX.Y"
             f"  # X.Y: a ROCm that {INDEXES}torch lists for {version}"
         )
-    releases = missing.knowledge.releases
-    builds = () if releases is None else releases.builds(missing.knowledge.machine)
-    cuda = next((build.cuda for build in builds if build.torch == version and not build.user), None)
+    cuda = next((build.cuda for build in missing.knowledge.released_builds(version)), None)
     if cuda is None:
         return f"pip install torch=={version}"
     # Minor version compatibility (https://docs.nvidia.com/deploy/cuda-compatibility).
@@ -174,8 +167,7 @@ def _is_up_to(variant: str, most: versions.Order, *, same_major: bool) -> bool:
 
 def _cuda_of(variant: str) -> versions.Order:
     """The CUDA release of a variant; empty if it is of no CUDA."""
-    digits = variant.removeprefix("cu")
-    return (versions.order(f"{digits[:-1]}.{digits[-1]}") or ())[:2] if cuda_major(variant) else ()
+    return (versions.order(cuda_release(variant)) or ())[:2]
 
 
 def is_cuda_of_no_release(cuda: str) -> bool:

@@ -14,6 +14,7 @@ from abiscan.diagnosis.torch_commands import install_torch
 from abiscan.diagnosis.wheel_rows import (
     PublishedWheel,
     cuda_major,
+    cuda_release,
     entry_of_release,
     is_in_span,
     nearest_variant,
@@ -146,8 +147,7 @@ def _has_code(variant: str, capability: str) -> bool:
     # Code for 8.0 runs on 8.9, and so on.
     major = capability.partition(".")[0]
     first = versions.order(first_toolkit(f"{major}.0") or "")
-    digits = variant.removeprefix("cu")
-    cuda = versions.order(f"{digits[:-1]}.{digits[-1]}") if digits.isdigit() else None
+    cuda = versions.order(cuda_release(variant))
     return first is None or cuda is None or cuda >= first
 
 

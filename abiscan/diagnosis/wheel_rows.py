@@ -65,6 +65,12 @@ def cuda_major(variant: str) -> str:
     return "" if found is None else found[1]
 
 
+def cuda_release(variant: str) -> str:
+    """The CUDA release of a variant (`12.8` for `cu128`); empty if it is of no CUDA."""
+    digits = variant.removeprefix("cu")
+    return f"{digits[:-1]}.{digits[-1]}" if cuda_major(variant) else ""
+
+
 def patch_release(torch: str) -> str:
     """The first release of the minor release that names a row (`2.8`); a full version is unchanged."""
     return torch if torch.count(".") > 1 else f"{torch}.0"

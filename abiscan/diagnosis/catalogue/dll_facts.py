@@ -7,18 +7,17 @@ import re
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.wheel_rows import cuda_release
 from abiscan.ownership.torch_names import is_torch_library
 
 _OF_CUDA = re.compile(r"(cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusparse|nvrtc|nvJitLink)(\w*\.dll)")
-_LABEL_OF_CUDA = re.compile(r"cu(\d{1,2})(\d)")
 
 
 def stated_cuda(_values: Values, missing: MissingName) -> str | None:
     """The CUDA release in the label of the torch of the text: a release on Windows has builds for several, and a
     version without a label is often a CPU build."""
     stated = "" if missing.environment is None else missing.environment.packages.get("torch", "")
-    found = _LABEL_OF_CUDA.fullmatch(stated.partition("+")[2])
-    return None if found is None else f"{found[1]}.{found[2]}"
+    return cuda_release(stated.partition("+")[2]) or None
 
 
 def cuda_dll_needs(values: Values, _missing: MissingName) -> str | None:

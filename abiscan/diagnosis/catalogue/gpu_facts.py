@@ -74,15 +74,9 @@ def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
 
 def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
     """Given where builds of torch for the CUDA of the target, or of the text, have no code for the value `gpu`."""
-    digits = missing.log.variant.removeprefix("cu")
-    named = f"{digits[:-1]}.{digits[-1]}" if digits.isdigit() else ""
+    cuda = (missing.target and missing.target.cuda) or wheel_rows.cuda_release(missing.log.variant)
     first, there, at = (
-        versions.order(each or "")
-        for each in (
-            gpu_first_cuda(values, missing),
-            (missing.target and missing.target.cuda) or named,
-            capability(values, missing),
-        )
+        versions.order(each or "") for each in (gpu_first_cuda(values, missing), cuda, capability(values, missing))
     )
     if not there or not at:
         return None

@@ -218,11 +218,10 @@ def install_beside_cuda(values: Values, missing: MissingName) -> str | None:
 
 def _indexed_variant(missing: MissingName) -> str:
     """The CUDA variant of the target's release on the package index for Linux on x86_64; empty if unknown."""
-    releases, target = missing.knowledge.releases, missing.target
-    if releases is None or target is None or wheel_rows.platform_of(missing) != "linux_x86_64":
+    if missing.target is None or wheel_rows.platform_of(missing) != "linux_x86_64":
         return ""
-    builds = releases.builds(missing.knowledge.machine)
-    return next((each.variant for each in builds if each.torch == target.version and each.cuda and not each.user), "")
+    builds = missing.knowledge.released_builds(missing.target.version)
+    return next((each.variant for each in builds if each.cuda), "")
 
 
 def built_project(values: Values, missing: MissingName) -> str | None:

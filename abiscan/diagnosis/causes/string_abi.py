@@ -280,10 +280,10 @@ def _is_of_later(missing: MissingName) -> bool:
 
 def _unlike_its_release(missing: MissingName) -> bool:
     """Whether the target is known to have a string ABI that no build of its version on the package index has."""
-    releases, target = missing.knowledge.releases, missing.target
-    if releases is None or target is None or target.cxx11_abi is None:
+    target = missing.target
+    if target is None or target.cxx11_abi is None:
         return False
-    abis = {b.cxx11_abi for b in releases.builds(missing.knowledge.machine) if b.torch == target.version and not b.user}
+    abis = {build.cxx11_abi for build in missing.knowledge.released_builds(target.version)}
     return bool(abis) and target.cxx11_abi not in abis
 
 
