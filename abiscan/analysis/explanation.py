@@ -247,7 +247,6 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
-    """Whether the installed torch has this version."""
     try:
         chosen = AnalysisContext(options).target.run_torch()
     except UnknownBuild:

@@ -217,7 +217,6 @@ def _allowed(
 
 
 def _action(outcome: PackageOutcome, package: Distribution) -> Action:
-    """The action for an outcome."""
     if outcome.allowed and outcome.absent:
         return Action.INSTALL
     if outcome.state is PackageState.FAILS or not outcome.allowed:

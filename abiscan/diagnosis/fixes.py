@@ -138,7 +138,6 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
 
 
 def _for_cmd(path: str) -> str:
-    """A path for cmd.exe."""
     return safe(path.replace("\\", "/"), "FILE").replace("/", "\\")
 
 

@@ -72,7 +72,6 @@ def _archive_for_macos(release: str) -> str:
 
 
 def _archive(release: str, *, new_string: bool | None) -> str:
-    """The address of the archive of a release."""
     at = versions.order(release)
     abi = "" if new_string is False or (at is not None and at[:2] >= _FIRST_WITHOUT_NAME) else "cxx11-abi-"
     return f"{_ARCHIVES.format(abi=abi, torch=release)}  # VARIANT: cpu or cu126, ..."

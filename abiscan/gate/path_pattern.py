@@ -70,7 +70,6 @@ class _Pattern:
         return states | optional << 1 | optional << 2
 
     def _states_behind(self, character: str) -> int:
-        """The states that the character leads to."""
         return sum(2 << at for at, piece in enumerate(self._pieces) if piece is not None and _has(piece, character))
 
 

@@ -182,7 +182,6 @@ class Loader:
 
 
 def _elf_files(siblings: Mapping[str, Binary] | None) -> dict[str, ElfFile]:
-    """The siblings that are ELF files."""
     return {path: each for path, each in (siblings or {}).items() if isinstance(each, ElfFile)}
 
 

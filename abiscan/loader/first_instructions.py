@@ -181,7 +181,6 @@ def _prefixes(code: bytes) -> bytes:
 
 
 def _is_plain(found: Instruction, code: bytes) -> bool:
-    """Whether an instruction has no segment override."""
     return _SEGMENTS.isdisjoint(_prefixes(code[found.start : found.end]))
 
 

@@ -125,7 +125,6 @@ def _rules(report: Report) -> list[dict[str, Any]]:
 
 
 def _pages_of_rules(report: Report) -> dict[str, tuple[CausePage, ...]]:
-    """The pages of the causes that explain the findings of a rule in this run."""
     explained: dict[str, set[CauseId]] = {}
     for artifact in report.artifacts:
         for rule in {f.rule for f in artifact.findings} & (EXPLAINED_BY_CAUSES | {DOES_NOT_LOAD}):

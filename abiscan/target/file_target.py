@@ -52,7 +52,6 @@ class PythonsOfRelease(Struct, frozen=True):
                 yield version
 
     def _has_wheels(self, version: PythonVersion, release: str | None) -> bool:
-        """Whether the release has wheels for a CPython."""
         if version.major < 3:
             return False
         minor = PythonVersion(version.major, version.minor)

@@ -85,7 +85,6 @@ _SYSTEM: Final = r"/(?:usr/)?(?:local/)?lib(?:64|/[a-z0-9_]+-linux-gnu)?/[^/]+"
 
 
 def _torch_again(missing: MissingName) -> str:
-    """The command that reinstalls all libraries of torch."""
     target = missing.target
     if target is not None and versions.is_release(target.version):
         known = torch_commands.install_torch(target.version, missing)

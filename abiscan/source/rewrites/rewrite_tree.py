@@ -72,5 +72,4 @@ def _module_name(path: str) -> str | None:
 
 
 def _build(folder: Path, name: str) -> str | None:
-    """The text of a file of the build system."""
     return _text(str(folder / name)) if (folder / name).is_file() else None
