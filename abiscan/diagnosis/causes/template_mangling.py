@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from abiscan.diagnosis import fixes, package_commands
-from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -65,8 +64,15 @@ def _two_compilers(missing: MissingName) -> Candidates:
     # `std::enable_if_t<..., int> = 0`: all manglings have the argument, only Clang's has its declaration.
     if not arguments or arguments[-1] != "0" or not missing.exported_in or missing.file.facts is not None:
         return
-    file, commands = missing.file.base_name, {"flag": GCC_FORM_FLAG}
-    yield from row_causes("torch-of-two-compilers", missing, file=file, commands=commands)
+    evidence = (
+        f"{missing.file.base_name} is a library of torch and needs {missing.shown} as mangled by GCC; Clang 18 and "
+        f"later mangle the parameters of this template (Tn...).",
+        "If GCC compiled one library of a torch built from source and Clang the other, their symbols do not match.",
+    )
+    fix = (
+        f"Compile all of torch with one compiler, or give Clang {GCC_FORM_FLAG}; remove build and torch/lib/build first"
+    )
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.81, evidence, fix)
 
 
 def _other_compiler(missing: MissingName) -> Candidates:
@@ -345,8 +351,11 @@ def _windows_integers(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
     if not missing.reference.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return
-    commands = {"replace": _other_integer("long", "int64_t", missing)}
-    yield from row_causes("long-on-windows", missing, commands=commands)
+    evidence = (
+        f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
+        "libtorch instantiates its templates for int64_t, which is long long on Windows.",
+    )
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, _other_integer("long", "int64_t", missing))
 
 
 def _linux_integers(missing: MissingName) -> Candidates:
@@ -355,7 +364,11 @@ def _linux_integers(missing: MissingName) -> Candidates:
     found = re.search(_OF_LONG_LONG, missing.shown)
     if missing.macho or missing.reference.msvc or missing.exported_in or found is None:
         return
+    evidence = (
+        f"The template argument is {found[1]}.",
+        "int64_t is long on Linux and long long on Windows and macOS; libtorch instantiates its templates for int64_t.",
+        missing.exported_text,
+    )
     integer = "uint64_t" if found[1].startswith("unsigned") else "int64_t"
-    commands = {"argument": found[1], "replace": _other_integer(found[1], integer, missing)}
-    score = 0.8 if missing.related else 0.6
-    yield from row_causes("long-long-on-linux", missing, score=score, commands=commands)
+    fix = _other_integer(found[1], integer, missing)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)
