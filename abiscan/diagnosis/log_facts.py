@@ -25,6 +25,7 @@ class LogFacts(Struct, frozen=True):
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
+        is_nightly: whether torch is a nightly, for which no project has wheels.
         mixes_user_site: whether torch is loaded from the user site and another package from an environment.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
@@ -64,6 +65,7 @@ class LogFacts(Struct, frozen=True):
     project_release: str = ""
     releases: Mapping[str, str] = field(default_factory=dict)
     asked_releases: Mapping[str, str] = field(default_factory=dict)
+    is_nightly: bool = False
     mixes_user_site: bool = False
     is_jetson: bool = False
     is_conda: bool = False

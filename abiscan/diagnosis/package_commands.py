@@ -100,8 +100,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (command,)
     target = missing.target
     source = build(package, missing)
-    # The wheels of the pages are for none of NVIDIA's builds for a Jetson.
-    from_source = missing.knowledge.target_from_source or missing.log.is_jetson
+    # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
+    from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
     if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
         return _for_cpu(package, missing)
     if not from_source and (without := without_file(package, missing)) is not None:

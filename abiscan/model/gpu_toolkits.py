@@ -57,10 +57,10 @@ NAMES: Final = tuple(
         (r"rtx30[5-9]0|rtxa\d{4}|a10g?|a40|a16|a2", "8.6"),
         (r"a100|a800|a30", "8.0"),
         (r"rtx20[6-8]0|gtx16[56]0|titanrtx|quadrortx\d{4}|teslat4|t4", "7.5"),
-        (r"v100s?|titanv", "7.0"),
+        (r"(?:tesla)?v100s?|titanv", "7.0"),
         (r"gtx10[5-8]0|titanxp|teslap4|teslap40|p40|p4", "6.1"),
         (r"(?:tesla)?p100", "6.0"),
-        (r"gtx9[5-8]0|m60|m40|teslam4", "5.2"),
+        (r"gtx9[5-8]0|(?:tesla)?m[46]0|teslam4", "5.2"),
         (r"(?:tesla)?k80", "3.7"),
         (r"(?:tesla)?(?:k40[cmt]?|k20[cmx]?)", "3.5"),
     )

@@ -19,7 +19,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_releases,
 )
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
-from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, pattern_of, patterns_of
+from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, pattern_of, patterns_of, shown
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
     find_cxx11_abi,
@@ -67,6 +67,7 @@ def log_facts(text: str) -> LogFacts:
         project_release=find_release(project, text),
         releases=releases,
         asked_releases=asked_releases,
+        is_nightly=any(origin == "nightly" for origin, _ in shown("torch_origin", text)),
         mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
         is_jetson=is_shown("is_jetson", text),
         is_conda=is_shown("is_conda", text),
