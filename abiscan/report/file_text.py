@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from abiscan.model.finding import Severity
@@ -199,10 +200,12 @@ def _headline(artifact: ArtifactReport, target: TorchBuild | None, style: Style,
         case ArtifactVerdict.LOADS if failing:
             return f"{name}: fails {checks_words(failing)}; the file {loading_words([artifact.machine]).one}{against}"
         case ArtifactVerdict.LOADS:
-            resolved = sum(each.owner in (Owner.TORCH, Owner.PYTHON) for each in artifact.imports)
+            owners = Counter(each.owner for each in artifact.imports)
+            named = {"torch": owners[Owner.TORCH], "Python": owners[Owner.PYTHON]}
+            resolved, words = sum(named.values()), " or ".join(word for word, number in named.items() if number)
             if not resolved:
                 return f"{name}: {loading_words([artifact.machine]).clause}{against}"
-            return f"{name}: {counted(resolved, 'torch or Python symbol')} resolve{'s' * (resolved == 1)}{against}"
+            return f"{name}: {counted(resolved, f'{words} symbol')} resolve{'s' * (resolved == 1)}{against}"
         case ArtifactVerdict.FAILS:
             unresolved = [each for each in artifact.imports if each.status.is_unresolved]
             if missing and all(each.owner is Owner.PYTHON for each in unresolved):

@@ -58,7 +58,8 @@ def _built(made: Provenance) -> Iterator[str]:
     if made.built_for:
         yield f"for torch {made.built_for}" + (f" ({made.built_for_source})" if made.built_for_source else "")
     elif made.torch_releases:
-        yield f"for torch {ranges_words(made.torch_releases)}"
+        # Not the headers that it was compiled with: several releases export the same symbols.
+        yield f"torch symbols of {ranges_words(made.torch_releases)}"
     mixed = any(fact.value == "mixed" for fact in _about(made, Topic.STRING_ABI))
     if mixed:
         yield "both std::string ABIs"

@@ -34,7 +34,7 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
         releases=samples.releases(),
     )
     assert lines_of(fine) == [
-        f"loads {NAME}: 1 torch or Python symbol resolves on torch 2.13.0 (cpu, installed)",
+        f"loads {NAME}: 1 torch symbol resolves on torch 2.13.0 (cpu, installed)",
         "  releases: loads on 2.12.0-2.13.0; fails on 2.4.0-2.8.0 old string ABI",
         "  imports: 2 (1 torch, 1 other)",
     ]
