@@ -99,6 +99,7 @@ def radeon_override(values: Values, missing: MissingName) -> str | None:
 # and .ci/manywheel/build_cuda.sh, 2026-11-25).
 _WITHOUT_OLD_CODE = (12, 8)
 _OLDEST_SINCE_12_8 = (7, 5)
+_OF_OLD_CODE = (12, 6)
 _THOR = 11
 
 
@@ -121,6 +122,8 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
             )
         since = ".".join(map(str, oldest))
         return f"pip install -U torch --index-url {torch_commands.INDEXES}{index}  # torch {since} or later"
+    if (versions.order(gpu_last_cuda(values, missing) or "") or _WITHOUT_OLD_CODE) < _OF_OLD_CODE:
+        return None
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install -U torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"
