@@ -134,7 +134,8 @@ def _statements(text: str) -> Iterator[_Statement]:
             and pattern_of("asked_before").search(text, max(0, start - 24), start)
         )
         within = pattern_of("negated_within").search(between)
-        if not (asked or is_shown("still_to_build", clause) or (within and within[0] in ("pip", "conda"))):
+        planned = is_shown("still_to_build", clause) or any(is_shown("offered", each) for each in (clause, between))
+        if not (asked or planned or (within and within[0] in ("pip", "conda"))):
             yield _Statement(start, end, bool(negated or within))
 
 
