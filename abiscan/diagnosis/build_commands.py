@@ -77,8 +77,10 @@ def _compiler_notes(built: Iterable[Package], missing: MissingName) -> list[str]
         compiler = "hipcc of the ROCm release of torch.version.hip"
     elif needed <= {"never", "with-gpu-torch"} and cuda is None:
         return [] if needed == {"never"} else [f"for a torch with CUDA: needs {compiler}"]
-    if "always" in needed or (cuda is not None and "with-gpu-torch" in needed):
+    if "always" in needed:
         return [f"needs {compiler}"]
+    if cuda is not None and "with-gpu-torch" in needed:
+        return [f"needs {compiler}: CMake's find_package(Torch) fails without it"]
     return [] if needed == {"never"} else [f"GPU sources need {compiler}"]
 
 

@@ -98,7 +98,9 @@ def _library_candidates(
 
     return {
         soname: ranked(
-            missing_library.causes(soname.rpartition("/")[2], MissingName(Reference(soname), knowledge, file))
+            missing_library.causes(
+                soname.rpartition("/")[2], MissingName(Reference(soname, status=Status.MISSING), knowledge, file)
+            )
         )
         for soname in libraries
     }

@@ -126,7 +126,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     if not from_source and page is None and (package.wheels or package.upgrade):
         return _without_known_wheel(package, missing, source)
     if page is not None:
-        ways.append(f"Install the wheel for {missing.target_label} and this Python: {page}")
+        ways.append(f"Install the wheel of {package.name} for {missing.target_label} and this Python: {page}")
         ways.append(f"or: {source}" if source is not None else "")
     elif source is not None:
         ways.append(source)

@@ -51,7 +51,7 @@ def find_torch(
     if no index has it.
 
     Args:
-        cuda: required CUDA major release; "" for any.
+        cuda: required CUDA release (`12`, `10.1`); "" for any.
         variant: preferred variant, before that of the target.
     """
     wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
@@ -78,8 +78,9 @@ def find_torch(
 
 
 def _of_cuda(variants: tuple[str, ...], cuda: str) -> list[str]:
-    """The variants for one CUDA major release; for any if it is empty."""
-    return [each for each in variants if (major := cuda_major(each)) and cuda in ("", major)]
+    """The variants for one CUDA release (`12`, `10.1`); for any if it is empty."""
+    exact = f"cu{cuda.replace('.', '')}"
+    return [each for each in variants if (major := cuda_major(each)) and (cuda in ("", major) or each == exact)]
 
 
 def torch_of_cuda_since(since: str, major: str, missing: MissingName) -> str | None:

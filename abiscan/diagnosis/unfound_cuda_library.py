@@ -244,15 +244,15 @@ def _cuda_library_fix(
         here = ".".join(target.cuda.split(".")[:2]) if is_other else major_here
         ways.append(f"Install a build of the extension for CUDA {here}, the CUDA release of {missing.target_label}.")
     elif releases and major_here not in releases:
-        if ways[0].startswith("pip "):
-            ways[0] += f"{'; ' if '#' in ways[0] else '  # '}for CUDA {major_here}"
-        elif len(ways) > 1:
-            # A page of wheels, and the build.
-            ways[:2] = ["\n".join(ways[:2])]
+        first, *others = ways[0].split("\n")
+        if first.startswith("pip "):
+            ways[0] = "\n".join((f"{first}{'; ' if '#' in first else '  # '}for CUDA {major_here}", *others))
     if not releases or (major_here in releases and not is_other):
         ways.append(_itself(vendor, major, missing))
-    elif (other_torch := torch_commands.install_torch(target.version, missing, cuda=releases[-1])) is not None:
-        ways.append(other_torch)
+    else:
+        cuda = _minor_release(name) if is_other else releases[-1]
+        if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
+            ways.append(other_torch)
     if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
@@ -274,7 +274,8 @@ def _install_packages(missing: MissingName) -> list[str]:
         return [f"{toolkit}{fixes.rebuild(missing)}"]
     package = package_commands.find_package(missing)
     if package is not None:
-        return list(package_commands.install(package, missing))
+        of_package = "\n".join(package_commands.install(package, missing))
+        return [of_package] if of_package else []
     named = (packages_by_name().get(each) for each in missing.log.projects)
     commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
     if ways := [each for each in commands if each]:

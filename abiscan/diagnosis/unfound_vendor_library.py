@@ -72,7 +72,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         fix = "pip install --upgrade --force-reinstall torch  # installs a release whose wheel is complete"
     elif (package := package_of_file(name)) is not None:
         evidence.append(f"{name} is part of {package.name}. Not every release and build of it has this file.")
-        fix = "\nor: ".join(package_commands.install(package, missing)) or fix
+        fix = "\n".join(package_commands.install(package, missing)) or fix
     elif safe(name, "") and (search := install_file(name)):
         fix = f"{search[0]}\nldconfig -p | grep {stem}; find / -name '{stem}.so*' 2>/dev/null  # where it is, if it is"
     if here is not None:

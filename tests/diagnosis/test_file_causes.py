@@ -111,3 +111,14 @@ def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
     groups = diagnose(file, imports, released("2.13.0")).groups
     assert [group.cause for group in groups] == [CauseId.BUILT_FOR_OLDER_TORCH, CauseId.LIBRARY_NOT_LINKED]
     assert len(groups[1].symbols) == 20
+
+
+def test_a_wheel_member_is_in_no_source_tree(released: Released) -> None:
+    """kaldifeat 1.4: pip copies KALDIFEAT.data/platlib to site-packages (PEP 427), where no setup.py lies."""
+    member = "/w/kaldifeat-1.4-py38-none-any.whl!kaldifeat-1.4.data/platlib/_kaldifeat.cpython-38-x86_64-linux-gnu.so"
+    needed = ("libcudart.so.10.1",)
+    file = SharedObject(member, 1, "x86_64", 64, None, needed, None, None, None, (), (), (), ())
+    found = diagnose(file, (), released("2.13.0"), libraries=needed, distribution=("kaldifeat", "1.4"))
+    fixes = [group.fix for group in found.groups]
+    assert fixes
+    assert not any("build_ext --inplace" in fix for fix in fixes)

@@ -263,7 +263,7 @@ def test_a_need_for_nvcc_has_a_source_and_a_build() -> None:
     ("path", "note"),
     [
         ("gsplat/csrc.so", "needs nvcc of CUDA 12"),
-        ("torchtext/lib/libtorchtext.so", "needs nvcc of CUDA 12"),
+        ("torchtext/lib/libtorchtext.so", "needs nvcc of CUDA 12: CMake's find_package(Torch) fails without it"),
         ("torchvision/_C.so", "GPU sources need nvcc of CUDA 12"),
         ("simple_knn/_C.so", "GPU sources need nvcc of CUDA 12"),  # its sources were not read
         ("gptqmodel/x.so", ""),
