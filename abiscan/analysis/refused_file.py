@@ -1,4 +1,4 @@
-"""What a message of Windows' loader leaves out: which symbol of the file is missing, and on which release."""
+"""What a message about a library leaves out: which symbol of the file is missing, and on which release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import AbiscanError
 from abiscan.mangling import Demangler
-from abiscan.model.cause import Cause
+from abiscan.model.cause import Cause, CauseId
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.subject import Subject
@@ -21,6 +21,7 @@ MESSAGES = frozenset(
     (
         *("windows-procedure-not-found", "windows-module-not-found", "ctypes-module-not-found"),
         *("python-dll-procedure-not-found", "python-dll-module-not-found", "python-dll-load-failed"),
+        *("torchcodec-not-loaded", "load-library-failed"),
     )
 )
 """Ids of the messages that name the file at most."""
@@ -41,6 +42,10 @@ def with_file(subject: Subject, path: str, options: ScanOptions) -> Subject:
     if not _is_known(file, options):
         # Which torch refused it is not known: the file may load on the newest, which is what it was checked against.
         causes = ()
+    own = {each.cause for each in causes}
+    if causes and path.endswith(".so") and CauseId.LIBRARY_MISSING not in own:
+        # With any torch, the library needs others, such as FFmpeg.
+        causes += tuple(each for each in subject.causes if each.cause is CauseId.LIBRARY_MISSING)
     return replace(
         subject, causes=causes or subject.causes, needed_by=path, notes=(*subject.notes, *_notes(file, options))
     )
@@ -61,7 +66,7 @@ def _notes(file: ArtifactReport, options: ScanOptions) -> Iterator[str]:
         yield "Pass --torch VERSION for the torch of the message."
     absent = [each.soname for each in file.needed if each.found is None]
     if absent:
-        yield f"Neither its package, nor torch, nor Windows has {', '.join(absent)}, which it needs."
+        yield f"Neither its package, nor torch, nor this system has {', '.join(absent)}, which it needs."
     if any("CUDA symbols not checked" in note for note in file.notes):
         yield next(note for note in file.notes if "CUDA symbols not checked" in note)
 

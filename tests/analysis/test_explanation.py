@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
@@ -83,6 +85,28 @@ def test_a_torch_is_advised_on_which_the_package_of_the_file_loads(
     (subject,) = explain(f"{text}_ZN3c1013MessageLoggerC1ENS_14SourceLocationEib", here)
     ways = re.findall(r'pip install ("torch[^"]*")', " ".join(cause.fix for cause in subject.causes))
     assert set(ways) == ({advised} if advised else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("libtorchcodec_core7.so", "RuntimeError: Could not load libtorchcodec. Likely causes:\nFFmpeg version 7: "),
+        ("_torchaudio.abi3.so", "OSError: "),
+    ],
+)
+def test_a_library_that_a_package_did_not_load_is_read(
+    name: str, words: str, here: ScanOptions, tmp_path: Path
+) -> None:
+    """old-string-extension.so lacks symbols of every torch 2.13.0 (the loader, tests/cli/test_cli.py); the message has
+    no symbol. FFmpeg may be missing, too."""
+    package = "torchcodec" if "torchcodec" in name else "torchaudio"
+    path = tmp_path / package / name
+    path.parent.mkdir()
+    shutil.copy(FIXTURES / "old-string-extension.so", path)
+    subjects = explain(f"{words}Could not load this library: {path}", replace(here, torch="2.13.0"))
+    causes = [cause.cause for cause in subjects[0].causes]
+    assert causes[0] is CauseId.CXX11_ABI_MISMATCH
+    assert (CauseId.LIBRARY_MISSING in causes) == (package == "torchcodec")
 
 
 def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:

@@ -76,7 +76,8 @@ def by_release(missing: MissingName) -> Candidates:
     fitting = {torch for torch, its in known if f"{release}.".startswith(f"{its}.")}
     at = (versions.order(target.version) or ())[:2]
     # A release for the newest torch of the catalogue may load with a later one.
-    if not fitting or not at or at in fitting or at > max(torch for torch, _its in known):
+    newest = max((torch for torch, _its in known), default=())
+    if not fitting or not at or at in fitting or (at > newest and newest in fitting):
         return
     is_older = max(fitting) < at
     if not is_older and min(fitting) < at:
