@@ -26,7 +26,10 @@ _DIRECTORY = click.Argument(["directory"], metavar="DIR", type=click.Path(exists
 
 @click.group(cls=CommandGroup)
 def registry() -> None:
-    """Scan, recheck and chart all wheels of a package index."""
+    """Scan, recheck and chart all wheels of a package index.
+
+    Needs the packages of `abiscan[registry]`.
+    """
     require_posix("registry")
 
 
@@ -74,6 +77,7 @@ def scan(
     """Scan wheels into tables.
 
     PATH|URL is a wheel, a directory of wheels, a package index (https://HOST/simple/) or a folder of an object store.
+    Needs the packages of `abiscan[registry]`.
     """
     from msgspec.structs import replace
 
