@@ -15,7 +15,9 @@ from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubject
 from abiscan.diagnosis.messages.message_text import clean
+from abiscan.mangling import Demangler
 from abiscan.model.subject import SubjectKind
+from abiscan.releases import ReleaseIndex
 from tests.tables import table_rows
 
 SYMBOLS = [
@@ -96,6 +98,19 @@ def test_the_same_message_counts_once_and_keeps_the_file() -> None:
     text = "undefined symbol: foo\n" * 50 + "(rank 3) /s/_C.so: undefined symbol: foo\nundefined symbol: bar\n"
     found = find_messages(text)
     assert [each.text for each in found] == ["foo", "bar"]
+
+
+def test_no_name_of_torch_is_a_message(index: ReleaseIndex) -> None:
+    """Words of people, such as dispatch key, are in names, too. The oracle is the index: these are exports of torch."""
+    names = [
+        history.name
+        for prefix in ("_ZN2at", "_ZN3c10", "_ZN5torch", "THP")
+        for history in index.prefix(prefix, limit=50_000)
+    ]
+    demangler = Demangler()
+    for name in names[::20]:
+        for text in (name, demangler.demangle(name).text or name):
+            assert find_messages(text) == (), text
 
 
 @pytest.mark.parametrize(
