@@ -93,6 +93,20 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     return tuple(chosen)
 
 
+def install_named_package(text: str, options: ScanOptions) -> str:
+    """How to install the only package that a text names, for its torch: `To install NAME for torch 2.6.0:` and lines of
+    commands; empty if the text names no known package, or several."""
+    from abiscan.diagnosis.package_commands import install_named
+
+    knowledge = knowledge_for(options, read_text(text), here=options.python_named)
+    found = install_named(knowledge)
+    if found is None:
+        return ""
+    name, ways = found
+    torch = "" if knowledge.target is None else f" for torch {knowledge.target.label}"
+    return "\n".join((f"To install {name}{torch}:", *ways))
+
+
 def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
     from abiscan.analysis.import_listing import explain_imports, imports_in
 

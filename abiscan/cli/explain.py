@@ -49,6 +49,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     text contains no known symbol or error.
     """
     from abiscan.analysis.explanation import explain as run_explain
+    from abiscan.analysis.explanation import install_named_package
     from abiscan.report import explain_text, json_report
     from abiscan.report.escape import safe_json, safe_text
 
@@ -93,6 +94,8 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     )
     if not subjects:
         click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
+        if " " in asked.strip() and (way := install_named_package(asked, scan_options(line))):
+            click.echo(safe_text("  " + way.replace("\n", "\n    ")), err=True)
     if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
 

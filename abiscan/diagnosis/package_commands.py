@@ -18,8 +18,10 @@ from abiscan.diagnosis.catalogue.load_packages import (
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.torch_commands import install_torch
 from abiscan.diagnosis.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.wheel_rows import (
@@ -133,6 +135,15 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     elif package.upgrade:
         ways.append(_upgrade(package))
     return tuple(filter(None, ways))
+
+
+def install_named(knowledge: Knowledge) -> tuple[str, tuple[str, ...]] | None:
+    """The only package that a text names, and the ways to install it, best first; None if the catalogue has none."""
+    package = packages_by_name().get(knowledge.log.project)
+    if package is None or package.name in ("torch", *companions.COMPANIONS):
+        return None
+    ways = install(package, MissingName(Reference(name=""), knowledge))
+    return (package.name, ways) if ways else None
 
 
 def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:

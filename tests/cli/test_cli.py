@@ -334,6 +334,15 @@ def test_a_missing_log_is_reported(name: str) -> None:
     assert f"{name}: no such file" in done.stderr
 
 
+def test_a_text_without_an_error_leads_to_the_build_of_its_package() -> None:
+    """The wheel of spconv for CUDA 12.1 is a package of its own (README of spconv)."""
+    done = run("explain", "spconv 2.3.6 behaves oddly, torch 2.1.0+cu121")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "To install spconv for torch 2.1.0+cu121:\n    pip install -U spconv-cu121" in done.stderr
+    assert "To install" not in run("explain", "numpy behaves oddly").stderr
+
+
 def test_the_release_of_a_required_stable_abi_may_be_left_out() -> None:
     """In any position: the next word may be a target (README: `--require-stable-abi [VERSION]`)."""
     stable, other = FIXTURES / "stable-abi.so", FIXTURES / "good-extension.so"
