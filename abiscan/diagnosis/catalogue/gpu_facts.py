@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
@@ -147,6 +148,11 @@ def for_hip(_values: Values, missing: MissingName) -> str | None:
     return "yes" if is_for_hip(missing) else None
 
 
+# c10/util/BFloat16-inl.h of torch 1.13; torch 1.12 has wheels for ROCm 5.1.1 and older, 1.13 for 5.2.
+_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 13)
+_FIRST_ROCM_WITH_BFLOAT16_LOAD: Final = (5, 2)
+
+
 def hip_platform(_values: Values, missing: MissingName) -> str:
     """What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`."""
     return "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip()
@@ -174,6 +180,14 @@ def hip_is_likely(values: Values, missing: MissingName) -> str | None:
 def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
     """Set if the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
     return "yes" if values.get("half", "").endswith("::BFloat16") else None
+
+
+def bfloat16_load(_values: Values, missing: MissingName) -> str | None:
+    """Whether torch has __ldg of its BFloat16: `yes` or `no`; None if its release is unknown, and ROCm is too old to
+    have wheels of such a torch alone."""
+    if missing.target is not None and (release := versions.order(missing.target.version)):
+        return "yes" if release >= _FIRST_WITH_BFLOAT16_LOAD else "no"
+    return "yes" if (versions.order(rocm_of(missing)) or ()) >= _FIRST_ROCM_WITH_BFLOAT16_LOAD else None
 
 
 def cuda_is_named(_values: Values, missing: MissingName) -> str | None:
