@@ -98,22 +98,40 @@ def build_tree(missing: MissingName, project: str | None = None, since: str = ""
         since: the first release of torch that it may be built with, if that is unknown.
     """
     known = package_commands.find_package(missing, project)
-    environment = () if known is None else (*build_commands.environment_of(known, missing), *known.checkout_environment)
-    command = build_commands.in_shell(environment, f"{build_commands.BUILD} .", missing)
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
     if known is not None and known.cuda_only and missing.target is not None and missing.target.variant == "cpu":
         notes = [f"in DIRECTORY, with torch {missing.target.version} for CUDA installed, not its CPU build"]
-    notes += [
-        f"{each.removeprefix(_ARCHITECTURES)}: the compute capability of your GPU"
-        for each in environment
-        if each.startswith(_ARCHITECTURES)
-    ]
+    return _build_checkout(known, f"{build_commands.BUILD} .", missing, notes, since=since)
+
+
+def _build_checkout(
+    known: Package | None,
+    command: str,
+    missing: MissingName,
+    notes: Sequence[str],
+    *,
+    before: str = "",
+    since: str = "",
+) -> str:
+    """A build in a source tree, with the variables, steps and notes of the package for one.
+
+    Args:
+        before: a command that precedes it.
+        since: the first release of torch that it may be built with, if that is unknown.
+    """
+    first = (before,) if before else ()
     if known is None:
-        return build_commands.with_build_tools(command, missing, notes, since=since)
-    notes += build_commands.compiler_notes(known, missing)
-    notes += [known.checkout_note] if known.checkout_note else []
-    steps = " && ".join((*known.checkout_steps, command))
-    return build_commands.with_build_tools(steps, missing, notes, known.requires, since=since)
+        return build_commands.with_build_tools(" && ".join((*first, command)), missing, notes, since=since)
+    environment = (*build_commands.environment_of(known, missing), *known.checkout_environment)
+    archs = [each.removeprefix(_ARCHITECTURES) for each in environment if each.startswith(_ARCHITECTURES)]
+    notes = [
+        *notes,
+        *(f"{each}: the compute capability of your GPU" for each in archs),
+        *build_commands.compiler_notes(known, missing),
+        *([known.checkout_note] if known.checkout_note else ()),
+    ]
+    steps = (*known.checkout_steps, *first, build_commands.in_shell(environment, command, missing))
+    return build_commands.with_build_tools(" && ".join(steps), missing, notes, known.requires, since=since)
 
 
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"
@@ -164,9 +182,7 @@ def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
         remove = f"({remove})"
     else:
         remove = f"rm -rf build {file}".rstrip()
-    environment = () if known is None else build_commands.environment_of(known, missing)
-    command = build_commands.in_shell(environment, f"python setup.py {step}", missing)
-    return build_commands.with_build_tools(f"{remove} && {command}", missing, notes)
+    return _build_checkout(known, f"python setup.py {step}", missing, notes, before=remove)
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
@@ -215,7 +231,9 @@ def reinstall(missing: MissingName) -> tuple[str, ...]:
         return (*ways, f"or, where the program does not need it: {uninstall(known)}")
     if ways:
         return ways
-    release = other_release(missing)
+    in_tree = package_commands.find_package(missing) if is_in_source_tree(missing) else None
+    without = None if in_tree is None else package_commands.without_file(in_tree, missing)
+    release = other_release(missing) if without is None else f"with only the wheel: {without}"
     command = rebuild(missing)
     return (command,) if release is None else (command, f"or: {release}")
 
