@@ -83,7 +83,7 @@ def _other_compiler(missing: MissingName) -> Candidates:
         return  # macOS has its own std
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
-    if not forms and not declares:
+    if not forms and (not declares or _for_int64(missing)):
         return
     evidence = []
     if declares:
@@ -361,14 +361,37 @@ def _windows_integers(missing: MissingName) -> Candidates:
 def _linux_integers(missing: MissingName) -> Candidates:
     """`long long` on Linux, where int64_t is `long`."""
     assert missing.cxx is not None
-    found = re.search(_OF_LONG_LONG, missing.shown)
-    if missing.macho or missing.reference.msvc or missing.exported_in or found is None:
+    if missing.macho or missing.reference.msvc or missing.exported_in:
         return
-    evidence = (
-        f"The template argument is {found[1]}.",
+    forms = _for_int64(missing)
+    found = re.search(_OF_LONG_LONG, missing.shown)
+    if found is None and not forms:
+        return
+    written = found[1] if found is not None else "long long"
+    evidence = [
+        f"The template argument is {written}.",
         "int64_t is long on Linux and long long on Windows and macOS; libtorch instantiates its templates for int64_t.",
+        *([_of_clang(missing, missing.name)] if missing.cxx.declares_parameters else ()),
+        *(f"torch {form.where} exports {form.name}." for form in forms[:1]),
         missing.exported_text,
-    )
-    integer = "uint64_t" if found[1].startswith("unsigned") else "int64_t"
-    fix = _other_integer(found[1], integer, missing)
-    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.8 if missing.related else 0.6, evidence, fix)
+    ]
+    integer = "uint64_t" if written.startswith("unsigned") else "int64_t"
+    fix = _other_integer(written, integer, missing)
+    if forms and missing.cxx.declares_parameters:
+        meant = MissingName(replace(missing.reference, name=forms[0].name), missing.knowledge, missing.file)
+        fix = f"Replace {written} with {integer} first. Then:\n{_fix(meant, *_where(forms))}"
+    score = 0.8 if missing.related else 0.6
+    if missing.target is not None and forms and not any(form.in_target for form in forms):
+        score = 0.5  # with int64_t alone, the symbol is still missing
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
+
+
+def _for_int64(missing: MissingName) -> list[RelatedExport]:
+    """The same function for int64_t of Linux, where the name is for `long long`, with or without the constraint."""
+    assert missing.cxx is not None
+    arguments = missing.cxx.template_args or ()
+    wanted = tuple("long" if each == "long long" else each for each in arguments)
+    if wanted == arguments or missing.macho or missing.exported_in:
+        return []
+    spellings = (wanted, (*wanted, "0"), wanted[:-1] if wanted[-1] == "0" else wanted)
+    return [form for form in missing.related if form.parsed.template_args in spellings]
