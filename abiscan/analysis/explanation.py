@@ -14,7 +14,7 @@ from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.answers import answer
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU, XPU
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
@@ -32,7 +32,7 @@ from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
 
 
-_NOT_NVIDIA = (AMD, DCU, NPU)
+_NOT_NVIDIA = (AMD, DCU, NPU, XPU)
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))

@@ -10,7 +10,7 @@ from abiscan.diagnosis import build_requirements, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, NPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import cuda_major, newest_entry, platform_of
 from abiscan.model import versions
@@ -223,7 +223,7 @@ def _is_on_windows(missing: MissingName) -> bool:
 
 def _is_for_gpu(missing: MissingName) -> bool:
     of_cpu = missing.target is not None and missing.target.variant == "cpu" and not is_for_hip(missing)
-    is_cpu = of_cpu or vendor_of(missing) in (NO_GPU, NPU)
+    is_cpu = of_cpu or vendor_of(missing) in WITHOUT_CUDA_CODE
     return not is_cpu and platform_of(missing) != "macosx"
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import HipSource, Package
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.ownership.torch_names import accelerator_of
@@ -47,7 +47,7 @@ class HipBuild(Struct, frozen=True):
 def vendor_of(missing: MissingName) -> str:
     """The vendor of the GPU, as in `gpu_vendors.py`: from the text, else from the variant of torch."""
     variant = "" if missing.target is None else missing.target.variant
-    return missing.log.gpu or (AMD if variant.startswith("rocm") else "")
+    return missing.log.gpu or (AMD if variant.startswith("rocm") else XPU if variant.startswith("xpu") else "")
 
 
 def is_for_hip(missing: MissingName) -> bool:

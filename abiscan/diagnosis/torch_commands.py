@@ -8,7 +8,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import DCU
+from abiscan.diagnosis.messages.gpu_vendors import DCU, WITHOUT_CUDA_CODE, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import (
     cuda_major,
@@ -17,6 +17,7 @@ from abiscan.diagnosis.wheel_rows import (
     fill_row,
     nearest_variant,
     patch_release,
+    platform_of,
     rows_of,
 )
 from abiscan.model import versions
@@ -26,6 +27,8 @@ INDEXES: Final = "https://download.pytorch.org/whl/"
 """The wheels of PyTorch, one folder a variant."""
 _LOADED_RELEASE: Final = """$(python -c 'import torch; print(torch.__version__.split("+")[0])')"""
 _FIRST_COMPLETE_CUDA: Final = (12,)
+# Of the package index; packages.toml has the source.
+_FIRST_CUDA_ON_AARCH64: Final = (2, 11)
 
 
 WHEELS_FOR_JETSON: Final = (
@@ -54,7 +57,8 @@ def find_torch(
         cuda: required CUDA release (`12`, `10.1`); "" for any.
         variant: preferred variant, before that of the target.
     """
-    wanted_variant, variant = variant, "" if missing.target is None else missing.target.variant
+    wanted_variant = XPU if vendor_of(missing) == XPU and variant != "cpu" else variant
+    variant = "" if missing.target is None else missing.target.variant
     found: list[tuple[Wheels, str]] = []
     for wheels in rows_of(_torch(), missing):
         known = entry_of_release(wheels.variants, version) or ()
@@ -104,10 +108,9 @@ def torch_of_cuda_since(since: str, major: str, missing: MissingName) -> str | N
 
 
 def from_package_index(version: str, missing: MissingName) -> str:
-    """The command that installs one release of torch from the package index, with the CUDA of the build there; for a
-    torch of ROCm or of Intel's GPUs, from the index of such builds, and for Hygon's, where that torch came from."""
-    variant = "" if missing.target is None else missing.target.variant
-    if variant.startswith("xpu"):
+    """The command that installs one release of torch from the package index, with the CUDA of the build there; from an
+    index of PyTorch where the build there is not for the GPU, and for Hygon's, where that torch came from."""
+    if vendor_of(missing) == XPU:
         return f"pip install torch=={version} --index-url {INDEXES}xpu"
     if vendor_of(missing) == DCU:
         return f"install torch {version} or later for DCU, from where your torch came from"
@@ -116,12 +119,24 @@ def from_package_index(version: str, missing: MissingName) -> str:
             f"pip install torch=={version} --index-url {INDEXES}rocmX.Y"
             f"  # X.Y: a ROCm that {INDEXES}torch lists for {version}"
         )
+    if not _has_cuda_on_package_index(version, missing):
+        found = None if vendor_of(missing) in WITHOUT_CUDA_CODE else find_torch(version, missing, cuda="")
+        for_cpu = "" if platform_of(missing) == "macosx" else "  # the build of the package index, for the CPU"
+        return f"pip install torch=={version}{for_cpu}" if found is None else f"pip install {found[0]}"
     cuda = next((build.cuda for build in missing.knowledge.released_builds(version)), None)
     if cuda is None:
         return f"pip install torch=={version}"
     # Minor version compatibility (https://docs.nvidia.com/deploy/cuda-compatibility).
     driver = f"a driver for CUDA {cuda.partition('.')[0]} or later"
     return f"pip install torch=={version}  # the build of the package index, for CUDA {cuda}: it needs {driver}"
+
+
+def _has_cuda_on_package_index(version: str, missing: MissingName) -> bool:
+    """Whether the build of the package index is for CUDA on this platform."""
+    platform = platform_of(missing)
+    if platform == "linux_aarch64":
+        return (versions.order(version) or ()) >= _FIRST_CUDA_ON_AARCH64
+    return platform not in ("win_amd64", "macosx")
 
 
 def torch_of_variant(variant: str, missing: MissingName) -> str | None:

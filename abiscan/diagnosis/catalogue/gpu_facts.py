@@ -8,7 +8,7 @@ from typing import Final
 from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import DCU, NO_GPU, NPU, NVIDIA
+from abiscan.diagnosis.messages.gpu_vendors import DCU, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
@@ -139,7 +139,7 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
 
 
 def gpu_vendor(_values: Values, missing: MissingName) -> str | None:
-    """The vendor of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `dcu`."""
+    """The vendor of the GPU, according to the text or the variant of torch: `nvidia`, `amd`, `xpu`."""
     return vendor_of(missing) or None
 
 
@@ -202,7 +202,7 @@ def _variant(missing: MissingName) -> str:
 def for_cpu(_values: Values, missing: MissingName) -> str | None:
     """Set if torch has no code for a GPU of NVIDIA or AMD: a CPU build or one for an NPU, according to the text or its
     variant; on macOS."""
-    is_cpu = vendor_of(missing) in (NO_GPU, NPU) or (missing.target and missing.target.variant == "cpu")
+    is_cpu = vendor_of(missing) in WITHOUT_CUDA_CODE or (missing.target and missing.target.variant == "cpu")
     return "yes" if is_cpu or wheel_rows.platform_of(missing) == "macosx" else None
 
 

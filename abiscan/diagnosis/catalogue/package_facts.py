@@ -22,7 +22,7 @@ from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, NO_GPU, NPU, NVIDIA
+from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.model import versions
@@ -186,7 +186,8 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
 def cuda_build(values: Values, missing: MissingName) -> str | None:
     """The commands that build the package of the message with nvcc for a torch that was built from source, which has no
     wheels; None for a release of torch, another GPU than NVIDIA's, and a package without rows of sources for HIP."""
-    no_cuda = is_for_hip(missing) or vendor_of(missing) in (NO_GPU, NPU) or wheel_rows.platform_of(missing) == "macosx"
+    no_cuda = is_for_hip(missing) or vendor_of(missing) in WITHOUT_CUDA_CODE
+    no_cuda = no_cuda or wheel_rows.platform_of(missing) == "macosx"
     if no_cuda or not missing.knowledge.target_from_source or hip_project(values, missing) is None:
         return None
     known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))

@@ -1,4 +1,4 @@
-"""Detects the GPU in a text: its vendor (NVIDIA, AMD, Hygon), its compute capability, and the release of ROCm."""
+"""Detects the GPU in a text: its vendor, its compute capability, and the release of ROCm."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ NVIDIA: Final = "nvidia"
 AMD: Final = "amd"
 DCU: Final = "dcu"
 NPU: Final = "npu"
-"""Huawei (Ascend) or Intel (XPU): its torch contains no CUDA code."""
+"""Huawei (Ascend)."""
+XPU: Final = "xpu"
+"""Intel."""
 NO_GPU: Final = "cpu"
 """A build of torch without GPU."""
+WITHOUT_CUDA_CODE: Final = (NO_GPU, NPU, XPU)
+"""Their torch contains no CUDA code, nor HIP."""
 
 
 def find_gpu_vendor(text: str) -> str:
-    """`nvidia`, `amd`, `dcu` or `npu`; `cpu` for a build of torch without GPU; empty if the text names none, or GPUs of
-    NVIDIA and of another vendor."""
+    """`nvidia`, `amd`, `dcu`, `npu` or `xpu`; `cpu` for a build of torch without GPU; empty if the text names none, or
+    GPUs of NVIDIA and of another vendor."""
     from abiscan.diagnosis.messages.text_facts import is_shown, shown  # a scan uses the names of vendors alone
 
     without_amd = is_shown("without_amd", text)
