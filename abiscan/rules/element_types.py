@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from abiscan.model.facts import FileFormat
 
@@ -70,6 +70,18 @@ def element_type(name: CxxName | None) -> str | None:
     if not args:
         return None
     return args[0].removesuffix(" const")
+
+
+_AS_INT64: Final = {
+    FileFormat.ELF: {"long long": "long", "unsigned long long": "unsigned long"},
+    FileFormat.MACHO: {"long": "long long", "unsigned long": "unsigned long long"},
+}
+
+
+def exported_type(element: str, file_format: FileFormat) -> str:
+    """The element type of 64 bits that libtorch has instances for, in place of the other one: int64_t is `long` on
+    Linux and `long long` on macOS."""
+    return _AS_INT64.get(file_format, {}).get(element, element)
 
 
 def written_type(text: str, file_format: FileFormat = FileFormat.ELF) -> str:

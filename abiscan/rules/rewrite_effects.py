@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 from abiscan.model.finding import WhatIf
 from abiscan.model.versions import ReleaseRanges
-from abiscan.rules.element_types import element_type, type_code, written_type
+from abiscan.rules.element_types import element_type
 from abiscan.rules.engine import hits_of
 from abiscan.rules.rule import Rewrite, Rule
 from abiscan.rules.rule_subject import RuleSubject
-from abiscan.rules.texts import rewrite_symbols
+from abiscan.rules.texts import rewrite_fields, rewrite_symbols
 
 
 def predict_rewrites(
@@ -54,10 +54,8 @@ def predict_rewrites(
 def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> frozenset[str] | None:
     new: set[str] = set()
     for hit in hits:
-        element = element_type(subject.parse(hit))
         file_format = subject.facts.format
-        fields = {"type": written_type(element, file_format) if element is not None else "T"}
-        code = None if element is None else type_code(element, file_format)
+        fields, code = rewrite_fields(element_type(subject.parse(hit)), file_format)
         symbols = rewrite_symbols(rewrite, fields, code, file_format)
         if symbols is None:
             return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from abiscan.model.facts import FileFormat
 from abiscan.model.imports import CheckedImport, Status
 from abiscan.model.versions import ReleaseRanges, is_release
-from abiscan.rules.element_types import element_type, type_code, written_type
+from abiscan.rules.element_types import element_type, exported_type, type_code, written_type
 from abiscan.rules.rule import Rewrite, Rule
 from abiscan.rules.rule_subject import RuleSubject
 
@@ -113,6 +113,14 @@ def rewrite_symbols(
     return tuple(symbol.format_map(filled) for symbol in symbols)
 
 
+def rewrite_fields(element: str | None, file_format: FileFormat) -> tuple[dict[str, str], str | None]:
+    """The field `type` of a rewrite, and the mangling of the type."""
+    if element is None:
+        return {"type": "T"}, None
+    exported = exported_type(element, file_format)
+    return {"type": written_type(exported, file_format)}, type_code(exported, file_format)
+
+
 def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
     """Every field of `validate.SYMBOL_FIELDS`."""
     element = element_type(name)
@@ -133,10 +141,11 @@ def symbol_fields(rule: Rule, imported: CheckedImport, name: CxxName | None, sub
         "count": "1",
     }
     ranges = known_ranges(imported, subject)
+    written, rewritten_code = rewrite_fields(element, file_format)
     fields["exported_in"] = fields["exports"] = ranges_text(ranges, subject.span)
     if ranges or ranges is None or imported.status is not Status.MISSING:
         fields["exports"] += f"; {fields['status']}"
-    fields["rewrites"] = rewrite_texts(rule, fields, code, subject)
+    fields["rewrites"] = rewrite_texts(rule, fields | written, rewritten_code, subject)
     return fields
 
 

@@ -88,6 +88,15 @@ def test_clang_spelling_has_its_own_advice() -> None:
     assert "no torch release from 1.13.0 to 2.15.0" in finding.message
 
 
+def test_long_long_is_rewritten_as_the_int64_t_of_linux() -> None:
+    """torch 2.13.0 exports data_ptr<long> and no data_ptr<long long> (nm -D libtorch_cpu.so)."""
+    about = subject(bound("_ZNK2at10TensorBase14const_data_ptrIxEEPKT_v", status=Status.MISSING))
+    (finding,) = run([rule("const-data-ptr")], about)
+    assert "const_data_ptr<long long>()" in finding.message
+    assert "`data_ptr<int64_t>()`" in finding.fix
+    assert "long long" not in finding.fix
+
+
 def test_rewrites_on_windows_have_the_names_of_its_mangling() -> None:
     """torch_cpu.dll 2.8.0 exports both names (llvm-readobj --coff-exports)."""
     about = subject(bound("??$const_data_ptr@_J@TensorBase@at@@QEBAPEB_JXZ"))

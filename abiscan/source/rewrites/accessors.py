@@ -8,6 +8,9 @@ from abiscan.source.object_types import Kind
 from abiscan.source.rewrites.edited_source import Edit, EditableSource, NotRewritten
 from abiscan.source.tensor_accessors import ONLY_ON_TENSOR, SAME_ON_TENSOR, member_of_type
 
+# libtorch for Linux has no accessors for these types: int64_t is `long` there.
+_LONG_LONG = ("long long", "long long int", "unsigned long long")
+
 
 def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] | NotRewritten:
     """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const if the context requires it.
@@ -25,6 +28,8 @@ def const_data_ptr(place: FlaggedPlace, written: EditableSource) -> list[Edit] |
     element = _without_const(written, index + 2, close - 1)
     if element is None:
         return NotRewritten("it has several template arguments")
+    if element in _LONG_LONG:
+        return NotRewritten(f"replace {element} with int64_t first, which is another type on Linux")
     plain = element
     if origin_of(written.code, place.at, element) is DeclaredIn.PARAMETER:
         plain = f"std::remove_const_t<{element}>"
