@@ -98,7 +98,7 @@ def test_other_reads(tmp_path: Path, *, hip: bool) -> None:
     if hip:
         (subject,) = explain(failure(source, "__ldg", "c10::Half", hip=True, below=code), Knowledge())
         assert subject.message == "load-declared-too-late"
-        in_namespace = subject.causes[0].fix.partition("too: ")[2].partition(",\n")[0]
+        in_namespace = subject.causes[0].fix.partition("too: ")[2].partition("\n")[0]
         assert in_namespace.startswith("namespace c10 {")
         assert failure(source, "__ldg", *of_cuda, hip=True, below=in_namespace) == ""
 
