@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
@@ -37,14 +38,32 @@ _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
 # Nothing is checked against exports.
+_OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION, SubjectKind.PYTHON_NAME))
 _USER_SITE = (
     "torch is loaded from the user site (~/.local), another package from an environment: two installations. Use those "
     "of the environment alone: export PYTHONNOUSERSITE=1; pip list"
 )
-_OF_MESSAGES = frozenset((SubjectKind.RUNTIME_ERROR, SubjectKind.VERSION, SubjectKind.PYTHON_NAME))
+
+
+class Explanation(Struct, frozen=True):
+    """What a text is about.
+
+    Attributes:
+        subjects: in the order of the text.
+        install: if there are none, how to install the only package that the text names, for its torch: `To install NAME
+            for torch 2.6.0:` and lines of commands; empty if the text names no known package, or several.
+    """
+
+    subjects: tuple[Subject, ...]
+    install: str = ""
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
+    """The subjects of `explain_text`."""
+    return explain_text(text, options, needed_by=needed_by).subjects
+
+
+def explain_text(text: str, options: ScanOptions, *, needed_by: str | None = None) -> Explanation:
     """Explain every subject of an error message or a log.
 
     The torch is that of `--torch`; else the one in the text; else the installed one, if the error is from this machine
@@ -59,10 +78,18 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         UnknownBuild: an unknown `--torch`.
     """
     if re.search(_WINDOWS_LIBRARY, text) and (listed := _listed_imports(text, options)) is not None:
-        return (listed,)
+        return Explanation((listed,))
     read = with_generated_module(read_text(text))
     here = options.python_named or any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = knowledge_for(options, read, here)
+    subjects = _subjects(read, knowledge, options, needed_by, here=here)
+    # A word alone is the name of something, and not a report.
+    return Explanation(subjects, "" if subjects or read.is_bare else _install_named_package(knowledge))
+
+
+def _subjects(
+    read: ReadText, knowledge: Knowledge, options: ScanOptions, needed_by: str | None, *, here: bool
+) -> tuple[Subject, ...]:
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     subjects = tuple(_with_file(subject, needed_by, read, options) for subject in subjects)
     subjects = _with_verified_advice(subjects, options)
@@ -93,12 +120,9 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     return tuple(chosen)
 
 
-def install_named_package(text: str, options: ScanOptions) -> str:
-    """How to install the only package that a text names, for its torch: `To install NAME for torch 2.6.0:` and lines of
-    commands; empty if the text names no known package, or several."""
+def _install_named_package(knowledge: Knowledge) -> str:
     from abiscan.diagnosis.package_commands import install_named
 
-    knowledge = knowledge_for(options, read_text(text), here=options.python_named)
     found = install_named(knowledge)
     if found is None:
         return ""

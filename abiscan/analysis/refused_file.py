@@ -66,7 +66,8 @@ def _notes(file: ArtifactReport, options: ScanOptions) -> Iterator[str]:
         yield "Pass --torch VERSION for the torch of the message."
     absent = [each.soname for each in file.needed if each.found is None]
     if absent:
-        yield f"Neither its package, nor torch, nor this system has {', '.join(absent)}, which it needs."
+        system = "this system" if file.path.endswith(".so") else "Windows"
+        yield f"Neither its package, nor torch, nor {system} has {', '.join(absent)}, which it needs."
     if any("CUDA symbols not checked" in note for note in file.notes):
         yield next(note for note in file.notes if "CUDA symbols not checked" in note)
 

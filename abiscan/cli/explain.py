@@ -48,8 +48,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     The text is an argument, a file or standard input; the id of a cause or a rule prints its page. Exit status 3: the
     text contains no known symbol or error.
     """
-    from abiscan.analysis.explanation import explain as run_explain
-    from abiscan.analysis.explanation import install_named_package
+    from abiscan.analysis.explanation import explain_text as run_explain
     from abiscan.report import explain_text, json_report
     from abiscan.report.escape import safe_json, safe_text
 
@@ -82,7 +81,8 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
             return
         if print_rules((asked,)):
             return
-    subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
+    explanation = run_explain(asked, scan_options(line), needed_by=needed_by)
+    subjects = explanation.subjects
     # A word that no torch exports but a rule flags in sources is explained by the rule.
     unknown = needed_by is None and not any(subject.exported_in for subject in subjects)
     if unknown and _WORD.fullmatch(asked) and print_rules(_rules_of_word(asked)):
@@ -94,8 +94,8 @@ def explain(text: tuple[str, ...], needed_by: str | None, **given: Any) -> None:
     )
     if not subjects:
         click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
-        if " " in asked.strip() and (way := install_named_package(asked, scan_options(line))):
-            click.echo(safe_text("  " + way.replace("\n", "\n    ")), err=True)
+        if explanation.install:
+            click.echo(safe_text("  " + explanation.install.replace("\n", "\n    ")), err=True)
     if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -100,23 +100,25 @@ def after_upgrade(later: Sequence[FileOutcome], now: Sequence[FileOutcome]) -> l
     before = {file.path: file for file in now}
     # Only for the installed torch are libraries searched on this machine.
     absent = {n.soname for file in now if not file.for_another for n in file.needed if n.found is None}
-    found = []
-    for file in later:
-        missing = [n.soname for n in file.needed if n.found is None and n.soname in absent and not is_driver(n.soname)]
-        if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
-            file = replace(file, why=f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found")  # noqa: PLW2901
-        earlier = before.get(file.path)
-        if earlier is not None:
-            unnamed = release_in_name(file.place) is None
-            stays = earlier.for_another and unnamed and file.verdict is ArtifactVerdict.FAILS
-            file = replace(  # noqa: PLW2901
-                file,
-                for_another=file.for_another or stays,
-                releases=earlier.releases,
-                without_driver=earlier.without_driver,
-            )
-        found.append(file)
-    return found
+    return [_after_upgrade(file, before.get(file.path), absent) for file in later]
+
+
+def _after_upgrade(file: FileOutcome, earlier: FileOutcome | None, absent: Collection[str]) -> FileOutcome:
+    missing = [n.soname for n in file.needed if n.found is None and n.soname in absent and not is_driver(n.soname)]
+    why = file.why
+    if missing and not why and file.verdict is ArtifactVerdict.LOADS:
+        why = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found"
+    if earlier is None:
+        return replace(file, why=why)
+    unnamed = release_in_name(file.place) is None
+    stays = earlier.for_another and unnamed and file.verdict is ArtifactVerdict.FAILS
+    return replace(
+        file,
+        why=why,
+        for_another=file.for_another or stays,
+        releases=earlier.releases,
+        without_driver=earlier.without_driver,
+    )
 
 
 def _why(report: ArtifactReport) -> str:

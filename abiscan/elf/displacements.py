@@ -97,7 +97,7 @@ def _class(values: Iterable[int]) -> bytes:
 
 
 def _upper_halves(first: int, last: int) -> bytes:
-    """A pattern for the upper two bytes of displacements whose upper half is in a range."""
+    """A pattern for the upper two bytes of displacements with the upper half in a range."""
     if last - first > 1024:
         return rb".."
     by_top: dict[int, list[int]] = {}

@@ -31,7 +31,7 @@ def library_of_namespace(namespace: str | None) -> str | None:
 
 
 def cuda_since(name: str) -> str | None:
-    """The CUDA release that added a C name (`9.2`), if it is older than those whose exports are known; else None."""
+    """The CUDA release that added a C name (`9.2`), if it is older than the first with known exports; else None."""
     return _table().cuda_since.get(name)
 
 

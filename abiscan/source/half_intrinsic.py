@@ -50,13 +50,12 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
     blocks = _Blocks(code)
     reads = [None if blocks.exclude_half(place) else _read(place, code, unit, aliases) for place in places]
     where: str | None = None
-    if "Half" in own:
-        pass
-    elif any(each.has_name(_HALF) for each in files):
-        where = "in a file that handles c10::Half"
-    elif any(read is not None and _is_open(read) for read in reads):
-        user = _dispatching_user(code, places[0].text, others)
-        where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
+    if "Half" not in own:
+        if any(each.has_name(_HALF) for each in files):
+            where = "in a file that handles c10::Half"
+        elif any(read is not None and _is_open(read) for read in reads):
+            user = _dispatching_user(code, places[0].text, others)
+            where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
     if where is not None and any(each.has_name(_MASKED) for each in unit if "_sync" in each.text):
         where += ", and calls masked warp functions, which HIP needs changed too (rule masked-warp-function)"
     return [_refined(read, where, own) for read in reads]
@@ -193,9 +192,11 @@ def _is_open(read: Pointee) -> bool:
 
 
 def _refined(read: Pointee | None, where: str | None, own: frozenset[str]) -> Refined | None:
-    """Args:
-    where: where a template may be instantiated for c10::Half; None if none is.
-    own: types of the project's own overloads.
+    """What a read is of; None if it is safe.
+
+    Args:
+        where: where a template may be instantiated for c10::Half; None if none is.
+        own: types of the project's own overloads.
     """
     if read is None or read.name in own:
         return None

@@ -8,7 +8,7 @@ import pytest
 
 from abiscan.binary import open_binary
 from abiscan.environment.python_names import exports as python_exports
-from abiscan.loader.resolve_on_release import resolve_on_release
+from abiscan.loader.resolve_on_release import resolve_on_release, settle_python_names
 from abiscan.model.imports import Owner, Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.torch_names import is_torch_library
@@ -61,6 +61,20 @@ def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir
     assert max(by_python.values()) > 0
     nobody = resolve_on_release(file, {}, exports("2.13.0"), ())
     assert {b.status for b in nobody.imports if b.owner is Owner.PYTHON} <= {Status.UNDECIDED, Status.WEAK}
+
+
+def test_names_of_python_are_settled_by_the_pythons_of_a_wheel(fixtures_dir: Path) -> None:
+    """The process has another Python than the file is for. The table of each was made with nm."""
+    file = open_binary(str(fixtures_dir / "python-abi-mismatch.so"))
+    for here, other in ((8, 13), (13, 8)):
+        settled, of_other = (
+            resolve_on_release(file, {}, exports("2.13.0"), python(minor))  # type: ignore[arg-type]
+            for minor in (here, other)
+        )
+        wanted = [each.status for each in of_other.imports if each.owner is Owner.PYTHON]
+        assert [each.status for each in settled.imports if each.owner is Owner.PYTHON] != wanted
+        settle_python_names(settled, python(other))  # type: ignore[arg-type]
+        assert [each.status for each in settled.imports if each.owner is Owner.PYTHON] == wanted
 
 
 @pytest.mark.parametrize(("version", "served"), [("2.15.0", True), ("2.8.0", False)])

@@ -4,7 +4,7 @@ values, the file and the target; None if unknown. It is safe in a command."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from abiscan.diagnosis.catalogue import (
     companion_facts,
@@ -20,38 +20,31 @@ from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
 from abiscan.diagnosis.missing_name import MissingName
 
 _Fact = Callable[[Values, MissingName], str | None]
-# Facts that a missing name has, by attribute.
-_ATTRIBUTES: Final = {
-    "shown_name": "shown",
-    "exported_text": "exported_text",
-    "needing_file": "file.file_name",
-    "target_label": "target_label",
-    "target_version": "target.version",
-    "project_release": "log.project_release",
+# Facts that a missing name has.
+_OF_NAME: Final[Mapping[str, Callable[[MissingName], str | None]]] = {
+    "shown_name": lambda missing: missing.shown,
+    "exported_text": lambda missing: missing.exported_text,
+    "needing_file": lambda missing: missing.file.file_name,
+    "target_label": lambda missing: missing.target_label,
+    "target_version": lambda missing: None if missing.target is None else missing.target.version,
+    "project_release": lambda missing: missing.log.project_release,
 }
-# Releases of packages in a text by the names that it may give them: those that are there, and those that it asks about.
-_RELEASES: Final = {
-    "vllm_release": ("releases", "vllm"),
-    "asked_vllm": ("asked_releases", "vllm"),
-    "asked_flashinfer": ("asked_releases", "flashinfer", "flashinfer-python"),
-    "asked_torch": ("asked_releases", "torch", "pytorch"),
-    "fla_release": ("releases", "fla", "flash-linear-attention", "fla-core"),
-    "asked_fla": ("asked_releases", "fla", "flash-linear-attention"),
+# Releases of packages in a text, by the names that it may give them.
+_RELEASES_THERE: Final = {"vllm_release": ("vllm",), "fla_release": ("fla", "flash-linear-attention", "fla-core")}
+_RELEASES_ASKED_ABOUT: Final = {
+    "asked_vllm": ("vllm",),
+    "asked_flashinfer": ("flashinfer", "flashinfer-python"),
+    "asked_torch": ("torch", "pytorch"),
+    "asked_fla": ("fla", "flash-linear-attention"),
 }
 
 
-def _attribute(path: str) -> _Fact:
-    def read(_values: Values, missing: MissingName) -> str | None:
-        value: Any = missing
-        for name in path.split("."):
-            value = None if value is None else getattr(value, name)
-        return value or None
-
-    return read
+def _of_name(read: Callable[[MissingName], str | None]) -> _Fact:
+    return lambda _values, missing: read(missing) or None
 
 
-def _release(table: str, *names: str) -> _Fact:
-    return lambda _values, missing: next(filter(None, map(getattr(missing.log, table).get, names)), None)
+def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str, str]]) -> _Fact:
+    return lambda _values, missing: next(filter(None, map(releases(missing).get, names)), None)
 
 
 FACTS: Final[Mapping[str, _Fact]] = {
@@ -59,7 +52,10 @@ FACTS: Final[Mapping[str, _Fact]] = {
         *(companion_facts, declared_facts, dll_facts, gpu_facts),
         *(package_facts, python_facts, source_facts, torch_facts),
     ),
-    **{name: _attribute(path) for name, path in _ATTRIBUTES.items()},
-    **{name: _release(*names) for name, names in _RELEASES.items()},
+    **{name: _of_name(read) for name, read in _OF_NAME.items()},
+    **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
+    **{
+        name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()
+    },
 }
 """Each public function of these modules is a fact of its name, and each row of these tables."""

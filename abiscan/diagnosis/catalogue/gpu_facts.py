@@ -148,11 +148,6 @@ def for_hip(_values: Values, missing: MissingName) -> str | None:
     return "yes" if is_for_hip(missing) else None
 
 
-# c10/util/BFloat16-inl.h of torch 1.13; torch 1.12 has wheels for ROCm 5.1.1 and older, 1.13 for 5.2.
-_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 13)
-_FIRST_ROCM_WITH_BFLOAT16_LOAD: Final = (5, 2)
-
-
 def hip_platform(_values: Values, missing: MissingName) -> str:
     """What HIP compiles for, in words that `find_gpu_vendor` and `find_rocm` read: `ROCm 5.7`, `DCU`."""
     return "DCU" if vendor_of(missing) == DCU else f"ROCm {rocm_of(missing)}".rstrip()
@@ -180,6 +175,11 @@ def hip_is_likely(values: Values, missing: MissingName) -> str | None:
 def torch_bfloat16(values: Values, _missing: MissingName) -> str | None:
     """Set if the value `half` is torch's BFloat16, of which c10/util/BFloat16.h has __ldg under HIP, too."""
     return "yes" if values.get("half", "").endswith("::BFloat16") else None
+
+
+# c10/util/BFloat16-inl.h of torch 1.13; torch 1.12 has wheels for ROCm 5.1.1 and older, 1.13 for 5.2.
+_FIRST_WITH_BFLOAT16_LOAD: Final = (1, 13)
+_FIRST_ROCM_WITH_BFLOAT16_LOAD: Final = (5, 2)
 
 
 def bfloat16_load(_values: Values, missing: MissingName) -> str | None:

@@ -326,7 +326,7 @@ class Mention(_Row, frozen=True, kw_only=True):
     """Names of one kind that people write, and the sentences of programs about them.
 
     Attributes:
-        names: patterns whose groups are the places of the sentences; bounded.
+        names: bounded patterns; their groups are the places of the sentences.
         words: pattern about a failure in the same part of a line; empty if the name is the whole text.
         sentences: those of programs, of which the message catalogue explains some.
         examples: texts with such a name, each used as a test.
