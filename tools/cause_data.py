@@ -66,7 +66,7 @@ def _problems(page: CausePage, table: dict[str, Any]) -> Iterator[str]:
     for key in ("title", "explanation", "detection", "prevention", "confirm", "fix", "references"):
         if not getattr(page, key):
             yield f"{key} is empty"
-    if not page.title.endswith(".") or "\n" in page.title:
+    if any(not title.endswith(".") or "\n" in title for title in (page.title, *page.titles.values())):
         yield "title must be one sentence on one line"
     for check in page.confirm:
         if not (check.text and check.commands):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Final
 
 import msgspec
 
@@ -28,8 +29,12 @@ def cause_pages(causes: Iterable[CauseId]) -> tuple[CausePage, ...]:
     return tuple(page for page in load_causes().values() if page.id in wanted) if wanted else ()
 
 
-def title(cause: CauseId, target: TorchBuild | None = None, *, elsewhere: bool = False) -> str:
-    """The problem as a sentence, with the target, or for a symbol of another library than torch's."""
+OTHER_LIBRARY: Final = "other-library"
+"""The form of a cause for a symbol of none of torch's libraries."""
+
+
+def title(cause: CauseId, target: TorchBuild | None = None, form: str = "") -> str:
+    """The problem as a sentence, with the target; for a form of the cause with a title of its own."""
     variant = f" ({target.variant})" if target is not None and target.variant else ""
     torch = None if target is None else f"torch {target.version}{variant}"
-    return load_causes()[cause].title_for(torch, elsewhere=elsewhere)
+    return load_causes()[cause].title_for(torch, form)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from abiscan.diagnosis.cause_catalogue import title
+from abiscan.diagnosis.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
@@ -169,7 +169,7 @@ def _groups(
         if (rows and lacking) or len(lacking) > 1:
             evidence.append(f"Not found: {', '.join(lacking)}.")
         elsewhere = bool(rows) and all(bound.owner is not Owner.TORCH for bound, _candidate in rows)
-        heading = title(cause, knowledge.target, elsewhere=elsewhere)
+        heading = title(cause, knowledge.target, best.form or (OTHER_LIBRARY if elsewhere else ""))
         groups.append(CauseGroup(cause, best.confidence, heading, tuple(evidence), best.fix, names))
     of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
     missing = {bound.name for bound, _candidates in settled if bound.status is Status.MISSING}

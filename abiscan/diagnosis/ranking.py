@@ -22,12 +22,14 @@ class Candidate(Struct, frozen=True):
         score: 0 (excluded) to 1 (no other explanation); determines order and `confidence`.
         evidence: sentences, each a verified fact, for or against the cause.
         fix: commands or changes.
+        form: the form of the cause that has a title of its own (`CausePage.titles`); empty for the usual one.
     """
 
     cause: CauseId
     score: float
     evidence: tuple[str, ...]
     fix: str
+    form: str = ""
 
     @property
     def confidence(self) -> Confidence:

@@ -38,7 +38,7 @@ class CausePage(Struct, frozen=True):
 
     Attributes:
         title: one sentence that states the problem; `{torch}` is replaced by the target.
-        title_elsewhere: the same for a symbol of another library; empty if it is the title.
+        titles: the same for other forms of the cause: `other-library` for a symbol of none of torch's libraries.
         explanation, prevention: prose; an empty line separates paragraphs.
         detection: the facts from which the cause is concluded.
         references: HTTPS URLs.
@@ -52,11 +52,11 @@ class CausePage(Struct, frozen=True):
     fix: tuple[Remedy, ...]
     prevention: str
     references: tuple[str, ...]
-    title_elsewhere: str = ""
+    titles: dict[str, str] = {}
 
-    def title_for(self, torch: str | None = None, *, elsewhere: bool = False) -> str:
-        """The title with `torch` (such as `torch 2.6.0 (cu124)`) as the target, or for a symbol of another library."""
-        title = self.title_elsewhere if elsewhere and self.title_elsewhere else self.title
+    def title_for(self, torch: str | None = None, form: str = "") -> str:
+        """The title of a form, with `torch` (such as `torch 2.6.0 (cu124)`) as the target."""
+        title = self.titles.get(form, self.title)
         text = title.replace("{torch}", torch or "the installed torch")
         # `torch` is written in lower case, also at the beginning of a sentence.
         return text if text.startswith(("torch ", "torch.")) else text[0].upper() + text[1:]

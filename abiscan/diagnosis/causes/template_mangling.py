@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -300,6 +301,10 @@ def _data_ptr(missing: MissingName, name: str, argument: str) -> str:
     return f"use data_ptr<{argument}>(){exported}"
 
 
+# The form of the cause: libtorch has the instance for int64_t, which is another type here.
+_INTEGER: Final = "integer-type"
+
+
 def _darwin_integers(missing: MissingName) -> Candidates:
     """`long` where int64_t of macOS is `long long`: libtorch instantiates its templates for int64_t."""
     assert missing.cxx is not None
@@ -319,7 +324,9 @@ def _darwin_integers(missing: MissingName) -> Candidates:
             f"On Linux, where int64_t is long, the same name is exported by torch {missing.exported_in.text()}."
         )
         score = 0.84 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _other_integer("long", "int64_t", missing))
+    yield Candidate(
+        CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _other_integer("long", "int64_t", missing), _INTEGER
+    )
 
 
 def _other_integer(written: str, integer: str, missing: MissingName) -> str:
@@ -343,7 +350,7 @@ def _long_of_clang(missing: MissingName) -> Candidates:
     if forms:
         meant = MissingName(replace(missing.reference, name=f"_{forms[0].name}"), missing.knowledge, missing.file)
         fix = f"{fix} first. Then:\n{_fix(meant, *_where(forms))}"
-    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.9 if forms else 0.62, tuple(evidence), fix)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.9 if forms else 0.62, tuple(evidence), fix, _INTEGER)
 
 
 def _windows_integers(missing: MissingName) -> Candidates:
@@ -355,7 +362,7 @@ def _windows_integers(missing: MissingName) -> Candidates:
         f"This is an MSVC symbol for {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
         "libtorch instantiates its templates for int64_t, which is long long on Windows.",
     )
-    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, _other_integer("long", "int64_t", missing))
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, _other_integer("long", "int64_t", missing), _INTEGER)
 
 
 def _linux_integers(missing: MissingName) -> Candidates:
@@ -383,7 +390,7 @@ def _linux_integers(missing: MissingName) -> Candidates:
     score = 0.8 if missing.related else 0.6
     if missing.target is not None and forms and not any(form.in_target for form in forms):
         score = 0.5  # with int64_t alone, the symbol is still missing
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix, _INTEGER)
 
 
 def _for_int64(missing: MissingName) -> list[RelatedExport]:

@@ -15,7 +15,7 @@ from abiscan.diagnosis.catalogue import answer_messages
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
-from abiscan.diagnosis.cause_catalogue import title
+from abiscan.diagnosis.cause_catalogue import OTHER_LIBRARY, title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
 from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
@@ -307,10 +307,13 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
-        title=title(causes[0].cause, _titled(causes[0], missing), elsewhere=not missing.is_torch_name)
-        if causes
-        else "",
+        title=_title_of(causes[0], missing) if causes else "",
     )
+
+
+def _title_of(cause: Candidate, missing: MissingName) -> str:
+    form = cause.form or ("" if missing.is_torch_name else OTHER_LIBRARY)
+    return title(cause.cause, _titled(cause, missing), form)
 
 
 def _titled(cause: Candidate, missing: MissingName) -> TorchBuild | None:
