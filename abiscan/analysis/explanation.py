@@ -34,6 +34,8 @@ _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-pac
 
 
 _NOT_NVIDIA = (AMD, DCU, NPU, XPU)
+# Where the build of the index is for another variant than that of Linux on x86_64.
+_OF_SEVERAL_VARIANTS = ("win_amd64", "macosx", "linux_aarch64")
 _WINDOWS_LIBRARY = r"(?i)\.(?:dll|pyd)\b"
 # Answers about what no release of torch decides.
 _OF_NO_RELEASE = frozenset((SubjectKind.COMPILE_ERROR, SubjectKind.DYNAMO))
@@ -84,7 +86,11 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None = Non
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)
     # A word alone is the name of something, and not a report.
-    return Explanation(subjects, "" if subjects or read.is_bare else _install_named_package(knowledge))
+    if subjects or read.is_bare:
+        return Explanation(subjects)
+    from abiscan.diagnosis.package_commands import install_named
+
+    return Explanation((), "\n".join(install_named(knowledge)))
 
 
 def _subjects(
@@ -118,17 +124,6 @@ def _subjects(
         else:
             chosen.append(_noted(other, knowledge.target) if exported else subject)
     return tuple(chosen)
-
-
-def _install_named_package(knowledge: Knowledge) -> str:
-    from abiscan.diagnosis.package_commands import install_named
-
-    found = install_named(knowledge)
-    if found is None:
-        return ""
-    name, ways = found
-    torch = "" if knowledge.target is None else f" for torch {knowledge.target.label}"
-    return "\n".join((f"To install {name}{torch}:", *ways))
 
 
 def _listed_imports(text: str, options: ScanOptions) -> Subject | None:
@@ -221,9 +216,10 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         known = _with_std_string(known, facts.cxx11_abi)
         if (facts.from_source or facts.packager) and not here:
             known = _as_source_build(known, facts)
-    of_any_variant = facts.gpu in _NOT_NVIDIA or (options.torch is None and facts.platform == "win_amd64" and not here)
+    unlabelled = options.torch is None and facts.platform in _OF_SEVERAL_VARIANTS and not here
+    of_any_variant = facts.gpu in _NOT_NVIDIA or unlabelled
     if of_any_variant and spec is not None and versions.order(spec) is not None and "+" not in spec:
-        # A release for Windows is published for the CPU and for several releases of CUDA.
+        # A release for Windows or aarch64 is published for the CPU and for several releases of CUDA, for macOS without.
         known = _without_cuda(known)
     environment = _environment(known, facts, here)
     if "+" in (facts.torch or "") or options.torch is not None:

@@ -137,13 +137,16 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     return tuple(filter(None, ways))
 
 
-def install_named(knowledge: Knowledge) -> tuple[str, tuple[str, ...]] | None:
-    """The only package that a text names, and the ways to install it, best first; None if the catalogue has none."""
+def install_named(knowledge: Knowledge) -> tuple[str, ...]:
+    """The ways to install the only package that a text names, best first, after a heading; empty if the catalogue has
+    none."""
     package = packages_by_name().get(knowledge.log.project)
     if package is None or package.name in ("torch", *companions.COMPANIONS):
-        return None
+        return ()
     ways = install(package, MissingName(Reference(name=""), knowledge))
-    return (package.name, ways) if ways else None
+    is_for_any = package.needs_no_torch or package.conda or package.command
+    torch = "" if knowledge.target is None or is_for_any else f" for torch {knowledge.target.label}"
+    return (f"To install {package.name}{torch}:", *ways) if ways else ()
 
 
 def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = False) -> str | None:
@@ -193,6 +196,9 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
     if not other:
         return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)
     lead, *commands = other
+    if missing.target is not None and not missing.target.variant and f"torch {missing.target.version}," in lead:
+        # A release without a label may be of any variant: one that has a wheel.
+        return ("\n".join(commands),)
     near = missing.target is not None and f"torch {versions.minor(missing.target.version)}." in lead
     if not is_command or (any(wheels.with_torch for wheels in rows) and (package.ended or near)):
         return ("\n".join((lead, *commands, f"or: {source}")),)

@@ -103,6 +103,8 @@ def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild
     variant = target.variant
     if variant in known:
         return variant
+    if not variant and len(known) == 1:
+        return known[0]
     return variant if f"cu{cuda_major(variant)}" in known else None
 
 

@@ -335,10 +335,11 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     name = _short(subject.readable(use.via))
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
     side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}"
+    old, new = releases[-1], subject.target
     if change.old.is_enumeration:
-        detail = _numbers(change, moved, releases[-1], subject.target)
+        detail = _numbers(change, moved, old, new)
     else:
-        detail = _sizes(change, releases[-1], subject.target) + _change(change)
+        detail = _sizes(change, old, new) + _change(change, old, new)
     unknown = "; the key is unknown" if use.numbers is not None and not moved else ""
     imports = f"the file imports `{name}`, " if use.via else ""
     detail += f"; {imports}{use.how}{reads}{unknown}; the file {side} ({subject.side.because})"
@@ -365,7 +366,7 @@ def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) ->
     moved = [name for name, place in places.items() if later.get(name) != place]
     name = next((each for each in _KEYS if each in moved), moved[0] if moved else "")
     now = later.get(name)
-    shown = "removed" if now is None else str(now)
+    shown = "absent" if now is None else str(now)
     rest = f"; {len(moved) - 1} more changed" if len(moved) > 1 else ""
     return f"has other values: `{name}` is {places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
 
@@ -380,18 +381,20 @@ def _sizes(change: LayoutChange, old: str, new: str) -> str:
     return f"has {change.old.size} bytes in torch {old} and {change.new.size} in torch {new}"
 
 
-def _change(change: LayoutChange) -> str:
-    """The first change, and the nested class that caused it."""
+def _change(change: LayoutChange, old: str, new: str) -> str:
+    """The first difference between two releases, of which either may be the later, and the nested class that caused
+    it."""
     text = ""
     if change.moved is not None:
         place = change.new_places.get(change.moved)
         at = _byte(change.old_places.get(change.moved, 0))
-        text = f" (`{change.moved}`: {at}, now {'removed' if place is None else _byte(place)})"
+        there = "absent" if place is None else _byte(place)
+        text = f" (`{change.moved}`: {at} in torch {old}, {there} in torch {new})"
     elif change.came is not None:
-        text = f" (`{change.came}` was added at {_byte(change.new_places.get(change.came, 0))})"
+        text = f" (`{change.came}`: only in torch {new}, at {_byte(change.new_places.get(change.came, 0))})"
     if change.inner is not None:
         inner = change.inner
-        size = "" if inner.old.size == inner.new.size else f" ({inner.old.size} bytes before, {inner.new.size} now)"
+        size = "" if inner.old.size == inner.new.size else f" ({inner.old.size} and {inner.new.size} bytes)"
         text += f", because it contains `{inner.record}`{size}"
     return text
 
