@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from abiscan.diagnosis.catalogue.package_row import InlinedCall, Mention, PackageCatalogue, TextFact
+from tools.pattern_needs import needed_words, with_first_characters
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
 FILES = ("packages.toml", "libraries.toml")
@@ -99,8 +100,14 @@ def render(_current: str) -> str:
 
 
 def render_text_facts(_current: str) -> str:
-    """One line per row, for readable diffs; without examples."""
-    return _render_rows(text_facts()) + "\n"
+    """One line per row, for readable diffs; without examples, with what each match needs."""
+    return _render_rows(tuple(map(_with_needs, text_facts()))) + "\n"
+
+
+def _with_needs(row: TextFact) -> TextFact:
+    pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
+    words, pattern = needed_words(pattern, flags), with_first_characters(pattern, flags)
+    return msgspec.structs.replace(row, words=words, patterns=(pattern,))
 
 
 def render_mentions(_current: str) -> str:

@@ -19,7 +19,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_releases,
 )
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
-from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, pattern_of, patterns_of, shown
+from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, shown, values
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
     find_cxx11_abi,
@@ -27,7 +27,7 @@ from abiscan.diagnosis.messages.torch_in_log import (
     find_torch,
     find_variant,
 )
-from abiscan.diagnosis.messages.values_in_text import matches, only_value, values
+from abiscan.diagnosis.messages.values_in_text import only_value
 from abiscan.model.versions import is_release
 from abiscan.releases.build import has_the_new_string
 
@@ -74,7 +74,7 @@ def log_facts(text: str) -> LogFacts:
         is_nvidia_image=is_shown("is_nvidia_image", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
         is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
-        first_use=only_value(values(pattern_of("folder_of_first_use"), text)),
+        first_use=only_value(values("folder_of_first_use", text)),
         cuda_packages=find_cuda_packages(text),
         is_wsl=is_shown("is_wsl", text),
     )
@@ -86,8 +86,8 @@ def _program(text: str) -> str:
 
 
 def _python(text: str) -> tuple[int, int] | None:
-    for pattern in patterns_of("python"):
-        found = {(int(match[1]), int(match[2])) for match in matches(pattern, text)}
+    for matches in matches_by_row("python", text):
+        found = {(int(match[1]), int(match[2])) for match in matches}
         if len(found) == 1:
             return found.pop()
     return None

@@ -36,16 +36,16 @@ def find_gpu_vendor(text: str) -> str:
 
 def find_rocm(text: str) -> str:
     """The only release of ROCm (or of HIP, which has the same number) in a text, `5.7`; empty if there is none."""
-    from abiscan.diagnosis.messages.text_facts import pattern_of
-    from abiscan.diagnosis.messages.values_in_text import only_value, values
+    from abiscan.diagnosis.messages.text_facts import values
+    from abiscan.diagnosis.messages.values_in_text import only_value
 
-    return only_value(values(pattern_of("rocm_release"), text) or values(pattern_of("hip_release"), text))
+    return only_value(values("rocm_release", text) or values("hip_release", text))
 
 
 def find_capability(text: str) -> str:
     """The compute capability of the only GPU of NVIDIA that a text names: `9.0` for H100; empty if unknown."""
-    from abiscan.diagnosis.messages.text_facts import pattern_of
-    from abiscan.diagnosis.messages.values_in_text import only_value, values
+    from abiscan.diagnosis.messages.text_facts import values
+    from abiscan.diagnosis.messages.values_in_text import only_value
     from abiscan.model.gpu_toolkits import capability_of_name
 
-    return only_value(filter(None, map(capability_of_name, values(pattern_of("nvidia_gpu"), text))))
+    return only_value(filter(None, map(capability_of_name, values("nvidia_gpu", text))))

@@ -12,8 +12,8 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name
 from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.source_builds import built_packages, named_packages
-from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of
-from abiscan.diagnosis.messages.values_in_text import matches, values
+from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, values
+from abiscan.diagnosis.messages.values_in_text import captured, matches_of
 
 _MOST_RELEASES: Final = 500
 _COMPANIONS: Final = ("torch", "torchvision", "torchaudio")
@@ -21,11 +21,9 @@ _SHARED_OBJECT = re.compile(r"(?<![\w./\\-])(\w{1,128})(?:\.[\w-]{1,64}){0,2}\.s
 
 
 def find_projects(text: str) -> tuple[str, ...]:
-    found = values(pattern_of("built_package"), text) or [
-        f"torch-{name}" for name in values(pattern_of("package_of_pyg"), text)
-    ]
+    found = values("built_package", text) or [f"torch-{name}" for name in values("package_of_pyg", text)]
     if not found:
-        stems = set(values(_SHARED_OBJECT, text))
+        stems = {captured(match) for match in matches_of(_SHARED_OBJECT, text)}
         found = [package.name for stem in stems if (package := package_of_file(stem)) is not None]
     return _normalised(found)
 
@@ -46,7 +44,7 @@ def _with_longest_name(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _released_packages(text: str) -> tuple[str, ...]:
     """The packages that a text names with a release: `lmdeploy 0.9.2`; none of torch's."""
-    packages = map(package_of_name, set(values(pattern_of("released_package"), text)))
+    packages = map(package_of_name, set(values("released_package", text)))
     return tuple({found.name for found in packages if found is not None and found.name not in _COMPANIONS})
 
 
@@ -62,7 +60,7 @@ def find_release(project: str, text: str) -> str:
         r"(?:\.?(?:post|rc|a|b|dev)\d{1,8})?)(?![\w.]\w)",
         re.ASCII | re.IGNORECASE,
     )
-    found = (match for match in matches(releases, text) if not is_proposed(text, match.start(), match.end(1)))
+    found = (match for match in matches_of(releases, text) if not is_proposed(text, match.start(), match.end(1)))
     return next((match[1] for match in found), "")
 
 
@@ -71,10 +69,10 @@ def find_releases(text: str) -> tuple[dict[str, str], dict[str, str]]:
     that it asks about."""
     there: dict[str, str] = {}
     asked: dict[str, str] = {}
-    for match in itertools.islice(pattern_of("release_of").finditer(text), _MOST_RELEASES):
+    for match in itertools.islice(matches("release_of", text), _MOST_RELEASES):
         found = asked if is_proposed(text, match.start(), match.end()) else there
         found.setdefault(match[1].lower().replace("_", "-"), match[3] or match[2])
-    alone = pattern_of("release_asked_alone").search(text) if len(there) == 1 and not asked else None
+    alone = first_match("release_asked_alone", text) if len(there) == 1 and not asked else None
     if alone is not None:
         asked[next(iter(there))] = alone[1] or alone[2]
     return there, asked
@@ -88,7 +86,7 @@ def _used_packages(text: str) -> tuple[str, ...]:
     """The package of the last frame of a traceback, else those that the text imports or installs; none of torch's."""
     of_frames, others = (
         [found.name for each in names if (found := package_of_name(each)) is not None and found.name not in _COMPANIONS]
-        for names in (values(pattern_of("module_of_frame"), text), values(pattern_of("used_module"), text))
+        for names in (values("module_of_frame", text), values("used_module", text))
     )
     return tuple(of_frames[-1:]) or tuple(dict.fromkeys(others))
 
@@ -96,7 +94,7 @@ def _used_packages(text: str) -> tuple[str, ...]:
 def find_made_for(text: str) -> tuple[str, str] | None:
     """The only extension with a torch in its label; None if there are several with different ones."""
     found = {}
-    for match in matches(pattern_of("made_for"), text):
+    for match in matches("made_for", text):
         version = match[2]
         if "." not in version:
             # `pt20`, `torch200`, `torch2100`: major, minor, and with three digits or more a zero for the patch release.
@@ -107,9 +105,9 @@ def find_made_for(text: str) -> tuple[str, str] | None:
 
 def find_cuda_packages(text: str) -> dict[str, str]:
     """NVIDIA's packages and their versions: `nvidia-nccl-cu12` -> `2.27.3`."""
-    return {match[1]: match[2] for match in matches(pattern_of("package_of_nvidia"), text)}
+    return {match[1]: match[2] for match in matches("package_of_nvidia", text)}
 
 
 def find_only_sdist(text: str) -> str:
-    found = pattern_of("only_sdist").search(text)
+    found = first_match("only_sdist", text)
     return "" if found is None else found[1]

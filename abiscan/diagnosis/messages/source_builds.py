@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_name, packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of
+from abiscan.diagnosis.messages.text_facts import first_match, is_shown, matches, pattern_of
 
 # Words for other packages than torch that are none of the catalogue.
 _OTHER: Final = frozenset(
@@ -52,7 +52,7 @@ def find_source_release(text: str) -> str | None:
     found = _find(text)
     if found is None:
         return None
-    after = pattern_of("release_behind").match(text, found[1]) or pattern_of("shared_release").search(text)
+    after = pattern_of("release_behind").match(text, found[1]) or first_match("shared_release", text)
     return None if after is None else after[1]
 
 
@@ -66,7 +66,7 @@ def named_packages(text: str) -> tuple[str, ...]:
     """The packages of the catalogue in a text, in order, without torch itself."""
     stems = (match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST))
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
-    for name in itertools.islice(pattern_of("package_name").finditer(text), _MOST):
+    for name in itertools.islice(matches("package_name", text), _MOST):
         word = re.sub(r"[ _]", "-", name[0].lower())
         if name["torch"] is None:
             word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
@@ -82,7 +82,7 @@ def named_packages(text: str) -> tuple[str, ...]:
 
 
 def _named_by_parts(text: str) -> tuple[str, ...]:
-    parts = list(itertools.islice(pattern_of("part_of_geometric").finditer(text), _MOST))
+    parts = list(itertools.islice(matches("part_of_geometric", text), _MOST))
     names = tuple(dict.fromkeys(f"torch-{each['part']}" for each in parts))
     return names if len(names) > 1 or any(each["prebuilt"] for each in parts) else ()
 
@@ -112,7 +112,7 @@ def _find(text: str) -> tuple[int, int] | None:
 
 def _statements(text: str) -> Iterator[_Statement]:
     """Every statement that torch was, or was not, built from source; no question and no plan."""
-    for words in itertools.islice(pattern_of("source_build").finditer(text), _MOST):
+    for words in itertools.islice(matches("source_build", text), _MOST):
         if words["torch"] is not None or words["mine"] is not None:
             yield _Statement(*words.span(), False)
             continue

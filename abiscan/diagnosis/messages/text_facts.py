@@ -5,21 +5,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
+from typing import Final
 
 import msgspec
 
 from abiscan.data import data_file
 from abiscan.diagnosis.catalogue.package_row import TextFact
+from abiscan.diagnosis.messages.values_in_text import captured, matches_of
+
+_SHORT: Final = 2_000
 
 
 def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
     """The value of each row of a fact that a text shows, and the words that show it; linear in its length."""
     for row in _rows(fact):
-        if not row.words or any(word in text for word in row.words):
-            found = _pattern(row).search(text)
-            if found is not None:
-                yield row.value, found[0]
+        found = _pattern(row).search(text) if _has_words((row,), text) else None
+        if found is not None:
+            yield row.value, found[0]
 
 
 def is_shown(fact: str, text: str) -> bool:
@@ -30,6 +33,31 @@ def is_shown(fact: str, text: str) -> bool:
 def first_shown(fact: str, text: str) -> str:
     """The value of a fact; empty if the text shows none."""
     return next((value for value, _ in shown(fact, text)), "")
+
+
+def matches(fact: str, text: str) -> Iterator[re.Match[str]]:
+    """The first matches of `pattern_of` a fact in a text, at most `MOST_PLACES`."""
+    return matches_of(pattern_of(fact), text) if _has_words(_rows(fact), text) else iter(())
+
+
+def values(fact: str, text: str) -> list[str]:
+    """What `captured` gives for each of `matches`."""
+    return list(map(captured, matches(fact, text)))
+
+
+def first_match(fact: str, text: str) -> re.Match[str] | None:
+    return next(matches(fact, text), None)
+
+
+def matches_by_row(fact: str, text: str) -> Iterator[Iterator[re.Match[str]]]:
+    """Matches as in `matches` of each row of a fact."""
+    for row in _rows(fact):
+        yield matches_of(_pattern(row), text) if _has_words((row,), text) else iter(())
+
+
+def values_by_row(fact: str, text: str) -> Iterator[list[str]]:
+    """Values as in `values` of each row of a fact."""
+    return (list(map(captured, found)) for found in matches_by_row(fact, text))
 
 
 @cache
@@ -51,6 +79,19 @@ def text_facts() -> tuple[TextFact, ...]:
     """Every row, without examples."""
     with open(data_file("text_facts.json"), "rb") as file:
         return msgspec.json.decode(file.read(), type=tuple[TextFact, ...])
+
+
+def _has_words(rows: tuple[TextFact, ...], text: str) -> bool:
+    """Whether a row could match, by the words that its matches need. In short texts a pattern is as quick."""
+    if len(text) < _SHORT or not all(row.words for row in rows):
+        return True
+    folded = _folded(text)
+    return any(word in folded for row in rows for word in row.words)
+
+
+@lru_cache(maxsize=2)
+def _folded(text: str) -> str:
+    return text.casefold()
 
 
 @cache

@@ -10,8 +10,16 @@ from typing import Final
 
 from abiscan.diagnosis.messages.packaged_torch import packager_of
 from abiscan.diagnosis.messages.proposed_release import is_proposed
-from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
-from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured, matches, only_value, values
+from abiscan.diagnosis.messages.text_facts import (
+    first_match,
+    is_shown,
+    matches,
+    pattern_of,
+    patterns_of,
+    values,
+    values_by_row,
+)
+from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured, only_value
 from abiscan.model.versions import is_version
 
 # A CUDA release, as is any above 2.
@@ -24,9 +32,8 @@ _FLAGS: Final = 8_192
 
 
 def find_torch(text: str) -> str | None:
-    for pattern in patterns_of("torch"):
-        if only := only_value(values(pattern, text)):
-            return only
+    if only := next(filter(None, map(only_value, values_by_row("torch", text))), ""):
+        return only
     patterns = patterns_of("torch_beside")
     said: tuple[dict[str, None], ...] = tuple({} for _ in patterns)
     at = text.find("orch")
@@ -50,7 +57,7 @@ def find_torch(text: str) -> str | None:
     for versions in said:
         if versions:
             return _one_of(list(versions))
-    named = (values(pattern_of(fact), text) for fact in ("libtorch_archive", "torch_labelled"))
+    named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled"))
     stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(stated) or None
 
@@ -90,7 +97,7 @@ def _one_of(versions: list[str]) -> str | None:
 
 def find_label(text: str) -> str:
     """`+cpu`, `+cu111`, `+rocm5.2`: the variant of torch according to the text; empty if unknown."""
-    cuda, rocm = pattern_of("cuda_of_build").search(text), pattern_of("rocm_of_build").search(text)
+    cuda, rocm = first_match("cuda_of_build", text), first_match("rocm_of_build", text)
     without = ("None", "N/A", "No")
     if cuda is not None and cuda[1] in without and (rocm is None or rocm[1] in without):
         return "+cpu"
@@ -98,12 +105,12 @@ def find_label(text: str) -> str:
         return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
     if is_shown("torch_for_cpu", text):
         return "+cpu"
-    if of_rocm := only_value(values(pattern_of("rocm_of_torch"), text)):
+    if of_rocm := only_value(values("rocm_of_torch", text)):
         return f"+rocm{of_rocm}"
-    said = [release for pattern in patterns_of("cuda_of_torch") for release in values(pattern, text)]
+    said = [release for found in values_by_row("cuda_of_torch", text) for release in found]
     said += [cuda[1]] if cuda is not None else []
     if not said and packager_of(text):
-        said = values(pattern_of("cuda_said"), text)
+        said = values("cuda_said", text)
     found = only_value(release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release))
     return found and f"+cu{found}"
 
@@ -112,21 +119,21 @@ def find_variant(text: str) -> str:
     """The variant of the only CUDA release that a text names; empty if it names several, or none."""
     said = [
         match[1].replace(".", "")
-        for match in matches(pattern_of("cuda_said"), text)
+        for match in matches("cuda_said", text)
         if _OF_DRIVER not in text[max(0, match.start() - 64) : match.start()]
     ]
-    found = only_value(said or values(pattern_of("cuda_of_package"), text))
+    found = only_value(said or values("cuda_of_package", text))
     return found and f"cu{found}"
 
 
 def find_cxx11_abi(text: str) -> bool | None:
-    found = {value.lower() == "true" for pattern in patterns_of("cxx11_abi") for value in values(pattern, text)}
+    found = {value.lower() == "true" for found in values_by_row("cxx11_abi", text) for value in found}
     if not found:
         at = text.find(_BUILT_WITH)
         flag = pattern_of("cxx11_abi_flag").search(text, at, at + _FLAGS) if at >= 0 else None
         found = set() if flag is None else {flag[1] == "1"}
     if not found:
-        found = {match["abi"] is not None for match in matches(pattern_of("libtorch_archive"), text)}
+        found = {match["abi"] is not None for match in matches("libtorch_archive", text)}
     if not found and packager_of(text):
         return True
     return found.pop() if len(found) == 1 else None
@@ -135,7 +142,7 @@ def find_cxx11_abi(text: str) -> bool | None:
 def find_companions(text: str) -> dict[str, str]:
     """Versions from `pip list` and similar output; a package with contradictory lines is omitted."""
     said: dict[str, dict[str, None]] = {}
-    for match in matches(pattern_of("companion"), text):
+    for match in matches("companion", text):
         before = text[max(0, match.start() - 24) : match.start()]
         if is_version(match[2]) and not is_shown("not_there", before):
             said.setdefault(match[1].lower(), {})[match[2]] = None

@@ -13,14 +13,9 @@ MOST_PLACES: Final = 20_000
 """Maximum number of places of a pattern in a text; logs are repetitive."""
 
 
-def matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def matches_of(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """The first places of a pattern in a text, at most `MOST_PLACES`."""
     return itertools.islice(pattern.finditer(text), MOST_PLACES)
-
-
-def values(pattern: re.Pattern[str], text: str) -> list[str]:
-    """What the last group with a match captures at each of them; without groups, the whole match."""
-    return [captured(match) for match in matches(pattern, text)]
 
 
 def captured(match: re.Match[str]) -> str:
