@@ -74,6 +74,8 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     Args:
         project: name in a message, if there is no other.
     """
+    if find_program(missing) is not None:
+        return "the source tree of the program"
     known = package_commands.find_package(missing, project)
     if known is not None and known.repository and not known.checkout:
         address, _, branch = known.repository.partition("@")
@@ -97,6 +99,9 @@ def build_tree(missing: MissingName, project: str | None = None, since: str = ""
         project: name in a message, if there is no other.
         since: the first release of torch that it may be built with, if that is unknown.
     """
+    program = find_program(missing)
+    if program is not None:
+        return program.build
     known = package_commands.find_package(missing, project)
     notes = [f"in DIRECTORY, with {_torch(missing)} installed"]
     if known is not None and known.cuda_only and missing.target is not None and missing.target.variant == "cpu":

@@ -8,7 +8,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import DCU, WITHOUT_CUDA_CODE, XPU
+from abiscan.diagnosis.messages.gpu_vendors import DCU, NO_GPU, WITHOUT_CUDA_CODE, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import (
     cuda_major,
@@ -66,6 +66,8 @@ def find_torch(
             chosen: str | None = wanted_variant
         elif cuda is not None:
             chosen = max(_of_cuda(known, cuda), default=None)
+        elif vendor_of(missing) == NO_GPU and "cpu" in known:
+            chosen = "cpu"
         else:
             named = missing.log.variant
             chosen = nearest_variant(known, wanted_variant or (named if named in known else variant))

@@ -15,7 +15,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
 from abiscan.diagnosis.wheel_rows import platform_of
-from abiscan.mangling import NameKind
+from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchKind
@@ -117,6 +117,8 @@ def _other_build(missing: MissingName) -> Candidates:
     evidence = []
     score = 0.0
     odd = is_other_build(target)
+    unknown_string = target.cxx11_abi is None and missing.knowledge.target_from_source
+    has_new_string = unknown_string and not missing.macho and string_abi(missing.name) == "new"
     if missing.position is Position.INSIDE and missing.linux_counterpart is not None:
         # The target's Linux build is known, and has the function under another name.
         score = 0.4
@@ -131,16 +133,20 @@ def _other_build(missing: MissingName) -> Candidates:
         evidence.append(f"{missing.target_label} {differs} (source, conda, NGC, another variant).")
     elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.reference.status is None:
         score = 0.5
+        used = "linked" if missing.reference.link_time else "loaded"
         evidence.append(
-            f"{_releases_of(target.version)} {missing.shown}, so another build or version of torch was loaded."
+            f"{_releases_of(target.version)} {missing.shown}, so another build or version of torch was {used}."
         )
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.knowledge.target_is_before_index else 0.6
         if missing.macho and not missing.exported_in:
             score = 0.3  # no build for macOS is like it, so a nightly cannot be excluded
         evidence.append(
-            f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from every "
-            f"release."
+            "The file has the new std::string: this torch has the old one if torch.compiled_with_cxx11_abi() is False "
+            "(-D_GLIBCXX_USE_CXX11_ABI=0)."
+            if has_new_string
+            else f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from "
+            f"every release."
         )
         evidence.append(missing.exported_text)
     if odd and score:

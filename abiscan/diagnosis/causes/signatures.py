@@ -41,6 +41,10 @@ def causes(missing: MissingName) -> Candidates:
     if not changed:
         yield from _macos_function(missing)
         return
+    # A source build has the std::string of its compiler, and so the same function under either name.
+    of_compiler = missing.knowledge.target_from_source and missing.knowledge.target_cxx11_abi is None
+    if of_compiler and any(form.kinds == {DifferenceKind.STRING_ABI} for form in missing.related):
+        return
     here = [form for form in changed if form.in_target]
     elsewhere = [form for form in changed if form.in_target is None]
     if missing.position is Position.INSIDE and not missing.knowledge.exact:

@@ -27,6 +27,8 @@ _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx1
 # Before a missing link and the import order, which would show with any symbol and rarely with a string first; after
 # another release than the stated one (`stated_release`).
 _ANOTHER_BUILD = 0.725
+# A source build most likely has the new one.
+_OF_ITS_VERSION = 0.65
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -71,6 +73,10 @@ def causes(missing: MissingName) -> Candidates:
             evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}.", _source_build_text(missing)]
             if mine == "old" and last:
                 evidence.append(f"torch wheels on PyPI up to {last} use the old std::string.")
+            elif missing.target is not None and counterpart.exported_in.contains(missing.target.version):
+                score = _OF_ITS_VERSION
+                evidence.reverse()
+                evidence.append(f"Releases of its version export it with {_WORDS[other]}.")
         elif (
             missing.target is not None
             and counterpart.in_target is False

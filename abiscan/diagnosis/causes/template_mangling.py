@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.hip_sources import is_for_hip
+from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
@@ -251,7 +252,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
     elif not ways:
         ways.append(fixes.rebuild(missing))
-    if not missing.file.is_torch_itself:
+    if not missing.file.is_torch_itself and find_program(missing) is None:
         ways.append(f"with only the wheel: {_other_release(missing)}")
     text = "\nor: ".join(ways)
     return text if text.startswith("pip ") else text[0].upper() + text[1:]
