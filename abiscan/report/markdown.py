@@ -1,7 +1,7 @@
 """GitHub Markdown for a job summary or a review comment: verdict, files, causes with fixes, findings.
 
-Names come from binaries. In tables they are in `<code>`, with character references for all characters of Markdown or
-HTML; a name may contain backticks."""
+Names come from binaries. In tables they are in `<code>`, with character references for what Markdown or HTML would
+read as markup; a name may contain backticks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ _MARKED: dict[Verdict | GateOutcome, str] = {
     GateOutcome.NOT_TORCH: "",
     GateOutcome.REPLACED: "",
 }
-_MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")
+# Characters with a meaning in Markdown wherever they are; parentheses, `!` and quotes have none without `[` or `<`.
+_MARKS = r"[\\`*\[\]|<~@$#]|&(?=[#A-Za-z])"
+_IN_CODE = re.compile(_MARKS + "|[_>]")
+# In prose also a quote or list at the start, and `_` except between letters or digits (CommonMark 6.2).
+_IN_PROSE = re.compile(_MARKS + r"|^\s*[>+]|(?<!\w)_+|(?<!_)_+(?!\w)")
 
 
 def _length(text: str) -> int:
@@ -68,7 +72,7 @@ def code(text: str, limit: int = _SYMBOL_LENGTH) -> str:
     shown = printable(text)
     if len(shown) > limit:
         shown = shown[: limit - 1] + "…"
-    return f"<code>{_references(shown)}</code>"
+    return f"<code>{_references(shown, _IN_CODE)}</code>"
 
 
 def plain(text: str) -> str:
@@ -81,8 +85,8 @@ def plain(text: str) -> str:
     )
 
 
-def _references(text: str) -> str:
-    text = _MARKS.sub(lambda match: f"&#{ord(match[0])};", text)
+def _references(text: str, marks: re.Pattern[str] = _IN_PROSE) -> str:
+    text = marks.sub(lambda match: "".join(f"&#{ord(each)};" for each in match[0]), text)
     # GitHub links plain addresses, even inside of tags.
     return text.replace("://", "&#58;//").replace("www.", "www&#46;")
 

@@ -40,6 +40,28 @@ def test_a_name_stays_in_its_cell(name: str) -> None:
     assert html.unescape(inner).isprintable()
 
 
+def test_prose_is_readable_as_text() -> None:
+    text = "torch>=1.13 (cu102)+x: a_C.x86_64.so, std::vector<int> const& it's"
+    assert markdown.plain(text) == text.replace("<", "&#60;")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("_a_ and __b__", "&#95;a&#95; and &#95;&#95;b&#95;&#95;"),
+        ("x `a` _b", "x <code>a</code> &#95;b"),
+        ("> quoted", "&#62; quoted"),
+        ("+ item", "&#43; item"),
+        ("&lt;b", "&#38;lt;b"),
+        ("[a](b) ![c]", "&#91;a&#93;(b) !&#91;c&#93;"),
+        ("@user #1 ~a~ $x$ *b*", "&#64;user &#35;1 &#126;a&#126; &#36;x&#36; &#42;b&#42;"),
+    ],
+)
+def test_markup_in_prose_is_escaped(text: str, shown: str) -> None:
+    # CommonMark 0.31.2, 2.4, 2.5 and 6.2; GitHub mentions, references, strikethrough and mathematics.
+    assert markdown.plain(text) == shown
+
+
 def test_tables_keep_their_columns() -> None:
     for line in rows(markdown.render(samples.hostile())):
         assert len(re.findall(r"(?<!\\)\|", line)) in (5 + 2, 4 + 1), line
