@@ -151,6 +151,12 @@ def torch_of_variant(variant: str, missing: MissingName) -> str | None:
     return newest and install_torch(version if of_target else patch_release(newest), missing, variant=variant)
 
 
+def variants_of(version: str, missing: MissingName) -> tuple[str, ...]:
+    """The variants of a release of torch on this platform; empty if unknown."""
+    known = (entry_of_release(row.variants, version) for row in rows_of(_torch(), missing))
+    return next(filter(None, known), ())
+
+
 def newest_of_variant(variant: str, missing: MissingName) -> str | None:
     """The newest release of torch (`1.13`) with a build of a variant; None if none is known."""
     rows = rows_of(_torch(), missing)

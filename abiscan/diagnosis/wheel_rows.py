@@ -59,6 +59,13 @@ def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
     return tuple(row for row in rows if platform_of(missing) in row.platforms)
 
 
+def releases_of(wheels: Wheels) -> Mapping[str, str]:
+    """The release of the package for each torch of a row; empty if one release is for several."""
+    if "=={minor}" not in wheels.install:
+        return wheels.releases
+    return {torch: versions.minor(torch) for torch in wheels.variants}
+
+
 def cuda_major(variant: str) -> str:
     """The CUDA major release of a variant (`12` for `cu128`); empty if it is of no CUDA."""
     found = re.fullmatch(_CUDA, variant)

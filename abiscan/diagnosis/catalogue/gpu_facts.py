@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
@@ -83,6 +85,19 @@ def torch_lacks_gpu(values: Values, missing: MissingName) -> str | None:
         return None
     is_too_old = at[:2] < _OLDEST_SINCE_12_8 and there[:2] >= _WITHOUT_OLD_CODE
     return "yes" if is_too_old or (first and there < first) else None
+
+
+def release_lacks_gpu(values: Values, missing: MissingName) -> str | None:
+    """The same, for a torch without a label only if it holds for each CUDA build of its release."""
+    if missing.target is None or is_for_hip(missing):
+        return None
+    if "+" not in (missing.log.torch or ""):
+        builds = filter(None, map(wheel_rows.cuda_release, torch_commands.variants_of(missing.target.version, missing)))
+        targets = [replace(missing.target, cuda=cuda) for cuda in builds]
+        known = (replace(missing.knowledge, target=target) for target in targets)
+        each = [torch_lacks_gpu(values, MissingName(missing.reference, there, missing.file)) for there in known]
+        return "yes" if each and all(each) else None
+    return torch_lacks_gpu(values, missing) if missing.target.cuda else None
 
 
 # Families of Radeon GPUs -> the GPU that has code in ROCm's libraries (https://rocm.docs.amd.com, the table of

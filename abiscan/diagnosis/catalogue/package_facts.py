@@ -183,6 +183,13 @@ def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     return "\n".join(wheel_choice.with_cuda(package, missing, values.get("label", ""))) or None
 
 
+def needs_cuda_torch(values: Values, missing: MissingName) -> str | None:
+    """Set if the package of the message works with CUDA alone, and its torch (value `here`) is a CPU build."""
+    package = package_commands.find_package(missing, built_project(values, missing))
+    is_cpu = values.get("here", "").endswith("+cpu")
+    return "yes" if is_cpu and package is not None and package.cuda_only else None
+
+
 def cuda_build(values: Values, missing: MissingName) -> str | None:
     """The commands that build the package of the message with nvcc for a torch that was built from source, which has no
     wheels; None for a release of torch, another GPU than NVIDIA's, and a package without rows of sources for HIP."""

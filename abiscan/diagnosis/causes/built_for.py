@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
-from abiscan.diagnosis.wheel_rows import rows_of
+from abiscan.diagnosis.wheel_rows import releases_of, rows_of
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -71,12 +72,14 @@ def by_release(missing: MissingName) -> Candidates:
     known = [
         ((versions.order(torch) or ())[:2], its)
         for wheels in rows_of(package, missing)
-        for torch, its in wheels.releases.items()
+        for torch, its in releases_of(wheels).items()
     ]
     fitting = {torch for torch, its in known if f"{release}.".startswith(f"{its}.")}
     at = (versions.order(target.version) or ())[:2]
     # A release for the newest torch of the catalogue may load with a later one.
     newest = max((torch for torch, _its in known), default=())
+    if not fitting and at:
+        yield from _before_release(package, release, known, missing)
     if not fitting or not at or at in fitting or (at > newest and newest in fitting):
         return
     is_older = max(fitting) < at
@@ -89,6 +92,29 @@ def by_release(missing: MissingName) -> Candidates:
     fix = "\n".join((*package_commands.install(package, missing), f'or: pip install "torch=={wanted}.*"'))
     cause = CauseId.BUILT_FOR_OLDER_TORCH if is_older else CauseId.BUILT_FOR_NEWER_TORCH
     yield Candidate(cause, 0.88, evidence, fix)
+
+
+def _before_release(
+    package: Package, release: str, known: list[tuple[versions.Order, str]], missing: MissingName
+) -> Candidates:
+    """A release of which only a later one for an older torch is known. A row has the last release for each torch."""
+    at, its_order = (
+        (versions.order(missing.target.version) or ())[:2] if missing.target else (),
+        versions.order(release),
+    )
+    later = [
+        (torch, its) for torch, its in known if its_order and torch < at and its_order < (versions.order(its) or ())
+    ]
+    if later:
+        torch, its = min(later)
+        wanted = ".".join(map(str, torch))
+        evidence = (
+            f"{package.name} {its} is a release for torch {wanted}, and {release} is older; the torch in the text is "
+            f"{missing.target_label}.",
+        )
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, "\n".join(package_commands.install(package, missing))
+        )
 
 
 def _newer(missing: MissingName) -> Candidates:

@@ -88,7 +88,10 @@ def answer(
     if not answered:
         # Names without a message count only if there is no message.
         names = bare_names(read.text, knowledge, sure=needed_by is not None)
-        answered = _answers(names or unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
+        answered = _answers(names, knowledge, needed_by, file_facts)
+    if _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
+        pairs = _answers(unfit_pairs(read.text, knowledge), knowledge, needed_by, file_facts)
+        answered = _better(answered, tuple(_unsure(pair) for pair in pairs if pair.causes))
     if typed and _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
         # The end of a failed build tells less than a name.
         mentioned = _answers(mentioned_names(read.text), knowledge, needed_by, file_facts)

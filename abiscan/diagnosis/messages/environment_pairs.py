@@ -1,26 +1,44 @@
-"""Packages of a text with versions that do not belong together. They decide where a text has a failure and no message
-of a program."""
+"""Facts of a text that contradict each other: a package, a GPU or a toolkit that does not belong to its torch. They
+decide where a text has a failure and no message of a program."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
-from abiscan.diagnosis.messages.text_facts import is_shown
+from abiscan.diagnosis.messages.text_facts import is_shown, values
+from abiscan.diagnosis.messages.values_in_text import only_value
 from abiscan.diagnosis.other_builds import is_other_build
+from abiscan.diagnosis.wheel_rows import cuda_release
 from abiscan.releases import companions
 
 
 def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
-    """The companion of torch in a text (`torchaudio==0.12.0`) that was built for another torch than the one in it, as
-    the subject of a message; empty if the text tells no failure."""
-    there = {} if knowledge.environment is None else knowledge.environment.packages
-    torch = there.get("torch")
-    if torch is None or knowledge.target is None or not is_shown("failure", text):
+    """What a text has beside its torch (`torchaudio 0.12.0 beside torch 1.13.0`), as subjects of messages. They have no
+    cause if it fits. Empty if the text tells no failure."""
+    if knowledge.target is None or not is_shown("failure", text) or is_shown("error_of_program", text):
         return ()
+    return find_messages("\n".join(_pairs(text, knowledge)))
+
+
+def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
+    there, log = {} if knowledge.environment is None else knowledge.environment.packages, knowledge.log
+    torch = there.get("torch")
+    if torch is None or knowledge.target is None:
+        return
     of_vendor = is_other_build(knowledge.target)
     for package, version in there.items():
         if package in companions.COMPANIONS and (of_vendor or companions.compared(package, version, torch)):
-            return find_messages(f"{package} {version} beside torch {torch}")
-    return ()
+            yield f"{package} {version} beside torch {torch}"
+    if of_vendor or log.is_jetson:
+        return
+    if log.project and log.project not in companions.COMPANIONS:
+        yield f"package {log.project} beside torch {torch}"
+    if log.capability:
+        yield f"sm_{log.capability.replace('.', '')} beside torch {torch}"
+    toolkit, cuda = only_value(values("toolkit", text)), cuda_release(torch.partition("+")[2])
+    if toolkit and cuda and is_shown("build", text) and toolkit.partition(".")[0] != cuda.partition(".")[0]:
+        yield f"The detected CUDA version ({toolkit}) mismatches the version that was used to compile PyTorch ({cuda})"
