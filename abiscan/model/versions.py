@@ -151,16 +151,14 @@ class ReleaseRanges(tuple[Span, ...]):
         return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def requirement(self, known: Sequence[str]) -> str:
-        """A requirement that allows the newest range and no other known version: `torch>=2.4,<2.6`.
+        """A requirement that allows the newest range, no other known version and no older one: `torch>=2.4,<2.6`.
 
         Args:
             known: all known versions, sorted; contains those of the range.
         """
         first, last = self[-1]
         after = known.index(last) + 1
-        parts = []
-        if first != known[0]:
-            parts.append(f">={_short(first)}")
+        parts = [f">={_short(first)}"]
         if after < len(known):
             parts.append(f"<{_short(known[after])}")
         return f"torch{','.join(parts)}"

@@ -100,9 +100,9 @@ def test_text() -> None:
     ("ranges", "requirement"),
     [
         ((("2.1.0", "2.2.2"),), "torch>=2.1,<2.3"),
-        ((("2.0.1", "2.2.2"),), "torch<2.3"),
+        ((("2.0.1", "2.2.2"),), "torch>=2.0.1,<2.3"),
         ((("2.0.1", "2.0.1"), ("2.12.0", "2.15.0")), "torch>=2.12"),
-        ((("2.0.1", "2.15.0"),), "torch"),
+        ((("2.0.1", "2.15.0"),), "torch>=2.0.1"),
     ],
 )
 def test_a_requirement_allows_the_newest_range_alone(ranges: tuple[tuple[str, str], ...], requirement: str) -> None:
