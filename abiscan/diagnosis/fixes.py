@@ -378,6 +378,8 @@ def gpu_build(missing: MissingName, *, cuda: str = "") -> str:
     if missing.knowledge.no_variant_loads:
         command = install_torch(missing, missing.knowledge.loads_on or ReleaseRanges()) or ""
     known = package_commands.find_package(missing)
+    if known is not None and not missing.knowledge.no_variant_loads:
+        command = "\n".join(package_commands.of_installed_release(known, missing, variant)) or command
     of_extension = () if known is None else package_commands.install(known, missing)
     if of_extension and of_extension[0].startswith("pip "):
         of_extension = of_extension[:1]

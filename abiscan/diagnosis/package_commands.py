@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,11 +19,12 @@ from abiscan.diagnosis.catalogue.load_packages import (
     wheels_by_id,
 )
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.torch_commands import install_torch
+from abiscan.diagnosis.torch_commands import install_nightly, install_torch
 from abiscan.diagnosis.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.wheel_rows import (
     PIP,
@@ -38,6 +40,7 @@ from abiscan.diagnosis.wheel_rows import (
 )
 from abiscan.mangling import string_abi
 from abiscan.model import versions
+from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases import companions
@@ -48,6 +51,8 @@ _RELEASE = r'"?[\w-]+==\{release\}(?:\.\*)?"?(?=\s|$)'
 _INDEX = r" --(?:extra-)?index-url \S*\{variant\}\S*"
 _OF_ONE_FILE: Final = ("{release}", "{python}", "{py}", "{platform}")
 _MOST_BUILDS: Final = 3
+# The variant of a torch for ROCm of unknown release.
+_ANY_ROCM: Final = "rocm"
 _ONLY_NEW_STRING: Final = (2, 7)
 _MOST_RELEASES: Final = 8
 
@@ -101,6 +106,11 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         command = f"conda install -c {package.conda.replace('::', ' ')}" if package.conda else _upgrade(package)
         return (command,)
     target = missing.target
+    if target is not None and not target.variant and is_for_hip(missing):
+        missing = _with_variant(missing, target, _ANY_ROCM)
+        target = missing.target
+    if missing.log.is_nightly and package.name in companions.COMPANIONS:
+        return (install_nightly(package.name, missing),)
     source = build(package, missing)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
     from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
@@ -111,7 +121,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         paged = None if target is None else find_wheel(package, missing, target)
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
-        page = package.pages.get(platform_of(missing))
+        page = _page(package, missing)
         general = _for_any(package, missing, variant)
         if page is not None:
             # For a torch without a wheel of the project.
@@ -124,7 +134,7 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     if wheel is not None:
         return (wheel.command,)
     ways = []
-    page = None if from_source else package.pages.get(platform_of(missing))
+    page = None if from_source else _page(package, missing)
     if not from_source and page is None and (package.wheels or package.upgrade):
         return _without_known_wheel(package, missing, source)
     if page is not None:
@@ -135,6 +145,16 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     elif package.upgrade:
         ways.append(_upgrade(package))
     return tuple(filter(None, ways))
+
+
+def _page(package: Package, missing: MissingName) -> str | None:
+    """The page of wheels that pip cannot search; all are for CUDA."""
+    return None if is_for_hip(missing) else package.pages.get(platform_of(missing))
+
+
+def _with_variant(missing: MissingName, target: TorchBuild, variant: str) -> MissingName:
+    knowledge = replace(missing.knowledge, target=replace(target, variant=variant))
+    return MissingName(missing.reference, knowledge, missing.file)
 
 
 def install_named(knowledge: Knowledge) -> tuple[str, ...]:
@@ -158,6 +178,22 @@ def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = F
     base = posixpath.basename(missing.file.path or missing.name)
     found = (command for prefix, command in package.without.items() if base.startswith(prefix))
     return next(found if missing.file.path or not if_unnamed else iter(package.without.values()), None)
+
+
+def of_installed_release(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
+    """The commands that install a torch that the installed release of the package is built for, and that release, where
+    the target is another torch; empty if that is unknown or not so.
+
+    Args:
+        variant: of torch, as near as published.
+    """
+    log, target = missing.log, missing.target
+    releases = {**log.releases, **log.companions}
+    release = (missing.file.distribution_version or releases.get(package.name) or "").partition("+")[0]
+    if not release or target is None:
+        return ()
+    found = with_other_torch(package, _with_variant(missing, target, variant), release)
+    return found[1:] if found and f" {versions.minor(target.version)}." not in found[0] else ()
 
 
 def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
@@ -196,7 +232,8 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
     if not other:
         return (f"{none}. Build it:\n{source}" if is_command else f"{none}\n{source}",)
     lead, *commands = other
-    if missing.target is not None and not missing.target.variant and f"torch {missing.target.version}," in lead:
+    is_any = missing.target is not None and missing.target.variant in ("", _ANY_ROCM)
+    if is_any and missing.target is not None and f"torch {missing.target.version}," in lead:
         # A release without a label may be of any variant: one that has a wheel.
         return ("\n".join(commands),)
     near = missing.target is not None and f"torch {versions.minor(missing.target.version)}." in lead
@@ -216,13 +253,21 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
     if not package.wheels:
         return True
     rows, at = rows_of(package, missing), missing.target and versions.order(missing.target.version)
-    if package.ended or not rows or not at:
+    if package.ended or not rows or not at or not _has_kind(package, missing):
         return False
     if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
         return True
     python = missing.loading_python
     spans = [versions.order(wheels.pythons[-1]) or () for wheels in rows if wheels.pythons]
     return python is not None and bool(spans) and (python.major, python.minor) > max(each[:2] for each in spans)
+
+
+def _has_kind(package: Package, missing: MissingName) -> bool:
+    """Whether the package has wheels of the target's kind: for CUDA, ROCm or the CPU."""
+    variant = "" if missing.target is None else missing.target.variant
+    known = chain.from_iterable(each for row in rows_of(package, missing) for each in row.variants.values())
+    kind = re.match("[a-z]*", variant)
+    return package.any_variant or kind is None or any(each.startswith(kind[0]) for each in known)
 
 
 def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import Final
 
@@ -131,6 +132,15 @@ def from_package_index(version: str, missing: MissingName) -> str:
     # Minor version compatibility (https://docs.nvidia.com/deploy/cuda-compatibility).
     driver = f"a driver for CUDA {cuda.partition('.')[0]} or later"
     return f"pip install torch=={version}  # the build of the package index, for CUDA {cuda}: it needs {driver}"
+
+
+def install_nightly(name: str, missing: MissingName) -> str:
+    """The command that installs the nightly builds of torch and of a package that is released with it."""
+    variant = "" if missing.target is None else missing.target.variant
+    known = re.fullmatch(r"cpu|xpu|cu\d{3}|rocm\d\.\d", variant or missing.log.variant)
+    index = f"{INDEXES}nightly/{'VARIANT' if known is None else known[0]}"
+    note = "  # VARIANT: that of your torch, such as cu130, cpu or rocm7.0" if known is None else ""
+    return f"pip install --pre --upgrade --force-reinstall torch {name} --index-url {index}{note}"
 
 
 def _has_cuda_on_package_index(version: str, missing: MissingName) -> bool:

@@ -21,7 +21,6 @@ from abiscan.diagnosis.wheel_rows import (
     patch_release,
     platform_of,
     published_wheel,
-    python_tag,
     pythons_of_wheel,
     rows_of,
 )
@@ -32,9 +31,13 @@ from abiscan.model.target import TorchBuild, TorchKind
 _OF_ONE_BUILD: Final = r"\{(?:release|python|py|platform|abi|short|digits)\}"
 
 
-def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
+def with_other_torch(package: Package, missing: MissingName, of_release: str = "") -> tuple[str, ...]:
     """A sentence and the commands that install the nearest torch with a known wheel, and that wheel: another patch
-    release, else the newest torch before the target, else the oldest behind it. Empty if none fits the Python."""
+    release, else the newest torch before the target, else the oldest behind it. Empty if none fits the Python.
+
+    Args:
+        of_release: only wheels of this release of the package.
+    """
     target, python = missing.target, missing.loading_python
     if target is None:
         return ()
@@ -42,6 +45,8 @@ def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
     found = []
     for wheels in rows_of(package, missing):
         for torch in wheels.releases or wheels.variants:
+            if of_release and not _is_of(entry_of_release(wheels.releases, torch) or "", of_release):
+                continue
             order, known = versions.order(torch) or (), entry_of_release(wheels.variants, torch) or ()
             variant = known[0] if package.any_variant and known else nearest_variant(known, target.variant)
             release = patch_release(torch)
@@ -58,6 +63,11 @@ def with_other_torch(package: Package, missing: MissingName) -> tuple[str, ...]:
         return ()
     _rank, _near, release, commands = min(found)
     return (f"With torch {release}, for which a wheel is known:", *commands)
+
+
+def _is_of(entry: str, release: str) -> bool:
+    """Whether an entry of a row is a release, or its first parts (`2.8` of 2.8.0), or a later build of it."""
+    return f"{release}.".startswith(f"{entry}.") or entry.startswith(f"{release}.post")
 
 
 def _variant_of(target: TorchBuild, variant: str) -> str:
@@ -83,11 +93,7 @@ def _wheels_for(package: Package, missing: MissingName, target: TorchBuild) -> I
             continue
         if python is not None and wheels.pythons and not is_in_span(python, wheels.pythons):
             continue
-        remark = ""
-        if python is None and "{python}" in wheels.install:
-            tag = wheels.pythons[-1]
-            remark = f"{python_tag(tag)} is Python {tag}: replace with yours"
-        yield replace(published_wheel(wheels, package, target.version, variant, missing), remark=remark)
+        yield published_wheel(wheels, package, target.version, variant, missing)
 
 
 def _chosen_variant(package: Package, known: tuple[str, ...], target: TorchBuild, named: str) -> str | None:
@@ -115,8 +121,8 @@ def for_release(package: Package, torch: str, missing: MissingName) -> tuple[str
     for wheels in rows:
         known = entry_of_release(wheels.variants, torch)
         if known is not None:
-            chosen = missing.target.variant if missing.target is not None else known[-1]
-            variant = chosen if chosen in known else known[-1]
+            chosen = "" if missing.target is None else missing.target.variant
+            variant = chosen if chosen in known else nearest_variant(known, "") or known[-1]
             return (published_wheel(wheels, package, torch, variant, missing).command,)
     if not rows:
         return ()

@@ -87,7 +87,11 @@ def published_wheel(wheels: Wheels, package: Package, torch: str, variant: str, 
     """The wheel of a row for a torch and a variant."""
     arguments = fill_row(wheels, package, torch, variant, missing)
     release = entry_of_release(wheels.releases, torch) or ""
-    return PublishedWheel(arguments, wheels.with_torch, release, requires=install_imports(package.imports, torch))
+    remark = ""
+    if missing.loading_python is None and "{python}" in wheels.install and wheels.pythons:
+        python = newest_python(wheels, torch)
+        remark = f"{python_tag(python)} is Python {python}: replace with yours"
+    return PublishedWheel(arguments, wheels.with_torch, release, remark, install_imports(package.imports, torch))
 
 
 def fill_row(wheels: Wheels, package: Package, torch: str, variant: str, missing: MissingName) -> str:
@@ -97,7 +101,7 @@ def fill_row(wheels: Wheels, package: Package, torch: str, variant: str, missing
         at = versions.order(torch) or ()
         abi = has_the_new_string(f"{torch}+{variant}") or at[:2] >= _NEW_STRING
     python = missing.loading_python
-    tag = python_tag(str(python)) if python is not None else python_tag(wheels.pythons[-1]) if wheels.pythons else ""
+    tag = python_tag(str(python)) if python is not None else python_tag(newest_python(wheels, torch))
     of_process = {"abi": "TRUE" if abi else "FALSE", "python": tag, "py": tag.replace("cp", "py")}
     places = {**fill_places(wheels, package, torch, variant), **of_process, "platform": platform_of(missing)}
     return wheels.install.format_map(places)
@@ -153,6 +157,12 @@ def nearest_variant(known: tuple[str, ...], variant: str) -> str | None:
 def pythons_of_wheel(wheels: Wheels, torch: str) -> tuple[PythonVersion, ...]:
     """The CPythons for which a torch and the wheel of a package both exist, oldest first."""
     return tuple(each for each in with_wheels(torch) if not wheels.pythons or is_in_span(each, wheels.pythons))
+
+
+def newest_python(wheels: Wheels, torch: str) -> str:
+    """The newest CPython of a row, if possible one that the torch has wheels for; empty if the row names none."""
+    both = pythons_of_wheel(wheels, torch) if wheels.pythons else ()
+    return str(both[-1]) if both else wheels.pythons[-1] if wheels.pythons else ""
 
 
 def pythons_of_package(package: Package, torch: str) -> tuple[PythonVersion, ...]:

@@ -40,8 +40,8 @@ class TorchBuild(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """`2.6.0+cu124`."""
-        return f"{self.version}+{self.variant}"
+        """`2.6.0+cu124`; `2.6.0` if the variant is unknown."""
+        return f"{self.version}+{self.variant}" if self.variant else self.version
 
 
 class TargetSource(enum.StrEnum):

@@ -343,6 +343,16 @@ def test_a_text_without_an_error_leads_to_the_build_of_its_package() -> None:
     assert "To install" not in run("explain", "numpy behaves oddly").stderr
 
 
+def test_a_question_about_rocm_has_no_wheel_for_cuda() -> None:
+    # https://github.com/facebookresearch/xformers/issues/1311 has the build for ROCm 6.4; flash-attn has none.
+    asked = run("explain", "xformers rocm wheel for torch 2.8").stderr
+    assert "xformers==0.0.32.post2 --index-url https://download.pytorch.org/whl/rocm6.4" in asked
+    assert "No wheel" not in asked
+    asked = run("explain", "flash-attn for ROCm 6.2 and torch 2.5?").stderr
+    assert "No wheel of flash-attn for torch 2.5.0 (rocm6.2)" in asked
+    assert "https://" not in asked
+
+
 def test_the_release_of_a_required_stable_abi_may_be_left_out() -> None:
     """In any position: the next word may be a target (README: `--require-stable-abi [VERSION]`)."""
     stable, other = FIXTURES / "stable-abi.so", FIXTURES / "good-extension.so"

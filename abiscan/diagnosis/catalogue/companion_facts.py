@@ -76,6 +76,12 @@ def companion_release(values: Values, missing: MissingName) -> str | None:
     )
 
 
+def companion_nightly(values: Values, missing: MissingName) -> str | None:
+    """The command that installs nightly builds of torch and the package; None for another torch."""
+    package = companion(values, missing)
+    return None if package is None or not missing.log.is_nightly else torch_commands.install_nightly(package, missing)
+
+
 def torchvision_of_torch(values: Values, missing: MissingName) -> str | None:
     """The release of torchvision for the value `torch`, `0.21`, if pip installs both from one index."""
     by_vendor = missing.log.is_jetson or vendor_of(missing) == DCU
