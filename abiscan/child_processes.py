@@ -51,7 +51,6 @@ def run_tool(
     *,
     timeout: float | None = None,
     stdout: int | IO[str] = subprocess.PIPE,
-    stderr: int = subprocess.PIPE,
     variables: Mapping[str, str] | None = None,
     is_stalled: Callable[[], bool] = lambda: False,
 ) -> subprocess.CompletedProcess[str]:
@@ -60,7 +59,7 @@ def run_tool(
     Args:
         command: absolute path of the program (`find_tool`), and its arguments.
         timeout: seconds after which it is killed.
-        stdout, stderr: as in `subprocess.run`.
+        stdout: as in `subprocess.run`.
         variables: environment variables to set.
         is_stalled: called once a second; if true, the program is killed as after the timeout.
 
@@ -73,7 +72,7 @@ def run_tool(
         list(command),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
-        stderr=stderr,
+        stderr=subprocess.PIPE,
         env={**_environment(), **(variables or {})},
         text=True,
         errors="replace",

@@ -69,7 +69,7 @@ class Pointers:
         return sorted((place, values.get(pointer, pointer)) for place, pointer in found)
 
 
-def own_vtables(elf: DynamicFile, pointers: Pointers, types: Collection[int]) -> dict[int, tuple[VtableWord, ...]]:
+def own_vtables(pointers: Pointers, types: Collection[int]) -> dict[int, tuple[VtableWord, ...]]:
     """The primary vtable of each type: address of its type information -> words.
 
     Args:

@@ -234,9 +234,9 @@ class SymbolTable:
         tables = (each for each in read_sections(self._image) if each.type == SHT_DYNSYM)
         return next((each.size // self._layout.size for each in tables if each.offset == self._offset), 0)
 
-    def table(self, at_least: int = 0) -> Iterator[RawSymbol]:
+    def table(self) -> Iterator[RawSymbol]:
         """Every entry except the null entry, in order."""
-        count = self.count(at_least)
+        count = self.count()
         size = self._layout.size
         chunk = 1 << 14
         for start in range(1, count, chunk):

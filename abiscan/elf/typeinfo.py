@@ -55,7 +55,7 @@ def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> t
     if not starts:
         return ()
     written = Pointers(elf)
-    tables = own_vtables(elf, written, {start for start in starts.values() if heads[start] == _SINGLE})
+    tables = own_vtables(written, {start for start in starts.values() if heads[start] == _SINGLE})
     found = set()
     for pointer, start in starts.items():
         name = type_name(elf, written, start)

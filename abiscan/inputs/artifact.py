@@ -217,10 +217,10 @@ class Artifact(Struct, frozen=True):
         """
         return self.content.read(limit)
 
-    def beside(self, suffix: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
+    def beside(self, suffix: str, files: FileSystem) -> bytes | None:
         """Read the file beside it with its name and another suffix (`x.json` beside `x.so`), as `neighbour`."""
         base = os.path.basename(self.disk_path or self.place)
-        return self.neighbour(posixpath.splitext(base)[0] + suffix, files, limit)
+        return self.neighbour(posixpath.splitext(base)[0] + suffix, files)
 
     def neighbour(self, name: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
         """Read a file in its directory by name; None if there is none.

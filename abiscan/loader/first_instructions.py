@@ -142,7 +142,7 @@ def _follow(called: CalledFile, at: int, address: int, what: str, bind: Binder) 
         if is_notable and _faults(found, code, is_beginning=at + place == address):
             reason = f"an instruction that ends the process {_written(found, code)}"
             raise crash(called.path, f"{_way(what, address, at + place)} begins with {reason}")
-        if is_notable and _may_fault(found, code):
+        if is_notable and _may_fault(found):
             reason = f"an instruction that may end the process {_written(found, code)}"
             raise Undecidable(f"{called.path}: {_way(what, address, at + place)} begins with {reason}")
         if registers.is_near_zero(found) and _is_plain(found, code):
@@ -195,7 +195,7 @@ def _faults(found: Instruction, code: bytes, *, is_beginning: bool) -> bool:
     return found.opcode in _FAR_RETURNS and is_beginning and code[found.start] == found.opcode
 
 
-def _may_fault(found: Instruction, code: bytes) -> bool:
+def _may_fault(found: Instruction) -> bool:
     if found.opcode in _FAR_RETURNS:
         return True
     modrm = 0xC0 | (found.reg & 7) << 3 | found.rm & 7

@@ -169,7 +169,7 @@ class Files:
                 number = headers_unread(buffer, self._linker)
                 if number is not None:
                     return Refused(_unread(path, number))
-                complaint = verify_damaged(buffer, path, self._linker)
+                complaint = verify_damaged(buffer, path)
         except OSError as error:
             # A directory opens but cannot be read.
             return Refused(_unread(path, error.errno or 0))

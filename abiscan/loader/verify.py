@@ -89,7 +89,7 @@ def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_ex
     Raises:
         LoadFailure, Undecidable: the load fails here, or may fail.
     """
-    problem = _verify_segments(elf.image.segments, elf.image.type, linker)
+    problem = _verify_segments(elf.image.segments, elf.image.type)
     if problem is not None:
         raise _invalid(path, problem)
     check_mapped(elf, path)
@@ -109,7 +109,7 @@ def _invalid(path: str, words: str, number: int = 0) -> LoadFailure:
     return LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words, errno=number))
 
 
-def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLinker) -> str | None:
+def _verify_segments(segments: tuple[Segment, ...], kind: int) -> str | None:
     loads = [s for s in segments if s.type == PT_LOAD]
     for segment in loads:
         if (segment.address - segment.offset) % _PAGE:
@@ -135,14 +135,14 @@ def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | No
     return errno.EINVAL if offset + length >= 1 << 63 else 0
 
 
-def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
+def verify_damaged(buffer: bytes | mmap.mmap, path: str) -> str | None:
     """As `verify_object`, for a file with an accepted header that `ElfFile` refuses: the loader's error, or None if it
     reports none before it maps the file (the rest depends on which pages it touches)."""
     try:
         image = Image(buffer, path)
     except UnreadableFile:
         return None
-    return _verify_segments(image.segments, image.type, linker)
+    return _verify_segments(image.segments, image.type)
 
 
 def _number(buffer: bytes | mmap.mmap, at: int, size: int, linker: RuntimeLinker) -> int:

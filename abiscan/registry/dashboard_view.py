@@ -48,14 +48,14 @@ def dashboard_view(directory: str, run: str | None = None) -> dict[str, Any]:
     if run is not None and run not in known:
         raise UsageError(f"{directory}: no run {run} with tables; known: {', '.join(known[-8:])}")
     try:
-        return _view(directory, known, run)
+        return _view(directory, run)
     except duckdb.Error as error:
         for each in known:
             check_tables(os.path.join(directory, f"run={each}"))
         raise UnreadableFile(directory, f"its tables cannot be read: {' '.join(str(error).split())[:300]}") from error
 
 
-def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
+def _view(directory: str, run: str | None) -> dict[str, Any]:
     import duckdb
 
     connection = duckdb.connect(config={"preserve_insertion_order": "false"})

@@ -31,9 +31,7 @@ PLATFORMS = {
 PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
 
 
-def download(
-    version: str, machine: str, into: Path, *, pythons: tuple[str, ...] = PYTHONS, quiet: bool = False
-) -> Path:
+def download(version: str, machine: str, into: Path, *, quiet: bool = False) -> Path:
     """Download the wheel of one torch version with pip, without its dependencies.
 
     Args:
@@ -50,7 +48,7 @@ def download(
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is not a version")
     offered = last = ""
-    for python in pythons:
+    for python in PYTHONS:
         found = pip_download(f"torch=={version}", into, python=python, platforms=PLATFORMS[machine], quiet=quiet)
         if found.wheel is not None:
             return found.wheel

@@ -189,9 +189,9 @@ class Hit(Struct, frozen=True):
         """The part of the line after the word."""
         return self.text[self.at + len(self.word) : self.end]
 
-    def following(self, lines: int = _CONTEXT, characters: int = _AROUND) -> str:
+    def following(self, lines: int = _CONTEXT) -> str:
         """The lines after this one."""
-        bound = min(len(self.text), self.end + characters)
+        bound = min(len(self.text), self.end + _AROUND)
         end = self.end
         for _ in range(lines):
             found = self.text.find("\n", end + 1, bound)
