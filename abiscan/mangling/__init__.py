@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from abiscan.mangling.cxxname import CxxName, SpecialKind, is_unread, parse
+from abiscan.mangling.cxxname import CxxName, SpecialKind, parse
 from abiscan.mangling.demangle import Demangler
 from abiscan.mangling.name_kind import NameKind, classify
 
@@ -32,7 +32,6 @@ __all__ = [
     "SpecialKind",
     "classify",
     "differences",
-    "is_unread",
     "parse",
     "search_prefixes",
     "string_abi",

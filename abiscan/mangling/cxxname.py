@@ -377,7 +377,8 @@ def _identifier(node: Node) -> str:
 def parse(mangled: str) -> CxxName | None:
     """Parse a C++ name of the Itanium C++ ABI (with or without the underscore of macOS) or of Microsoft's mangling.
 
-    None for other names, and for malformed or too complex ones (`is_unread`).
+    None for other names, for malformed or too complex ones, and for the hash that Microsoft's compiler writes instead
+    of more than 4,096 characters.
     """
     kind = classify(mangled)
     if kind is NameKind.MACHO:
@@ -391,12 +392,6 @@ def parse(mangled: str) -> CxxName | None:
     except RecursionError:
         # The parser's limits fit an interpreter's default stack, unless the caller has used it up.
         return None
-
-
-def is_unread(mangled: str) -> bool:
-    """Whether a name is C++ and has no parts: malformed, too complex, or the hash that Microsoft's compiler writes
-    instead of more than 4,096 characters. What it names is unknown."""
-    return classify(mangled) in (NameKind.CXX, NameKind.MSVC, NameKind.MACHO) and parse(mangled) is None
 
 
 def _build(mangled: str) -> CxxName:
