@@ -108,10 +108,8 @@ class ReleaseIndex:
         Raises:
             UnknownBuild: there is none for this architecture.
         """
-        known = self.builds(machine)
+        known = self._known_builds(machine)
         stable = [build for build in known if is_release(build.torch)]
-        if not known:
-            raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
         return (stable or list(known))[-1]
 
     def resolve(self, spec: str, machine: str = "x86_64", *, anywhere: bool = False) -> Build:
@@ -125,12 +123,10 @@ class ReleaseIndex:
         Raises:
             UnknownBuild: there is no such build; the message lists the known ones.
         """
-        known = self.builds(machine)
-        for build in (*known, *self.builds()):
+        for build in (*self.builds(machine), *self.builds()):
             if build.key == spec:
                 return build
-        if not known:
-            raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
+        known = self._known_builds(machine)
         if not is_version(spec):
             raise UnknownBuild(f"{spec!r} is neither a torch version nor a known build; known: {_span(known)}")
         label = spec.partition("+")[2].lower().replace("-", ".").replace("_", ".")
@@ -263,8 +259,12 @@ class ReleaseIndex:
 
     # --- parts --------------------------------------------------------------------------------------------------
 
-    def _machines(self) -> str:
-        return ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
+    def _known_builds(self, machine: str) -> tuple[Build, ...]:
+        """The builds for a platform; `UnknownBuild` without one."""
+        if not (known := self.builds(machine)):
+            machines = ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
+            raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {machines}")
+        return known
 
     def _position_of(self, build: Build) -> int | None:
         """Index of a build among those of its architecture."""

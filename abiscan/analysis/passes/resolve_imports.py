@@ -9,7 +9,7 @@ from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.pass_results import AbsentLibraries
 from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
-from abiscan.loader.resolution import PythonExports, Resolution
+from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
 from abiscan.mangling import string_abi
 from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.model.loading import NeededLibrary
@@ -70,13 +70,17 @@ def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolut
     return resolution
 
 
+def _missing_of_package(resolution: Resolution) -> list[ResolvingImport]:
+    """The missing imports of neither torch nor another known project."""
+    owners = (Owner.SELF, Owner.OTHER)
+    return [each for each in resolution.imports if each.status is Status.MISSING and each.owner in owners]
+
+
 def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
     """Resolve imports that no library in scope exports by other files of the package, which may load these first. The
     rest of a plugin that imports nothing of torch and Python may be exported by the program that loads it."""
     artifact = record.artifact
-    own = [
-        each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
-    ]
+    own = _missing_of_package(resolution)
     if artifact.member is None or not own:
         return
     from abiscan.loader.resolve_on_release import settle_by_package
@@ -96,9 +100,7 @@ def _settle_by_package(record: FileRecord, resolution: Resolution) -> None:
 
 def _leave_open_what_is_called_late(record: FileRecord, resolution: Resolution) -> tuple[str, ...]:
     """Leave imports undecided that are needed only when they are called, because the package opens the file lazily."""
-    missing = [
-        each for each in resolution.imports if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
-    ]
+    missing = _missing_of_package(resolution)
     if record.is_alone or not missing:
         return ()
     if not record.binary.is_bound_when_called({each.symbol.index for each in missing}):
