@@ -169,7 +169,8 @@ def build_for_source_build(package: Distribution, torch: TorchBuild, inspected: 
 
     environment = Environment(python=inspected.version)
     knowledge = Knowledge(target=torch, environment=environment, machine=inspected.machine, from_source=True)
-    missing = MissingName(Reference(""), knowledge, ReferringFile(distribution=package.name))
+    file = ReferringFile(distribution=package.name, distribution_version=package.version)
+    missing = MissingName(Reference(""), knowledge, file)
     return rebuild(missing, package.name).replace("pip install", inspected.pip)
 
 

@@ -237,7 +237,8 @@ def _question(
     knowledge = Knowledge(
         target=target, environment=Environment(python=inspected.version, platform=platform), machine=machine
     )
-    return MissingName(Reference(""), knowledge, ReferringFile(distribution=package.name if package else None))
+    name, release = (None, None) if package is None else (package.name, package.version)
+    return MissingName(Reference(""), knowledge, ReferringFile(distribution=name, distribution_version=release))
 
 
 # --- conflicts ------------------------------------------------------------------------------------------------------

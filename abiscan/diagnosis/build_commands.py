@@ -15,6 +15,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import cuda_major, newest_entry, platform_of
 from abiscan.model import versions
 from abiscan.releases import companions
+from abiscan.wheel.requirement_lines import normal_name
 
 BUILD: Final = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps"
 _FORCE_CUDA: Final = "FORCE_CUDA=1"
@@ -150,7 +151,7 @@ def _build_of(
     notes: Iterable[str],
 ) -> str:
     built, sources = tuple(built), tuple(sources)
-    names = [each.partition("==")[0] for each in sources if not each.startswith(('"', "./"))]
+    names = [re.split("[=>]=", each.strip('"'))[0] for each in sources if not each.startswith(('"git+', "./"))]
     from_index = [f"--no-binary {','.join(names)}"] if names else []
     command = in_shell(environment, " ".join((BUILD, *from_index, *sources)), missing)
     requires = (name for each in built for name in each.requires)
@@ -160,19 +161,32 @@ def _build_of(
 
 def _source_of(package: Package, missing: MissingName) -> str:
     """The source of a package for pip: the archive that a user has, the package index, or the repository, for a package
-    that is released with torch at the branch of its release (`release/0.16`)."""
+    that is released with torch at the branch of its release (`release/0.16`).
+
+    From the index: the release for the torch, else none older than the installed one, which pip would build if the newer
+    ones have no source there."""
     archive = missing.log.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
     target = missing.target
     if package.sdist:
         of_torch = "" if target is None or is_for_hip(missing) else _release_for(package, target.version)
-        return f"{package.name}=={of_torch}" if of_torch else package.name
+        if of_torch:
+            return f"{package.name}=={of_torch}"
+        installed = _installed_release(package, missing)
+        return f'"{package.name}>={installed}"' if installed else package.name
     if package.tags and target is not None:
         tag = newest_entry(package.tags, target.version)
         return f'"git+{package.repository}{"" if tag is None else f"@{tag}"}"'
     release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
     return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
+
+
+def _installed_release(package: Package, missing: MissingName) -> str:
+    """The release of the file's distribution, if the package is that one; empty if unknown."""
+    release = (missing.file.distribution_version or "").partition("+")[0]
+    of_file = normal_name(missing.file.distribution or "") == package.name
+    return release if of_file and versions.is_release(release) else ""
 
 
 def _note_on_branches(built: Iterable[Package]) -> Iterator[str]:

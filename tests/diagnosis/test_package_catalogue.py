@@ -143,6 +143,16 @@ def test_wheels_that_pip_cannot_search_are_on_a_page() -> None:
     assert "--no-binary flash-attn flash-attn" in build
 
 
+def test_a_build_from_the_index_is_not_older_than_the_installed_release() -> None:
+    """Oracle: `pip download --no-binary torch-harmonics torch-harmonics` got 0.8.0 where 0.9.3 is installed."""
+    file = ReferringFile("/v/_C.so", distribution="torch_scatter", distribution_version="2.1.2+pt26cu124")
+    installed = MissingName(missing(file.path, "2.15.0", "cpu").reference, Knowledge(), file)
+    known = find_package(installed)
+    assert known is not None
+    (line,) = (build(known, installed) or "").splitlines()
+    assert '--no-binary torch-scatter "torch-scatter>=2.1.2"' in line
+
+
 @pytest.mark.parametrize(
     ("variant", "requirement"),
     [
