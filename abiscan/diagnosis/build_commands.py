@@ -163,8 +163,8 @@ def _source_of(package: Package, missing: MissingName) -> str:
     """The source of a package for pip: the archive that a user has, the package index, or the repository, for a package
     that is released with torch at the branch of its release (`release/0.16`).
 
-    From the index: the release for the torch, else none older than the installed one, which pip would build if the newer
-    ones have no source there."""
+    From the index: the release for the torch, else none older than the installed one, which pip would build where newer
+    ones have no source."""
     archive = missing.log.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
