@@ -34,12 +34,18 @@ _REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperat
 
 class Parameter(Struct, frozen=True):
     """A parameter of a C++ function: tokens of its type, name (may be empty), whether it has a default, whether it is
-    const."""
+    const, whether it is a tensor that the function returns in each of its return statements."""
 
     type: tuple[str, ...]
     name: str
     optional: bool
     const: bool = False
+    returned: bool = False
+
+    @property
+    def on_tensor(self) -> bool:
+        """Whether it is one tensor."""
+        return "Tensor" in self.type and "<" not in self.type
 
 
 class PybindSignature(Struct, frozen=True):
@@ -237,11 +243,29 @@ class _Unit:
             code.spend(close - at)
             arguments = split_arguments(code.tokens[at + 2 : close])
             parameters = tuple(one for each in arguments if (one := _parameter(each, self, hidden)) is not None)
-            found = PybindSignature(tuple(result), parameters)
+            found = PybindSignature(tuple(result), self._with_returned(name, parameters))
             if found.on_tensors:
                 return found
             first = first or found
         return first
+
+    def _with_returned(self, name: str, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+        """The parameters of a function by its name, with the one that its definition returns, if it has one."""
+        for code, at in self._uses(name):
+            close = code.partner[at + 1]
+            opening = close + 1
+            if close < 0 or code.tokens.kinds[opening : opening + 1] != b"{" or code.partner[opening] < 0:
+                continue
+            code.spend(code.partner[opening] - at)
+            arguments = split_arguments(code.tokens[at + 2 : close])
+            defined = [each for argument in arguments if (each := _parameter(argument, self)) is not None]
+            if len(defined) == len(parameters):
+                body = code.tokens[opening + 1 : code.partner[opening]]
+                return tuple(
+                    replace(each, returned=each.on_tensor and _is_returned(own.name, body))
+                    for each, own in zip(parameters, defined, strict=True)
+                )
+        return parameters
 
     def type_of(self, words: Sequence[str], hidden: Collection[str] = (), depth: int = _MAX_DEPTH) -> list[str]:
         """The words of a type with the targets of its aliases, except names of template parameters (`hidden`)."""
@@ -267,6 +291,17 @@ class _Unit:
             known = targets.pop() if len(targets) == 1 else ()
             self._aliases[name] = () if name in known else known
         return self._aliases[name]
+
+
+def _is_returned(name: str, body: Sequence[Token]) -> bool:
+    """Whether each return statement returns this name, which nothing is assigned to."""
+    words = [token.text for token in body]
+    returned = [words[at + 1 : at + 3] for at, word in enumerate(words) if word == "return"]
+    return (
+        bool(returned)
+        and all(each == [name, ";"] for each in returned)
+        and (name, "=") not in itertools.pairwise(words)
+    )
 
 
 _NOT_BEFORE = frozenset({"return", "else", "new", "throw", "case", "goto", "delete", "co_return"})
@@ -364,6 +399,9 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
             p for each in split_arguments(argument[opening + 1 : close]) if (p := _parameter(each, unit)) is not None
         )
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
+        taken = tuple(
+            replace(each, returned=each.on_tensor and _is_returned(each.name, argument[arrow:])) for each in taken
+        )
         # The result type of a lambda may only be known from its body.
         return PybindFunction(name, "", PybindSignature(tuple(unit.type_of(words[close + 1 : arrow])), taken))
     scoped: list[str] = []

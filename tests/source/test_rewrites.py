@@ -244,6 +244,48 @@ PYBIND11_MODULE(my_kernels, m) {
 
 
 @pytest.mark.torch
+def test_an_operator_returns_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
+    """Oracle: torch.library.opcheck, which refuses a result that is an argument."""
+    module = """
+at::Tensor grow(at::Tensor x, double by) { x.add_(by); return x; }
+at::Tensor& fill(at::Tensor& out, const at::Tensor& value);
+at::Tensor copied(at::Tensor x) { x = x.clone(); return x; }
+at::Tensor either(at::Tensor x) { if (x.numel() == 0) return x; return x + 1; }
+at::Tensor& fill(at::Tensor& to, const at::Tensor& value) { to.copy_(value); return to; }
+PYBIND11_MODULE(my_kernels, m) {
+  m.def("grow", &grow);
+  m.def("fill", &fill);
+  m.def("copied", &copied);
+  m.def("either", &either);
+  m.def("shrink", [](at::Tensor x) { x.mul_(0.5); return x; });
+}
+"""
+    ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
+    assert re.findall(r"^def (copied|either)\(.*-> (.*):", stub.after, re.MULTILINE) == [
+        ("copied", "torch.Tensor"),
+        ("either", "torch.Tensor"),
+    ]
+    (tmp_path / "bind_operators.py").write_text(stub.after)
+    (tmp_path / "my_kernels.py").write_text(
+        "def grow(x, by): return x.add_(by)\ndef fill(out, value): return out.copy_(value)\n"
+        "def shrink(x): return x.mul_(0.5)\n"
+    )
+    done = run_with_torch(
+        "import torch, bind_operators as ops\n"
+        "x = torch.ones(3)\n"
+        "torch.library.opcheck(ops.grow, (x.clone(), 2.0))\n"
+        "torch.library.opcheck(ops.fill, (x.clone(), x))\n"
+        "torch.library.opcheck(ops.shrink, (x.clone(),))\n"
+        "def f(x):\n    ops.grow(x, 2.0)\n    return x + 1\n"
+        "assert torch.compile(f, fullgraph=True, backend='aot_eager')(x.clone()).tolist() == [4, 4, 4]\n"
+        "print('fine')\n",
+        cwd=tmp_path,
+    )
+    assert done.stdout == "fine\n", done.stderr
+    assert "use x as its result" in stub.after
+
+
+@pytest.mark.torch
 def test_every_written_type_is_one_of_torch(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.infer_schema, which refuses the whole file for one other type, accepts those that are
     written; of the others it has none."""

@@ -108,6 +108,13 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
     signature = function.signature
     if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
         return None
+    if any(each.returned for each in signature.parameters):
+        # torch.library refuses a result that is an argument: the operator writes to it, and returns nothing.
+        written = [
+            replace(each, type=(*each.type, "&"), const=False) if each.returned else each
+            for each in signature.parameters
+        ]
+        signature = PybindSignature(("void",), tuple(written))
     # With the parameter names of the definition, calls by keyword or with defaults keep working.
     keywords = function.keywords if len(function.keywords) == len(signature.parameters) else ()
     left_out = [
@@ -144,6 +151,9 @@ def _function(namespace: str, function: PybindFunction) -> str | None:
         mutated = "()"
         if any("Tensor" in each.type and not each.const for each in signature.parameters):
             condition = "# Only if it writes to none of its arguments: with this result, an operator may not.\n"
+    for name, each in zip(names, signature.parameters, strict=True):
+        if each.returned:
+            condition = f"# The bound function returns {name}, which an operator may not: use {name} as its result.\n"
     if without:
         condition += f"# Left out, with their defaults: {', '.join(without)}.\n"
     fake = "return None" if result == "None" else _RAISE.format(name=function.name)
