@@ -19,13 +19,17 @@ from abiscan.releases import companions
 def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
     """What a text has beside its torch (`torchaudio 0.12.0 beside torch 1.13.0`), as subjects of messages. They have no
     cause if it fits. Empty if the text tells no failure."""
-    if knowledge.target is None or not is_shown("failure", text) or is_shown("error_of_program", text):
+    if not is_shown("failure", text) or is_shown("error_of_program", text):
         return ()
     return find_messages("\n".join(_pairs(text, knowledge)))
 
 
 def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     there, log = {} if knowledge.environment is None else knowledge.environment.packages, knowledge.log
+    # The words alone do not show that they are about a build of this package here.
+    says_where = log.torch or log.python or log.variant or log.capability or log.platform or log.rocm
+    if log.project and says_where and is_shown("failed_build", text):
+        yield f"build of {log.project} fails"
     torch = there.get("torch")
     if torch is None or knowledge.target is None:
         return
@@ -40,5 +44,5 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     if log.capability:
         yield f"sm_{log.capability.replace('.', '')} beside torch {torch}"
     toolkit, cuda = only_value(values("toolkit", text)), cuda_release(torch.partition("+")[2])
-    if toolkit and cuda and is_shown("build", text) and toolkit.partition(".")[0] != cuda.partition(".")[0]:
+    if toolkit and cuda and is_shown("failed_build", text) and toolkit.partition(".")[0] != cuda.partition(".")[0]:
         yield f"The detected CUDA version ({toolkit}) mismatches the version that was used to compile PyTorch ({cuda})"
