@@ -297,7 +297,8 @@ def _may_be_another_build(missing: MissingName, mine: str) -> bool:
     """Whether the release of the target's version exports a symbol with the old ABI, and the build itself was not
     read."""
     unread = not missing.knowledge.exact and missing.reference.status is None
-    return mine == "old" and unread and missing.position is Position.INSIDE
+    is_release = not missing.knowledge.target_from_source  # the ABI of a source build is from its text
+    return mine == "old" and unread and is_release and missing.position is Position.INSIDE
 
 
 def _another_build_text(missing: MissingName) -> str:
