@@ -34,7 +34,8 @@ class FileOutcome(Struct, frozen=True):
         releases: (public version, outcome of the file) for each known build of torch.
         path: of the file. `needed` has the results of the library search.
         lacks_gpu: it fails only because torch is no GPU build, or ships another CUDA or ROCm.
-        opened_by: name of the loading file of its package that opens it at run time, by its name; empty for none.
+        opened_by: name of the loading file of its package that opens it at run time, by its name, or the Python source
+            that goes on without it (`optional_files`); empty for none.
     """
 
     place: str
@@ -49,6 +50,11 @@ class FileOutcome(Struct, frozen=True):
     needed: tuple[NeededLibrary, ...]
     lacks_gpu: bool = False
     opened_by: str = ""
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether Python code of the package goes on without it."""
+        return self.opened_by.endswith(".py")
 
     @property
     def loading_states(self) -> dict[str, ReleaseState]:
@@ -142,7 +148,8 @@ def _lacks_driver(report: ArtifactReport) -> bool:
 
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     """The outcome of a package: symbols of torch and Python decide. If files only lack other libraries, the package
-    loads partly, unless no file loads; the same if a loading file opens those that lack a GPU library."""
+    loads partly, unless no file loads; the same if a loading file opens those that lack a GPU library, or if the Python
+    code goes on without those that fail."""
     checked = [file for file in files if not file.for_another]
     failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS and not file.opened_by]
     refused = [file for file in checked if file.why and file.verdict is not ArtifactVerdict.FAILS]
@@ -155,11 +162,13 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         absent = {}
     state, why = PackageState.NOT_TORCH, ""
     if failing or refused:
-        state = PackageState.FAILS if failing or len(refused) == len(files) else PackageState.PARTLY
+        none_loads = len(refused) == len(files) and not all(file.is_optional for file in refused)
+        state = PackageState.FAILS if failing or none_loads else PackageState.PARTLY
         first = (failing or refused)[0]
         why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
         if first.opened_by and not absent:
-            why += f"; {first.opened_by} opens it at run time, and loads without it"
+            how = "loads it in a `try` statement and goes on" if first.is_optional else "opens it at run time, and loads"
+            why += f"; {first.opened_by} {how} without it"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
             PackageState.UNDECIDED,

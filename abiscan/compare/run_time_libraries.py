@@ -1,4 +1,4 @@
-"""GPU libraries that another file of their package opens by name at run time: without them the package loads."""
+"""Files that another file of their package opens at run time: without them the package loads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import open_binary
 from abiscan.compare.file_outcome import FileOutcome
+from abiscan.compare.optional_loading import optional_files
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.inputs.distributions import Distribution
@@ -18,19 +19,35 @@ from abiscan.model.report import ArtifactVerdict
 def with_openers(
     outcomes: Mapping[str, Sequence[FileOutcome]], packages: Sequence[Distribution], files: FileSystem
 ) -> dict[str, list[FileOutcome]]:
-    """The outcomes, with `opened_by` of the files that fail only because of a GPU library.
+    """The outcomes, with `opened_by` of the files that fail only because of a GPU library and that another library
+    opens, and of those that Python code of the package loads in a `try` statement.
 
     Args:
         outcomes: package name -> outcomes of its shared objects.
     """
     paths = {package.name: package.shared_objects for package in packages}
-    return {
-        name: [
-            replace(each, opened_by=_opener(each, found, paths.get(name, ()), files)) if each.lacks_gpu else each
-            for each in found
-        ]
-        for name, found in outcomes.items()
-    }
+    result = {}
+    for name, found in outcomes.items():
+        openers = _optional(found, paths.get(name, ()), files)
+        for each in found:
+            if each.lacks_gpu and (opener := _opener(each, found, paths.get(name, ()), files)):
+                openers[each.place] = opener
+        result[name] = [replace(each, opened_by=openers.get(each.place, "")) for each in found]
+    return result
+
+
+def _optional(found: Sequence[FileOutcome], paths: Sequence[str], files: FileSystem) -> dict[str, str]:
+    """The files that fail and are optional, with the Python source that loads them."""
+    openers: dict[str, str] = {}
+    sites: dict[str, list[str]] = {}
+    for each in found:
+        if each.verdict is ArtifactVerdict.FAILS and not each.for_another:
+            for path in paths:
+                if path.endswith(f"/{each.place}"):
+                    sites.setdefault(path.removesuffix(f"/{each.place}"), []).append(each.place)
+    for site, places in sites.items():
+        openers |= optional_files(site, places, files)
+    return openers
 
 
 def _opener(file: FileOutcome, others: Sequence[FileOutcome], paths: Sequence[str], files: FileSystem) -> str:

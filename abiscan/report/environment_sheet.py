@@ -43,16 +43,18 @@ def sheet(found: EnvironmentReport) -> Sheet:
         headline = lead + (f"{len(due)} of {packages} need an action" if due else _nothing_due(found))
         word, tone = ("BREAKS", Tone.BAD) if found.fails else ("OK", Tone.GOOD)
     else:
-        broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
+        broken = [p for p in found.packages if p.now.state is PackageState.FAILS]
+        excluded = sum(not p.now.allowed for p in found.packages if p.now.state is not PackageState.FAILS)
         partly = sum(p.now.state is PackageState.PARTLY for p in found.packages)
         lead = f"{where}, {torch}: "
         if found.torch_failure is not None:
             lead += f"{_problem(found.torch_failure)}; "
         verb = "fails" if len(broken) == 1 else "fail"
         headline = lead + f"{len(broken)} of {packages} {verb}"
-        if found.lacks_torch and not broken:
+        if found.lacks_torch and not broken and not excluded:
             headline = lead + f"{packages} not checked against torch"
         headline += f", {counted(partly, words.one, words.many)} in part" if partly else ""
+        headline += f", {counted(excluded, 'requires', 'require')} another torch" if excluded else ""
         word, tone = ("FAILS", Tone.BAD) if found.fails else (words.one.upper(), Tone.GOOD)
         if partly and not found.fails:
             word, tone = "PARTLY", Tone.DOUBT

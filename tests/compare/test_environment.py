@@ -159,3 +159,9 @@ def test_what_is_to_be_installed_is_named() -> None:
     found = environment_report(inspected(LOADS, codec))
     assert (found.packages[0].action, found.packages[0].command) == (Action.INSTALL, "")
     assert page_of(found).tables[0].rows[0].cells[2] == "1. install FFmpeg, libx.so.1"
+
+
+def test_a_package_that_requires_another_torch_does_not_count_as_failing() -> None:
+    found = replace(inspected(LOADS), packages=(distribution("p", "torch==2.14.*"),))
+    headline = page_of(environment_report(found)).headline
+    assert headline.endswith(": 0 of 1 package with shared objects fail, 1 requires another torch")
