@@ -167,7 +167,9 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         first = (failing or refused)[0]
         why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
         if first.opened_by and not absent:
-            how = "loads it in a `try` statement and goes on" if first.is_optional else "opens it at run time, and loads"
+            how = "opens it at run time, and loads"
+            if first.is_optional:
+                how = "loads it in a `try` statement and goes on"
             why += f"; {first.opened_by} {how} without it"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
