@@ -134,9 +134,9 @@ def _loads(node: ast.AST, package: Sequence[str], caught: frozenset[str]) -> Ite
             start = ".".join((*base, *filter(None, (node.module,))))
             names = (start, *(f"{start}.{alias.name}" for alias in node.names))
             yield _Load(names, bool(caught & _CATCHES_IMPORT))
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _LOADERS:
+        case ast.Call() if _last_name(node.func) in _LOADERS:
             yield _Load((), bool(caught & _CATCHES_LOADER))
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == _IMPORTER:
+        case ast.Call() if _last_name(node.func) == _IMPORTER:
             yield _Load((), bool(caught & _CATCHES_IMPORT))
         case _:
             pass
@@ -147,11 +147,17 @@ def _loads(node: ast.AST, package: Sequence[str], caught: frozenset[str]) -> Ite
 def _caught(handler: ast.ExceptHandler) -> frozenset[str]:
     """The exceptions that a handler catches; none if it may raise one, or ends the process."""
     for node in ast.walk(handler):
-        ends = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
-        name = getattr(node.func, "id", getattr(node.func, "attr", "")) if ends else ""
-        if isinstance(node, ast.Raise) or name in ("exit", "_exit"):
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and _last_name(node.func) in ("exit", "_exit")):
             return frozenset()
     if handler.type is None:
         return _EVERY
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return frozenset(getattr(kind, "id", getattr(kind, "attr", "")) for kind in kinds)
+    return frozenset(map(_last_name, kinds))
+
+
+def _last_name(expression: ast.expr) -> str:
+    """`exit` of `exit` and `sys.exit`; empty for another expression."""
+    match expression:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
