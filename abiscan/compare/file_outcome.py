@@ -35,7 +35,7 @@ class FileOutcome(Struct, frozen=True):
         path: of the file. `needed` has the results of the library search.
         lacks_gpu: it fails only because torch is no GPU build, or ships another CUDA or ROCm.
         opened_by: name of the loading file of its package that opens it at run time, by its name, or the Python source
-            that goes on without it (`optional_files`); empty for none.
+            that continues without it (`optional_files`); empty for none.
     """
 
     place: str
@@ -53,7 +53,7 @@ class FileOutcome(Struct, frozen=True):
 
     @property
     def is_optional(self) -> bool:
-        """Whether Python code of the package goes on without it."""
+        """Whether Python code of the package continues without it."""
         return self.opened_by.endswith(".py")
 
     @property
@@ -149,7 +149,7 @@ def _lacks_driver(report: ArtifactReport) -> bool:
 def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     """The outcome of a package: symbols of torch and Python decide. If files only lack other libraries, the package
     loads partly, unless no file loads; the same if a loading file opens those that lack a GPU library, or if the Python
-    code goes on without those that fail."""
+    code continues without those that fail."""
     checked = [file for file in files if not file.for_another]
     failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS and not file.opened_by]
     refused = [file for file in checked if file.why and file.verdict is not ArtifactVerdict.FAILS]
@@ -169,7 +169,7 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
         if first.opened_by and not absent:
             how = "opens it at run time, and loads"
             if first.is_optional:
-                how = "loads it in a `try` statement and goes on"
+                how = "loads it in a `try` statement and continues"
             why += f"; {first.opened_by} {how} without it"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (

@@ -31,7 +31,7 @@ class _Load(Struct, frozen=True):
 
     Attributes:
         modules: that it imports; empty for a call of a loader, of a file that some string of the source names.
-        caught: whether the source goes on after a failure.
+        caught: whether the source continues after a failure.
     """
 
     modules: tuple[str, ...]
@@ -113,7 +113,7 @@ def _loads(node: ast.AST, package: Sequence[str], caught: frozenset[str]) -> Ite
 
     Args:
         package: of the source, for relative imports.
-        caught: exceptions after which the source goes on.
+        caught: exceptions after which the source continues.
     """
     match node:
         case ast.Try():

@@ -20,7 +20,7 @@ class PackageState(enum.StrEnum):
 
     LOADS = "loads"
     PARTLY = "partly"
-    """Some load; others need a library that is not installed, or the package goes on without them."""
+    """Some load; others need a library that is not installed, or the package continues without them."""
     FAILS = "fails"
     UNDECIDED = "undecided"
     NOT_TORCH = "not-torch"

@@ -42,7 +42,7 @@ CDLL = "import ctypes, pathlib\nfor f in pathlib.Path(__file__).parent.glob('_C*
         ("try:\n    from . import _C\nexcept ImportError:\n    from p import _C", False),
     ],
 )
-def test_a_file_is_optional_if_the_import_goes_on_without_it(tmp_path: Path, source: str, optional: bool) -> None:
+def test_a_file_is_optional_if_the_import_continues_without_it(tmp_path: Path, source: str, optional: bool) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p/__init__.py").write_text(source)
     (tmp_path / "p/_C.so").write_text("no shared object")
@@ -76,4 +76,4 @@ def test_a_package_without_its_optional_files_loads_in_part(tmp_path: Path) -> N
     (tmp_path / "p/__init__.py").write_text("try:\n    from . import _C\nexcept ImportError:\n    pass")
     found = find_package_outcome(with_openers({"p": [file]}, [package], HERE)["p"])
     assert found.state is PackageState.PARTLY
-    assert found.reason.endswith("p/__init__.py loads it in a `try` statement and goes on without it")
+    assert found.reason.endswith("p/__init__.py loads it in a `try` statement and continues without it")
