@@ -81,7 +81,7 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
         address, _, branch = known.repository.partition("@")
         return f"a checkout of {known.name} (git clone --recursive{f' --branch {branch}' if branch else ''} {address})"
     if known is not None and known.checkout:
-        release = (missing.file.distribution_version or "").partition("+")[0] or missing.log.project_release
+        release = _release_of_package(missing)
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
         which = f"release {release}" if release else "your release"
         if not tag:
@@ -90,6 +90,11 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
         return f"a checkout of {which} of {known.name} (git clone --recursive --branch {tag} {known.checkout})"
     name = (package(missing) or normalised(project)) if known is None else known.name
     return f"the source tree of {name or 'the extension'}"
+
+
+def _release_of_package(missing: MissingName) -> str:
+    """The release of the package of the file; empty if unknown."""
+    return (missing.file.distribution_version or "").partition("+")[0] or missing.log.project_release
 
 
 def build_tree(missing: MissingName, project: str | None = None, since: str = "") -> str:
@@ -129,13 +134,18 @@ def _build_checkout(
         return build_commands.with_build_tools(" && ".join((*first, command)), missing, notes, since=since)
     environment = (*build_commands.environment_of(known, missing), *known.checkout_environment)
     archs = [each.removeprefix(_ARCHITECTURES) for each in environment if each.startswith(_ARCHITECTURES)]
+    release = versions.order(_release_of_package(missing)) or ()
+    steps_since = known.checkout_steps_since
+    of_release = next(
+        (steps_since[each] for each in reversed(steps_since) if (versions.order(each) or ()) <= release), ()
+    )
     notes = [
         *notes,
         *(f"{each}: the compute capability of your GPU" for each in archs),
         *build_commands.compiler_notes(known, missing),
-        *([known.checkout_note] if known.checkout_note else ()),
+        *([known.checkout_note] if known.checkout_note and not of_release else ()),
     ]
-    steps = (*known.checkout_steps, *first, build_commands.in_shell(environment, command, missing))
+    steps = (*(of_release or known.checkout_steps), *first, build_commands.in_shell(environment, command, missing))
     return build_commands.with_build_tools(" && ".join(steps), missing, notes, known.requires, since=since)
 
 
@@ -149,7 +159,7 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
         compilers: to choose for the next time.
     """
     folder = folder_of_first_use(missing.file.path)
-    if folder is None and (missing.file.path or not missing.log.is_compiled_at_first_use):
+    if folder is None and not (missing.log.is_compiled_at_first_use and _may_be_of_load(missing.file.path)):
         return None
     folder = folder or missing.log.first_use or None
     if platform_of(missing) == "win_amd64":
@@ -158,6 +168,11 @@ def compile_again(missing: MissingName, compilers: str = "") -> str | None:
     if folder is None:
         return f"rm -rf ~/.cache/torch_extensions{compilers}  # and a build_directory= of load(); {_FIRST_USE}"
     return f"rm -rf {safe(folder, 'FOLDER')}{compilers}  # {_FIRST_USE}"
+
+
+def _may_be_of_load(path: str) -> bool:
+    """Whether torch.utils.cpp_extension.load may have compiled a file: it puts no tag of Python into the name."""
+    return not path or re.fullmatch(r"(?!.*-packages/)(?:.*/)?(?!lib)\w+\.so", path) is not None
 
 
 def _for_cmd(path: str) -> str:

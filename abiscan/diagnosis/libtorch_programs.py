@@ -35,9 +35,19 @@ def find_program(missing: MissingName) -> Program | None:
     if any(folder in path for folder in _OF_PIP):
         return program_of_text(missing.file.base_name)  # of a binding that loads the torch of pip
     found = program_of_text(path) if path else None
+    if found is None and _is_linked_alone(missing):
+        found = programs_by_id()["c++"]
     if found is None and "/" in path and not any(extension in path for extension in (*_EXTENSIONS, "python")):
         found = programs_by_id()["c++"] if not missing.log.program else None
     return found or programs_by_id().get(missing.log.program)
+
+
+def _is_linked_alone(missing: MissingName) -> bool:
+    """Whether a linker of Linux or macOS made a program: setuptools lets it leave symbols of a module undefined."""
+    log = missing.log
+    of_python = log.project or log.projects or log.python or log.is_compiled_at_first_use
+    is_elsewhere = missing.reference.msvc or platform_of(missing) == "win_amd64" or log.program
+    return missing.reference.link_time and missing.is_torch_name and not of_python and not is_elsewhere
 
 
 def use_libtorch(

@@ -151,6 +151,7 @@ class Package(_Row, frozen=True, kw_only=True):
         checkout_folder: the folder of the package there, if it is not the root.
         checkout_environment: variables for a complete build of a checkout.
         checkout_steps: commands that precede the build of a checkout, beside the installed torch.
+        checkout_steps_since: first release -> its such commands, oldest first; checkout_note is for an unknown one.
         checkout_note: what else the build of a checkout needs, or other releases.
         without: prefix of a shared object -> command that installs releases without this file.
         force_build: variables for a build that would fetch a wheel for a release of torch.
@@ -199,6 +200,7 @@ class Package(_Row, frozen=True, kw_only=True):
     checkout_folder: str = ""
     checkout_environment: tuple[str, ...] = ()
     checkout_steps: tuple[str, ...] = ()
+    checkout_steps_since: dict[str, tuple[str, ...]] = {}
     checkout_note: str = ""
     without: dict[str, str] = {}
     force_build: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis import fixes, package_commands
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.libtorch_programs import find_program
+from abiscan.diagnosis.loaded_copies import folder_of_first_use
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.related_exports import RelatedExport, find_in_target
@@ -223,17 +224,14 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     again = plain is not None and bool(plain.in_target)
     since = releases.partition("-")[0]
     tree, build = fixes.source_tree(missing), fixes.build_tree(missing, since=since)
-    compilers = (
-        f"; export CFLAGS={GCC_FORM_FLAG} CXXFLAGS={GCC_FORM_FLAG}" if missing.macho else "; export CC=gcc CXX=g++"
-    )
-    compiled = fixes.compile_again(missing, compilers)
+    rewrite = _rewrite(missing, beginning)
+    compiled = _compile_again(missing, rewrite, any_compiler=again)
     if compiled is not None:
         return compiled
     ways: list[str] = []
     if again:
         declared = f"{missing.target_label} declares the template without this parameter"
         ways.append(f"build it again: {declared}, so any compiler will do. DIRECTORY: {tree}\n{build}")
-    rewrite = _rewrite(missing, beginning)
     if rewrite and missing.cxx.base == "const_data_ptr":
         write = "abiscan fix --apply --select const-data-ptr DIRECTORY"
         rewrite += (
@@ -252,10 +250,37 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
     elif not ways:
         ways.append(fixes.rebuild(missing))
-    if not missing.file.is_torch_itself and find_program(missing) is None:
+    if not missing.file.is_torch_itself and not missing.reference.link_time and find_program(missing) is None:
         ways.append(f"with only the wheel: {_other_release(missing)}")
     text = "\nor: ".join(ways)
     return text if text.startswith("pip ") else text[0].upper() + text[1:]
+
+
+def _compile_again(missing: MissingName, rewrite: str, *, any_compiler: bool) -> str | None:
+    """How to compile a module at its first use again; None for other files.
+
+    torch.utils.cpp_extension.load reads CC and CXX, and not CFLAGS and CXXFLAGS.
+
+    Args:
+        rewrite: which accessor to use; empty if none helps.
+        any_compiler: whether any compiler will do.
+    """
+    assert missing.cxx is not None
+    is_clang_alone = missing.macho or is_for_hip(missing)
+    compiled = fixes.compile_again(missing, "" if any_compiler or is_clang_alone else "; export CC=gcc CXX=g++")
+    if compiled is None or any_compiler:
+        return compiled
+    ways = [compiled]
+    if folder_of_first_use(missing.file.path) is None or "torch_extensions" in missing.file.path:
+        of_cuda = f', extra_cuda_cflags=["-Xcompiler", "{GCC_FORM_FLAG}"]'
+        flags = f'extra_cflags=["{GCC_FORM_FLAG}"]{"" if is_clang_alone else of_cuda}'
+        unread = "of torch.utils.cpp_extension, also load_inline: they do not read CFLAGS and CXXFLAGS"
+        if is_clang_alone:
+            ways = [f"load(..., {flags})  # {unread}", compiled]
+        else:
+            ways.append(f"or, with Clang: load(..., {flags})  # {unread}")
+    ways += [f"or, in its sources: {rewrite}"] if rewrite else []
+    return "\n".join(ways)
 
 
 def _rewrite(missing: MissingName, beginning: str | None) -> str:

@@ -278,7 +278,9 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
     mangled = missing.reference.name if spelled.exact else (found.text if missing.reference.msvc else None)
     notes = list(spelled.notes)
     if demangled.only_llvm:
-        notes.append("GNU's demangler (c++filt) of this machine cannot read the name; llvm-cxxfilt of LLVM 19 can.")
+        notes.append(
+            "The name is valid. GNU's demangler (c++filt) of this machine cannot read it; llvm-cxxfilt of LLVM 19 can."
+        )
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
     causes = causes_of(missing)
