@@ -36,6 +36,8 @@ from abiscan.report.wording import counted, machines_of, requirement_words, verd
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full.
 _IN_FULL = 3
+# Missing libraries in the line of a wheel.
+_LIBRARIES = 4
 # With at least this many files, good files have one line and only bad ones a block.
 _BRIEF_FROM = 2
 
@@ -165,7 +167,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
             words += f"; the loader of this machine refuses {refused}"
         else:
             verb = loading_words(machines_of(shared))
-            words += f" and {verb.one if loads == 1 else verb.many}{_against(shared)}"
+            words += f" and {verb.one if loads == 1 else verb.many}{_against(shared)}{_unchecked_libraries(shared)}"
     elif accepted:
         words = total
     else:
@@ -178,6 +180,17 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
         words += f"; {len(every) - len(shared)} replaced by another build"
     declared = f"; declared: {requirement_words(container.applicable_torch)}" if container.applicable_torch else ""
     return f"{container.path}: {words}{declared}"
+
+
+def _unchecked_libraries(members: Sequence[ArtifactReport]) -> str:
+    """`; 2 need libraries that were not checked: libsox.so`: files of which the other symbols resolve; empty if there
+    are none."""
+    absent = [names for m in members if (names := [needed.soname for needed in m.needed if needed.found is None])]
+    names = list(dict.fromkeys(name for each in absent for name in each))
+    more = f" and {len(names) - _LIBRARIES} more" if len(names) > _LIBRARIES else ""
+    verb = "needs" if len(absent) == 1 else "need"
+    listed = ", ".join(names[:_LIBRARIES]) + more
+    return f"; {len(absent)} {verb} libraries that were not checked: {listed}" if absent else ""
 
 
 def _against(members: Sequence[ArtifactReport]) -> str:

@@ -13,6 +13,7 @@ from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.cause import CauseGroup, CauseId, Confidence
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.imports import Status
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.model.target import TargetEnvironment
 from abiscan.report import text
@@ -258,6 +259,10 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
     # A file may need libtorch without torch imports (torchaudio 2.9.1's libctc_prefix_decoder.so).
     whole = f"loads {path}: 2 of 2 files use torch and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
+    # torchaudio 2.8.0: `ldd` of libtorchaudio_sox.so prints `libsox.so => not found`.
+    lacking = replace(good, needed=(NeededLibrary("libc.so.6", "libc.so.6"), NeededLibrary("libsox.so", None)))
+    lacks = "; 1 needs libraries that were not checked: libsox.so"
+    assert over(loads, members[0], lacking) == f"{whole}{lacks}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
     assert over(loads, members[0], barred) == f"FAILS {path}: 2 of 2 files load; 1 fails the check require-torch{asked}"
 
