@@ -45,7 +45,7 @@ def find_program(missing: MissingName) -> Program | None:
 def _is_linked_alone(missing: MissingName) -> bool:
     """Whether a linker of Linux or macOS made a program: setuptools lets it leave symbols of a module undefined."""
     log = missing.log
-    of_python = log.project or log.projects or log.python or log.is_compiled_at_first_use
+    of_python = log.project or log.projects or log.python or log.is_compiled_at_first_use or log.is_python_build
     is_elsewhere = missing.reference.msvc or platform_of(missing) == "win_amd64" or log.program
     return missing.reference.link_time and missing.is_torch_name and not of_python and not is_elsewhere
 

@@ -35,6 +35,7 @@ class LogFacts(Struct, frozen=True):
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
+        is_python_build: whether the text shows a build of a Python package.
         first_use: the only folder in which it does; empty if the text names none.
         sdist: archive of sources of an extension, if a text says that only this is there; empty otherwise.
         capability: compute capability of the only GPU of NVIDIA; empty if unknown.
@@ -72,6 +73,7 @@ class LogFacts(Struct, frozen=True):
     is_nvidia_image: bool = False
     is_apple_silicon: bool = False
     is_compiled_at_first_use: bool = False
+    is_python_build: bool = False
     first_use: str = ""
     cuda_packages: Mapping[str, str] = field(default_factory=dict)
     is_wsl: bool = False

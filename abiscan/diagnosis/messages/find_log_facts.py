@@ -74,6 +74,7 @@ def log_facts(text: str) -> LogFacts:
         is_nvidia_image=is_shown("is_nvidia_image", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
         is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
+        is_python_build=is_shown("is_python_build", text),
         first_use=only_value(values("folder_of_first_use", text)),
         cuda_packages=find_cuda_packages(text),
         is_wsl=is_shown("is_wsl", text),
