@@ -443,8 +443,12 @@ def _if_exported(missing: MissingName, ranges: ReleaseRanges) -> str:
     if not missing.macho and not missing.reference.link_time:
         if string_abi(missing.name) is not None and missing.cxx is not None:
             compilers = with_new_string(missing)
+            again = "build the extension again" + (f" {compilers}" if compilers else "")
             steps.append(
-                f"that torch may have the other std::string: build the extension again{compilers and f' {compilers}'}"
+                "that torch may have the new std::string, as conda-forge's and NVIDIA's builds have: install torch and "
+                f"the extension both with pip or both from conda-forge, or {again}"
+                if string_abi(missing.name) == "old"
+                else f"that torch may have the other std::string: {again}"
             )
         if loaded_globally(ranges.first):
             before = "" if loaded_globally(ranges.last) else " (up to torch 1.4: extensions do not link its libraries)"

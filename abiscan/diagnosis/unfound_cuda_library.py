@@ -165,7 +165,10 @@ def causes_for_cuda(
     if not others:
         if missing.file.facts is None:
             evidence.insert(0, f"{name} may be installed in a directory outside the search path.")
-        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
+        itself = _itself(vendor, major, missing)
+        if target is not None and target.cuda is not None and not by_torch:
+            itself += f"\nor: {_of_cuda(missing)}"
+        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), itself)
 
 
 def _minor_release(name: str) -> str:
