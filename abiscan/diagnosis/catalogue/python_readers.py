@@ -103,6 +103,12 @@ def failed_package(hit: Hit, _values: Values) -> Values | None:
     return {"project": package.name} if package is not None and package.known_failures else None
 
 
+def known_package(_hit: Hit, values: Values) -> Values | None:
+    """None, unless the package `project` is in the catalogue."""
+    package = package_of_name(values["project"])
+    return None if package is None or package.name == "torch" else {}
+
+
 def module_file(_hit: Hit, values: Values) -> Values | None:
     """None, unless the module `name` is a shared object of a package of the catalogue."""
     name = values["name"]

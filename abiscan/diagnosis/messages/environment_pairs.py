@@ -9,9 +9,12 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
-from abiscan.diagnosis.messages.text_facts import is_shown, values
+from abiscan.diagnosis.messages.text_facts import is_shown, matches, values
 from abiscan.diagnosis.messages.values_in_text import only_value
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
+from abiscan.diagnosis.reference import Reference
+from abiscan.diagnosis.torch_commands import variants_of
 from abiscan.diagnosis.wheel_rows import cuda_release
 from abiscan.releases import companions
 
@@ -27,9 +30,14 @@ def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMe
 def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     there, log = {} if knowledge.environment is None else knowledge.environment.packages, knowledge.log
     # The words alone do not show that they are about a build of this package here.
-    says_where = log.torch or log.python or log.variant or log.capability or log.platform or log.rocm
+    says_where = log.torch or log.python or log.variant or log.capability or log.platform or log.rocm or log.releases
     if log.project and says_where and is_shown("failed_build", text):
         yield f"build of {log.project} fails"
+    missing = MissingName(Reference(name=""), knowledge)
+    for build in matches("named_build", text):
+        known = variants_of(build[1], missing)
+        if any(variant.startswith("cu") for variant in known) and build[2] not in known:
+            yield f"torch {build[1]} has no build for {build[2]}"
     torch = there.get("torch")
     if torch is None or knowledge.target is None:
         return
@@ -43,6 +51,15 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
         yield f"package {log.project} beside torch {torch}"
     if log.capability:
         yield f"sm_{log.capability.replace('.', '')} beside torch {torch}"
-    toolkit, cuda = only_value(values("toolkit", text)), cuda_release(torch.partition("+")[2])
-    if toolkit and cuda and is_shown("failed_build", text) and toolkit.partition(".")[0] != cuda.partition(".")[0]:
+    cuda = cuda_release(torch.partition("+")[2])
+    if not cuda or not is_shown("failed_build", text):
+        return
+    toolkit, named = only_value(values("toolkit", text)), only_value(values("cuda", text))
+    if toolkit and _major(toolkit) != _major(cuda):
         yield f"The detected CUDA version ({toolkit}) mismatches the version that was used to compile PyTorch ({cuda})"
+    elif not toolkit and named and _major(named) != _major(cuda):
+        yield f"CUDA {named} beside torch {torch}"
+
+
+def _major(release: str) -> str:
+    return release.partition(".")[0]
