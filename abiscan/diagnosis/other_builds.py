@@ -10,12 +10,12 @@ from abiscan.model.target import TorchBuild
 
 SOURCE_BUILD: Final = "source build"
 """The variant of a torch source build whose version has the number of a release."""
-_PACKAGED: Final = r"(?:conda-forge|distribution) build"
+_PACKAGED: Final = r"(?:conda-forge|distribution|container) build"
 
 
 def packaged_build(packager: str) -> str:
-    """The same of a torch of conda-forge or of a distribution, which has the new std::string and no wheels on the pages
-    of extensions either."""
+    """The same of a torch of conda-forge, a distribution or NVIDIA's containers, which has the new std::string and no
+    wheels on the pages of extensions either."""
     return f"{packager} build"
 
 
@@ -39,7 +39,7 @@ def is_other_build(target: TorchBuild) -> bool:
 
 
 def is_packaged(target: TorchBuild) -> bool:
-    """Whether it is the torch of conda-forge or of a distribution."""
+    """Whether it is the torch of conda-forge, a distribution or NVIDIA's containers."""
     return re.fullmatch(_PACKAGED, target.variant) is not None
 
 

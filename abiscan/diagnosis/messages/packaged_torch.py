@@ -8,17 +8,17 @@ from typing import Final
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.diagnosis.messages.text_facts import shown
 
-# With the new std::string.
-_PACKAGERS: Final = ("conda-forge", "distribution")
+# With the new std::string. A container is NVIDIA's.
+_PACKAGERS: Final = ("conda-forge", "distribution", "container")
 
 
 def find_other_build(text: str) -> tuple[str, str] | None:
     """Who built the torch of a text, if it is no release on the package index (`source`, `conda-forge`, `distribution`,
-    `nightly` or `NVIDIA`), and the words that say so; linear in its length."""
+    `container`, `nightly` or `NVIDIA`), and the words that say so; linear in its length."""
     said = find_source_build(text)
     return ("source", said) if said is not None else next(shown("torch_origin", text), None)
 
 
 def packager_of(text: str) -> str:
-    """Who packaged the torch of a text: `conda-forge` or `distribution`; empty for another torch."""
+    """Who packaged the torch of a text: `conda-forge`, `distribution` or `container`; empty for another torch."""
     return next((origin for origin, _ in shown("torch_origin", text) if origin in _PACKAGERS), "")
