@@ -18,7 +18,7 @@ class LogFacts(Struct, frozen=True):
         made_for: an extension, and the torch (major.minor) in its version label.
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
-        packager: who packaged torch with the new std::string: `conda-forge`, `distribution`, `container`; empty for another.
+        packager: who packaged torch: `conda-forge`, `distribution`, `container` (NVIDIA); empty for another torch.
         platform: as in wheel tags, if not Linux on x86_64: `win_amd64`, `macosx`, `linux_aarch64`.
         rejected_name: whether the text says that a demangler cannot read the symbol.
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.

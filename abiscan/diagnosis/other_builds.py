@@ -14,8 +14,8 @@ _PACKAGED: Final = r"(?:conda-forge|distribution|container) build"
 
 
 def packaged_build(packager: str) -> str:
-    """The same of a torch of conda-forge, a distribution or NVIDIA's containers, which has the new std::string and no
-    wheels on the pages of extensions either."""
+    """The same of a torch of conda-forge, a distribution or a container of NVIDIA, which has no wheels on the pages of
+    extensions either."""
     return f"{packager} build"
 
 
@@ -39,7 +39,7 @@ def is_other_build(target: TorchBuild) -> bool:
 
 
 def is_packaged(target: TorchBuild) -> bool:
-    """Whether it is the torch of conda-forge, a distribution or NVIDIA's containers."""
+    """Whether it is the torch of conda-forge, a distribution or a container of NVIDIA."""
     return re.fullmatch(_PACKAGED, target.variant) is not None
 
 

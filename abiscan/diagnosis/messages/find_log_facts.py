@@ -8,7 +8,7 @@ from __future__ import annotations
 from abiscan.diagnosis.catalogue.load_packages import program_of_text
 from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.gpu_vendors import AMD, find_capability, find_gpu_vendor, find_rocm
-from abiscan.diagnosis.messages.packaged_torch import packager_of
+from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.packages_in_log import (
     find_cuda_packages,
     find_made_for,
@@ -45,6 +45,9 @@ def log_facts(text: str) -> LogFacts:
     if torch is not None and rocm and "+" not in torch and is_release(torch):
         torch += f"+rocm{rocm}"
     project = find_project(text, projects)
+    packager = packager_of(text)
+    if packager == CONTAINER and is_shown("file_of_image", text):
+        packager = ""  # the loaded torch is another one: these packages fit that of the container
     releases, asked_releases = find_releases(text)
     return LogFacts(
         torch=torch,
@@ -62,7 +65,7 @@ def log_facts(text: str) -> LogFacts:
         sdist=find_only_sdist(text),
         projects=projects,
         variant=find_variant(text),
-        packager=packager_of(text),
+        packager=packager,
         program=_program(text),
         project_release=find_release(project, text),
         releases=releases,

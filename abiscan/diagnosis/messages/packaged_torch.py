@@ -8,8 +8,9 @@ from typing import Final
 from abiscan.diagnosis.messages.source_builds import find_source_build
 from abiscan.diagnosis.messages.text_facts import shown
 
-# With the new std::string. A container is NVIDIA's.
-_PACKAGERS: Final = ("conda-forge", "distribution", "container")
+CONTAINER: Final = "container"
+"""The packager of the torch in NVIDIA's containers."""
+_PACKAGERS: Final = ("conda-forge", "distribution", CONTAINER)
 
 
 def find_other_build(text: str) -> tuple[str, str] | None:

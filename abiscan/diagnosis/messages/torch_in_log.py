@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis.messages.packaged_torch import packager_of
+from abiscan.diagnosis.messages.packaged_torch import CONTAINER, packager_of
 from abiscan.diagnosis.messages.proposed_release import is_proposed
 from abiscan.diagnosis.messages.text_facts import (
     first_match,
@@ -134,7 +134,7 @@ def find_cxx11_abi(text: str) -> bool | None:
         found = set() if flag is None else {flag[1] == "1"}
     if not found:
         found = {match["abi"] is not None for match in matches("libtorch_archive", text)}
-    if not found and packager_of(text):
+    if not found and packager_of(text) not in ("", CONTAINER):
         return True
     return found.pop() if len(found) == 1 else None
 
