@@ -29,6 +29,7 @@ class LogFacts(Struct, frozen=True):
         mixes_user_site: whether torch is loaded from the user site and another package from an environment.
         is_jetson: whether the machine is a Jetson of NVIDIA.
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
+        python_folder: folder of the python.exe of an environment on Windows (`python_embeded`); empty if unknown.
         is_wsl: whether the system is Linux on Windows (WSL).
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_conda: whether torch is in an environment of conda.
@@ -77,3 +78,4 @@ class LogFacts(Struct, frozen=True):
     first_use: str = ""
     cuda_packages: Mapping[str, str] = field(default_factory=dict)
     is_wsl: bool = False
+    python_folder: str = ""

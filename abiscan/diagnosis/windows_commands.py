@@ -10,6 +10,8 @@ _CODE: Final = r"python -c '([^'\"\n$]{1,400})'"
 _COMMAND: Final = (
     r"(?:or: |Otherwise: )?(?:pip|python|conda|set|abiscan|where|dumpbin|findstr|dir|del|rmdir|nvcc|nvidia-smi)\b"
 )
+_OF_PIP: Final = r"(?<![\w.-])(?<!-m )pip (?=install\b|uninstall\b|show\b|list\b)"
+_OF_PYTHON: Final = r"(?<![\w.-])(?:python|pip) "
 # Programs of other systems, and those of Windows for the same.
 _GREP: Final = r"grep -rnE(?: -e)? '(?P<words>[^'\n]{1,200})'(?: --include=\S{1,64}){1,8} \."
 _FIND: Final = r"find \. \$\(python -c [^\n]{1,120}\) -name '(?P<name>[\w*]{1,200})\.so'"
@@ -22,9 +24,19 @@ _TOOLKIT: Final = (
 )
 
 
-def for_windows(fix: str) -> str:
-    """A fix with the programs of Windows, code in double quotes, and comments on lines of their own."""
-    return "\n".join(_for_cmd(line) for line in fix.splitlines())
+def for_windows(fix: str, python_folder: str = "") -> str:
+    """A fix with the programs of Windows, code in double quotes, and comments on lines of their own.
+
+    Args:
+        python_folder: the folder with the python.exe of the program that fails, if it is not the one of PATH.
+    """
+    commands = "\n".join(_for_cmd(line) for line in fix.splitlines())
+    if not python_folder or re.search(_OF_PYTHON, commands) is None:
+        return commands
+    folder = python_folder if ":" in python_folder else f"%CD%\\{python_folder}"
+    where = "" if ":" in python_folder else f", in the folder with {python_folder}"
+    commands = re.sub(_OF_PIP, "python -m pip ", commands)
+    return f'set "PATH={folder};%PATH%"\n(in cmd.exe{where}: the Python that fails, then used below)\n{commands}'
 
 
 def _for_cmd(line: str) -> str:

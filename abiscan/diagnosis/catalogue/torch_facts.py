@@ -133,8 +133,9 @@ def target_torch(_values: Values, missing: MissingName) -> str | None:
 
 
 def target_cuda(_values: Values, missing: MissingName) -> str | None:
-    """The CUDA release of the target's torch."""
-    return None if missing.target is None else missing.target.cuda
+    """The CUDA release of the target's torch: `9.0`, also for a build with 9.0.176."""
+    cuda = None if missing.target is None else missing.target.cuda
+    return None if cuda is None else ".".join(cuda.split(".")[:2])
 
 
 def pinned_torch(_values: Values, missing: MissingName) -> str:

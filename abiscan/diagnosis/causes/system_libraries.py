@@ -14,6 +14,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.safe_names import safe
 from abiscan.model.cause import CauseId
+from abiscan.ownership.torch_names import is_torch_library
 
 _VERSION = r"(GLIBCXX|CXXABI|GLIBC|GCC|GFORTRAN|LIBC)_(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?$"
 
@@ -128,6 +129,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
     conda = f"conda install -c conda-forge {wanted}  # in a conda environment"
+    if is_torch_library(missing.file.path):
+        # Wheels of torch need none but the versions of their manylinux: this torch has the libstdc++ of conda, or of the
+        # GCC that built it, beside it.
+        return (
+            f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if an older copy is still loaded\n"
+            "or: import torch first  # before the package that loads the older copy: the first one stays loaded"
+        )
     if _is_of_system(missing.reference.library):
         first = "\nor: import the package with this file before torch  # its own libstdc++ is then loaded first"
         in_conda = re.search(_IN_CONDA, missing.file.path.replace("\\", "/")) is not None

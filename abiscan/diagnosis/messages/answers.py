@@ -237,7 +237,7 @@ def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, mis
 def _causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
     """The causes of a subject, with commands for the shell of the platform."""
     if platform_of(missing) == "win_amd64":
-        candidates = (replace(each, fix=for_windows(each.fix)) for each in candidates)
+        candidates = (replace(each, fix=for_windows(each.fix, missing.log.python_folder)) for each in candidates)
     return tuple(candidate.as_cause() for candidate in candidates)
 
 

@@ -114,7 +114,9 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
     """Whether a C name is exported by torch, Python or a known library."""
     # All names of CPython have an underscore; a word without one, such as PyTorch, is prose.
     of_python = is_python_name(name) and "_" in name
-    return spelling.is_known(name, knowledge) or of_python or vendor_of(name) is not None
+    vendor = vendor_of(name)
+    # `libraries=["hiprtc", "hipblas"]`: names of libraries, not of their functions.
+    return spelling.is_known(name, knowledge) or of_python or (vendor is not None and name != vendor.library)
 
 
 def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject | FoundMessage | None:

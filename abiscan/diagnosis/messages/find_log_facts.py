@@ -73,6 +73,7 @@ def log_facts(text: str) -> LogFacts:
         is_nightly=any(origin == "nightly" for origin, _ in shown("torch_origin", text)),
         mixes_user_site=is_shown("torch_of_user_site", text) and is_shown("package_of_environment", text),
         is_jetson=is_shown("is_jetson", text),
+        python_folder=_python_folder(text),
         is_conda=is_shown("is_conda", text),
         is_nvidia_image=is_shown("is_nvidia_image", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
@@ -95,3 +96,9 @@ def _python(text: str) -> tuple[int, int] | None:
         if len(found) == 1:
             return found.pop()
     return None
+
+
+def _python_folder(text: str) -> str:
+    portable = only_value(values("portable_python", text))
+    environment = only_value(values("venv_on_windows", text))
+    return portable or (f"{environment}\\Scripts" if environment else "")

@@ -20,6 +20,8 @@ from abiscan.diagnosis.messages.plain_forms import plain_text
 
 # A name and the words about it are in one part of a line.
 _PART = re.compile(r"[^\n;!?,\u3002\uff01\uff1f\uff1b\uff0c]{4,512}")
+# `THC\THC.h`, as people on Windows write it.
+_BACKSLASH_OF_HEADER = re.compile(r"(?<=\w)\\(?=[\w\\]{1,100}\.(?:h|hpp|cuh)\b)", re.ASCII)
 _MOST_SENTENCES: Final = 32
 # Characters around a name that rows read facts from.
 _AROUND: Final = 1_024
@@ -41,7 +43,7 @@ def sentences_about(name: str) -> Iterator[str]:
 
 def mentioned_names(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
     """The results for missing names that a text has in no message of a program; none for names that no row explains."""
-    text = plain_text(text)
+    text = _BACKSLASH_OF_HEADER.sub("/", plain_text(text))
     read: set[str] = set()
     for part in _PART.finditer(text):
         for sentence in _sentences_in(part[0]):
