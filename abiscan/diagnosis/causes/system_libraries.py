@@ -130,8 +130,7 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
     conda = f"conda install -c conda-forge {wanted}  # in a conda environment"
     if is_torch_library(missing.file.path):
-        # Wheels of torch need none but the versions of their manylinux: this torch has the libstdc++ of conda, or of the
-        # GCC that built it, beside it.
+        # Wheels of torch need only versions of their manylinux: this torch is of conda, or was built by a newer GCC.
         return (
             f"{conda}\nexport LD_LIBRARY_PATH=$CONDA_PREFIX/lib  # if an older copy is still loaded\n"
             "or: import torch first  # before the package that loads the older copy: the first one stays loaded"
