@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from msgspec import Struct
 from abiscan.diagnosis.build_requirements import install_imports
 from abiscan.diagnosis.catalogue.load_packages import wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
+from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
@@ -54,9 +56,16 @@ class PublishedWheel(Struct, frozen=True):
 
 
 def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
-    """The rows of wheels of a package for the platform of the file."""
+    """The rows of wheels of a package for the platform of the file, and for its GPU where that is of AMD."""
     rows = (wheels_by_id()[each] for each in package.wheels)
-    return tuple(row for row in rows if platform_of(missing) in row.platforms)
+    for_platform = tuple(row for row in rows if platform_of(missing) in row.platforms)
+    return tuple(filter(_has_rocm, for_platform)) if is_for_hip(missing) else for_platform
+
+
+def _has_rocm(wheels: Wheels) -> bool:
+    """Whether some of the wheels are for ROCm, or none for CUDA."""
+    variants = tuple(chain(*wheels.variants.values()))
+    return any(each.startswith("rocm") for each in variants) or not any(map(cuda_major, variants))
 
 
 def releases_of(wheels: Wheels) -> Mapping[str, str]:

@@ -341,6 +341,10 @@ def test_a_text_without_an_error_leads_to_the_build_of_its_package() -> None:
     assert done.stdout == ""
     assert "To install spconv for torch 2.1.0+cu121:\n    pip install -U spconv-cu121" in done.stderr
     assert "To install" not in run("explain", "numpy behaves oddly").stderr
+    # No wheel for CUDA where the text names ROCm.
+    done = run("explain", "torch-scatter 2.1.2 compiles on ROCm 6.2 (MI300X) but segment_csr on half is wrong, why?")
+    assert "+cu" not in done.stderr
+    assert "# needs hipcc" in done.stderr
 
 
 def test_a_question_about_rocm_has_no_wheel_for_cuda() -> None:
