@@ -34,8 +34,8 @@ class FileOutcome(Struct, frozen=True):
         releases: (public version, outcome of the file) for each known build of torch.
         path: of the file. `needed` has the results of the library search.
         lacks_gpu: it fails only because torch is no GPU build, or ships another CUDA or ROCm.
-        opened_by: name of the loading file of its package that opens it at run time, by its name, or the Python source
-            that continues without it (`optional_files`); empty for none.
+        opened_by: name of the loading file of its package that opens it at run time, by its name; empty for none.
+        caught_by: the Python source of its package that continues without it (`optional_files`); empty for none.
     """
 
     place: str
@@ -50,11 +50,12 @@ class FileOutcome(Struct, frozen=True):
     needed: tuple[NeededLibrary, ...]
     lacks_gpu: bool = False
     opened_by: str = ""
+    caught_by: str = ""
 
     @property
     def is_optional(self) -> bool:
-        """Whether Python code of the package continues without it."""
-        return self.opened_by.endswith(".py")
+        """Whether its package loads without it."""
+        return bool(self.opened_by or self.caught_by)
 
     @property
     def loading_states(self) -> dict[str, ReleaseState]:
@@ -151,26 +152,25 @@ def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
     loads partly, unless no file loads; the same if a loading file opens those that lack a GPU library, or if the Python
     code continues without those that fail."""
     checked = [file for file in files if not file.for_another]
-    failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS and not file.opened_by]
+    failing = [file for file in checked if file.verdict is ArtifactVerdict.FAILS and not file.is_optional]
     refused = [file for file in checked if file.why and file.verdict is not ArtifactVerdict.FAILS]
     open_files = [f for f in checked if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
     # This includes files that fail because a library of theirs lacks one.
     absent = dict.fromkeys(n.soname for f in refused for n in f.needed if n.found is None and not is_driver(n.soname))
-    refused += (file for file in checked if file.opened_by)
+    refused += (file for file in checked if file.is_optional)
     if failing:
         absent = {}
     state, why = PackageState.NOT_TORCH, ""
     if failing or refused:
-        none_loads = len(refused) == len(files) and not all(file.is_optional for file in refused)
+        none_loads = len(refused) == len(files) and not all(file.caught_by for file in refused)
         state = PackageState.FAILS if failing or none_loads else PackageState.PARTLY
         first = (failing or refused)[0]
         why = f"not found on this machine: {shortened(list(absent))}" if absent else f"{first.place}: {first.why}"
         if first.opened_by and not absent:
-            how = "opens it at run time, and loads"
-            if first.is_optional:
-                how = "loads it in a `try` statement and continues"
-            why += f"; {first.opened_by} {how} without it"
+            why += f"; {first.opened_by} opens it at run time, and loads without it"
+        elif first.caught_by and not absent:
+            why += f"; {first.caught_by} loads it in a `try` statement and continues without it"
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in checked):
         state, why = (
             PackageState.UNDECIDED,

@@ -1,6 +1,7 @@
 """Shared objects that the Python code of their package loads in a `try` statement, and works without.
 
-The sources are parsed, not run. A file is optional only if no source loads it outside of such a statement."""
+The sources are parsed, not run. A file is optional only if no source loads it outside of such a statement, or cannot be
+read to the end."""
 
 from __future__ import annotations
 
@@ -49,8 +50,11 @@ def optional_files(site: str, places: Collection[str], files: FileSystem) -> dic
         wanted = [place for place in places if place.startswith(f"{folder}/")]
         caught: dict[str, str] = {}
         needed: set[str] = set()
-        for source in _sources(site, folder, files):
-            raw = files.read(f"{site}/{source}", _MAX_SIZE) or b""
+        for source in _sources(site, folder, files) or ():
+            raw = files.read(f"{site}/{source}", _MAX_SIZE)
+            if raw is None or len(raw) == _MAX_SIZE:
+                needed.update(wanted)
+                continue
             for place, is_caught in _loads_in(source, raw, wanted):
                 if is_caught:
                     caught.setdefault(place, source)
@@ -60,22 +64,22 @@ def optional_files(site: str, places: Collection[str], files: FileSystem) -> dic
     return found
 
 
-def _sources(site: str, folder: str, files: FileSystem) -> Iterator[str]:
-    """The Python sources below a folder, as paths from `site`."""
-    waiting, count = [folder], 0
-    while waiting and count < _MAX_ENTRIES:
+def _sources(site: str, folder: str, files: FileSystem) -> list[str] | None:
+    """The Python sources below a folder, as paths from `site`; None if not all can be listed."""
+    waiting, found, count = [folder], list[str](), 0
+    while waiting:
         here = waiting.pop()
         count += 1
         try:
             names = sorted(files.names(f"{site}/{here}"))
         except OSError:
-            continue
-        for name in names:
-            if name.endswith(".py"):
-                count += 1
-                yield f"{here}/{name}"
-            elif name.isidentifier() and files.is_directory(f"{site}/{here}/{name}"):
-                waiting.append(f"{here}/{name}")
+            return None
+        found += (f"{here}/{name}" for name in names if name.endswith(".py"))
+        folders = (f"{here}/{name}" for name in names if name.isidentifier())
+        waiting += (each for each in folders if files.is_directory(f"{site}/{each}"))
+        if count + len(found) > _MAX_ENTRIES:
+            return None
+    return found
 
 
 def _loads_in(source: str, raw: bytes, places: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -88,6 +92,8 @@ def _loads_in(source: str, raw: bytes, places: Sequence[str]) -> Iterator[tuple[
         tree = ast.parse(raw)
         loads = tuple(_loads(tree, _package_of(source), frozenset()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # It may need each of them.
+        yield from ((place, False) for place in places)
         return
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     for place, module in modules.items():
@@ -123,6 +129,8 @@ def _loads(node: ast.AST, package: Sequence[str], caught: frozenset[str]) -> Ite
             for other in (*node.handlers, *node.orelse, *node.finalbody):
                 yield from _loads(other, package, caught)
             return
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            caught = frozenset()  # its callers may catch nothing
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
             for each in node.orelse:
                 yield from _loads(each, package, caught)

@@ -20,7 +20,7 @@ def with_openers(
     outcomes: Mapping[str, Sequence[FileOutcome]], packages: Sequence[Distribution], files: FileSystem
 ) -> dict[str, list[FileOutcome]]:
     """The outcomes, with `opened_by` of the files that fail only because of a GPU library and that another library
-    opens, and of those that Python code of the package loads in a `try` statement.
+    opens, and `caught_by` of those that Python code of the package loads in a `try` statement.
 
     Args:
         outcomes: package name -> outcomes of its shared objects.
@@ -28,11 +28,15 @@ def with_openers(
     paths = {package.name: package.shared_objects for package in packages}
     result = {}
     for name, found in outcomes.items():
-        openers = _optional(found, paths.get(name, ()), files)
-        for each in found:
-            if each.lacks_gpu and (opener := _opener(each, found, paths.get(name, ()), files)):
-                openers[each.place] = opener
-        result[name] = [replace(each, opened_by=openers.get(each.place, "")) for each in found]
+        caught = _optional(found, paths.get(name, ()), files)
+        result[name] = [
+            replace(
+                each,
+                opened_by=_opener(each, found, paths.get(name, ()), files) if each.lacks_gpu else "",
+                caught_by=caught.get(each.place, ""),
+            )
+            for each in found
+        ]
     return result
 
 

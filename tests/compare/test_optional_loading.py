@@ -40,6 +40,7 @@ CDLL = "import ctypes, pathlib\nfor f in pathlib.Path(__file__).parent.glob('_C*
         ("try:\n    pass\nexcept ImportError:\n    pass\nelse:\n    from . import _C", False),
         ("try:\n    from . import _C\nexcept ImportError:\n    pass\nfrom p import _C", False),
         ("try:\n    from . import _C\nexcept ImportError:\n    from p import _C", False),
+        ("try:\n    def load():\n        from . import _C\nexcept ImportError:\n    pass\nload()", False),
     ],
 )
 def test_a_file_is_optional_if_the_import_continues_without_it(tmp_path: Path, source: str, optional: bool) -> None:
@@ -58,6 +59,15 @@ def test_a_source_that_needs_it_elsewhere_makes_it_required(tmp_path: Path) -> N
     assert optional_files(str(tmp_path), ["p/_C.so"], HERE) == {}
     (tmp_path / "p/sub/ops.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .. import _C")
     assert optional_files(str(tmp_path), ["p/_C.so"], HERE) == {"p/_C.so": "p/__init__.py"}
+
+
+@pytest.mark.parametrize("other", [b"def run(:\n    from . import _C", b"#" * (1 << 20)])
+def test_a_source_that_is_not_read_may_need_it(tmp_path: Path, other: bytes) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/__init__.py").write_text("try:\n    from . import _C\nexcept ImportError:\n    pass")
+    assert optional_files(str(tmp_path), ["p/_C.so"], HERE) == {"p/_C.so": "p/__init__.py"}
+    (tmp_path / "p/ops.py").write_bytes(other)
+    assert optional_files(str(tmp_path), ["p/_C.so"], HERE) == {}
 
 
 @pytest.mark.parametrize("damaged", [b"\0", b"try:\n  _C", b"(" * 5000 + b"_C", b"\xff_C"])
