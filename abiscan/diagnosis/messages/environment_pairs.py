@@ -4,19 +4,23 @@ decide where a text has a failure and no message of a program."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.find_messages import find_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.text_facts import is_shown, matches, values
-from abiscan.diagnosis.messages.values_in_text import only_value
+from abiscan.diagnosis.messages.values_in_text import captured, only_value
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.reference import Reference
 from abiscan.diagnosis.torch_commands import variants_of
 from abiscan.diagnosis.wheel_rows import cuda_release
 from abiscan.releases import companions
+
+# Characters between the word driver and the CUDA release that it supports.
+_OF_DRIVER: Final = 48
 
 
 def unfit_pairs(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -54,7 +58,13 @@ def _pairs(text: str, knowledge: Knowledge) -> Iterator[str]:
     cuda = cuda_release(torch.partition("+")[2])
     if not cuda or not is_shown("failed_build", text):
         return
-    toolkit, named = only_value(values("toolkit", text)), only_value(values("cuda", text))
+    toolkit = only_value(values("toolkit", text))
+    named = only_value(
+        captured(match)
+        for match in matches("cuda", text)
+        # The CUDA release of a driver is the newest that it runs.
+        if "driver" not in text[max(0, match.start() - _OF_DRIVER) : match.start()].lower()
+    )
     if toolkit and _major(toolkit) != _major(cuda):
         yield f"The detected CUDA version ({toolkit}) mismatches the version that was used to compile PyTorch ({cuda})"
     elif not toolkit and named and _major(named) != _major(cuda):
