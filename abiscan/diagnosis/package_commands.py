@@ -24,7 +24,7 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.torch_commands import install_nightly, install_torch
+from abiscan.diagnosis.torch_commands import hip_for_windows, index_of_label, install_nightly, install_torch
 from abiscan.diagnosis.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.wheel_rows import (
     PIP,
@@ -109,7 +109,9 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     if target is not None and not target.variant and is_for_hip(missing):
         missing = _with_variant(missing, target, _ANY_ROCM)
         target = missing.target
-    if missing.log.is_nightly and package.name in companions.COMPANIONS:
+    if package.name in companions.COMPANIONS and (of_amd := hip_for_windows(missing)) is not None:
+        return (of_amd,)
+    if missing.log.is_nightly and (package.name in companions.COMPANIONS or package.nightly):
         return (install_nightly(package.name, missing),)
     source = build(package, missing)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
@@ -133,6 +135,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     wheel = None if from_source or target is None else find_wheel(package, missing, target)
     if wheel is not None:
         return (wheel.command,)
+    if target is not None and not from_source and (of_index := _from_index_of_torch(package, target)) is not None:
+        return (of_index,)
     ways = []
     page = None if from_source else _page(package, missing)
     if not from_source and page is None and (package.wheels or package.upgrade):
@@ -145,6 +149,13 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
     elif package.upgrade:
         ways.append(_upgrade(package))
     return tuple(filter(None, ways))
+
+
+def _from_index_of_torch(package: Package, target: TorchBuild) -> str | None:
+    """For a torch for ROCm: its companion from the index of that variant, which has both."""
+    index = index_of_label(target.variant) if target.variant.startswith("rocm") else None
+    release = companions.release_for(package.name, target.version) if package.name in companions.COMPANIONS else None
+    return f'{PIP} "{package.name}=={release}.*" --index-url {index}' if index and release else None
 
 
 def _page(package: Package, missing: MissingName) -> str | None:

@@ -9,7 +9,7 @@ from typing import Final
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name, wheels_by_id
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import DCU, NO_GPU, WITHOUT_CUDA_CODE, XPU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NO_GPU, WITHOUT_CUDA_CODE, XPU
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import (
     cuda_major,
@@ -36,6 +36,28 @@ WHEELS_FOR_JETSON: Final = (
     "NVIDIA's wheel for this JetPack, those of pip are for other machines "
     "(https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform)"
 )
+
+
+# RELEASES.md of TheRock, read 2026-11-27.
+_OF_AMD_FOR_WINDOWS: Final = (
+    "pip install --force-reinstall torch torchvision torchaudio --index-url INDEX  # AMD's builds, all of one index; "
+    "INDEX: that of the GPU in https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
+)
+
+
+_LABEL_OF_INDEX: Final = re.compile(r"cpu|xpu|cu\d+|rocm\d\.\d(\.\d)?")
+
+
+def hip_for_windows(missing: MissingName) -> str | None:
+    """The command that installs torch for ROCm and its companions on Windows, for which PyTorch has no such builds;
+    None for another platform or GPU."""
+    is_amd = vendor_of(missing) == AMD and platform_of(missing) == "win_amd64"
+    return _OF_AMD_FOR_WINDOWS if is_amd else None
+
+
+def index_of_label(label: str) -> str | None:
+    """The index of a torch by the label of its version; None for a label that other builds have, too."""
+    return f"{INDEXES}{label}" if _LABEL_OF_INDEX.fullmatch(label) else None
 
 
 def _torch() -> Package:
@@ -117,6 +139,8 @@ def from_package_index(version: str, missing: MissingName) -> str:
         return f"pip install torch=={version} --index-url {INDEXES}xpu"
     if vendor_of(missing) == DCU:
         return f"install torch {version} or later for DCU, from where your torch came from"
+    if of_amd := hip_for_windows(missing):
+        return of_amd
     if is_for_hip(missing):
         return (
             f"pip install torch=={version} --index-url {INDEXES}rocmX.Y"

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.build_requirements import install_imports
 from abiscan.diagnosis.catalogue.load_packages import wheels_by_id
@@ -57,8 +58,11 @@ class PublishedWheel(Struct, frozen=True):
 
 def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:
     """The rows of wheels of a package for the platform of the file, and for its GPU where that is of AMD."""
+    platform = platform_of(missing)
     rows = (wheels_by_id()[each] for each in package.wheels)
-    for_platform = tuple(row for row in rows if platform_of(missing) in row.platforms)
+    for_platform = tuple(row for row in rows if platform in row.platforms)
+    if platform == "win_amd64":
+        for_platform = tuple(map(_without_rocm, for_platform))
     return tuple(filter(_has_rocm, for_platform)) if is_for_hip(missing) else for_platform
 
 
@@ -66,6 +70,14 @@ def _has_rocm(wheels: Wheels) -> bool:
     """Whether some of the wheels are for ROCm, or none for CUDA."""
     variants = tuple(chain(*wheels.variants.values()))
     return any(each.startswith("rocm") for each in variants) or not any(map(cuda_major, variants))
+
+
+def _without_rocm(row: Wheels) -> Wheels:
+    """The row without builds for ROCm, which are for Linux only (https://pytorch.org/get-started/previous-versions)."""
+    variants = {
+        torch: tuple(each for each in known if not each.startswith("rocm")) for torch, known in row.variants.items()
+    }
+    return replace(row, variants=variants)
 
 
 def releases_of(wheels: Wheels) -> Mapping[str, str]:

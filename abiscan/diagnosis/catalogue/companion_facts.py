@@ -41,9 +41,8 @@ def torch_there(_values: Values, missing: MissingName) -> str | None:
 def torch_index(_values: Values, missing: MissingName) -> str | None:
     """The index of the installed torch, if its version has a label of one: only builds of that index have a label."""
     there = torch_there(_values, missing) or ""
-    label = there.partition("+")[2]
-    is_of_index = label.startswith(("cpu", "cu", "rocm", "xpu")) and "." not in label.removeprefix("rocm")[3:]
-    return f"{torch_commands.INDEXES}{label}" if is_of_index else None
+    is_of_amd = torch_commands.hip_for_windows(missing) is not None
+    return None if is_of_amd else torch_commands.index_of_label(there.partition("+")[2])
 
 
 def companion_fit(values: Values, missing: MissingName) -> str | None:

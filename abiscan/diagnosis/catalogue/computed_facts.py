@@ -28,6 +28,7 @@ _OF_NAME: Final[Mapping[str, Callable[[MissingName], str | None]]] = {
     "target_label": lambda missing: missing.target_label,
     "target_version": lambda missing: None if missing.target is None else missing.target.version,
     "project_release": lambda missing: missing.log.project_release,
+    "is_nightly": lambda missing: "yes" if missing.log.is_nightly else None,
 }
 # Releases of packages in a text, by the names that it may give them.
 _RELEASES_THERE: Final = {"vllm_release": ("vllm",), "fla_release": ("fla", "flash-linear-attention", "fla-core")}

@@ -91,7 +91,9 @@ def compiled_when_used(values: Values, missing: MissingName) -> str | None:
 def companion_build(values: Values, missing: MissingName) -> str | None:
     """The command that builds the companion of torch that has the operators of the message (value `project`)."""
     package = companions.registers(values.get("project", ""))
-    return None if package is None else fixes.rebuild(missing, project=package)
+    if package is None:
+        return None
+    return torch_commands.hip_for_windows(missing) or fixes.rebuild(missing, project=package)
 
 
 def reinstall_package(values: Values, missing: MissingName) -> str | None:

@@ -163,6 +163,7 @@ class Package(_Row, frozen=True, kw_only=True):
         upgrade: its wheels on the package index require their torch: the newest fits the newest.
         any_variant: its wheels do not depend on torch's variant.
         cuda_only: it works with GPUs of NVIDIA alone, and is not built for a CPU build of torch.
+        nightly: page with this information: the index of torch's nightly builds has its own; empty if it has none.
         ended: no wheels for a newer torch than those of its rows are published any more.
         optional: programs use it only if it is installed, and work without it; the page with this information.
         needs_no_torch: it does not link torch.
@@ -212,6 +213,7 @@ class Package(_Row, frozen=True, kw_only=True):
     upgrade: bool = False
     any_variant: bool = False
     cuda_only: bool = False
+    nightly: str = ""
     ended: bool = False
     optional: str = ""
     needs_no_torch: bool = False
