@@ -340,6 +340,8 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
         ranges = missing.knowledge.loads_on
     if not ranges or (missing.knowledge.target_from_source and missing.file.facts is None):
         return None  # of a text: it would replace the torch that was built
+    if missing.file.facts is None:
+        ranges = _of_build(missing, ranges) or ranges
     newest = missing.known_versions[-1] if missing.known_versions else None
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:
@@ -352,6 +354,16 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     if python is not None and python > newest_python:
         return None
     return f"{command}  # no wheels for Python > {newest_python}"
+
+
+def _of_build(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
+    """The releases in the ranges that the text states the file was built with; empty if it states none of them."""
+    built = missing.log.compiled_for
+    if not built:
+        return ReleaseRanges()
+    return ReleaseRanges.of_known(
+        missing.known_versions, lambda each: f"{each}.".startswith(f"{built}.") and ranges.contains(each) is True
+    )
 
 
 def _cuda_variant(missing: MissingName, cuda: str) -> str:

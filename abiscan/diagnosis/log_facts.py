@@ -16,6 +16,7 @@ class LogFacts(Struct, frozen=True):
         python: (major, minor) of the interpreter.
         cxx11_abi: whether torch has the C++11 std::string, if printed or in the label.
         made_for: an extension, and the torch (major.minor) in its version label.
+        compiled_for: the torch that the extension was built with, in words of the text; empty if unknown.
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
         packager: who packaged torch: `conda-forge`, `distribution`, `container` (NVIDIA); empty for another torch.
@@ -79,3 +80,4 @@ class LogFacts(Struct, frozen=True):
     cuda_packages: Mapping[str, str] = field(default_factory=dict)
     is_wsl: bool = False
     python_folder: str = ""
+    compiled_for: str = ""

@@ -22,6 +22,7 @@ from abiscan.diagnosis.messages.source_builds import find_source_build, find_sou
 from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, shown, values
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
+    find_compiled_for,
     find_cxx11_abi,
     find_label,
     find_torch,
@@ -55,6 +56,7 @@ def log_facts(text: str) -> LogFacts:
         cxx11_abi=abi,
         companions=find_companions(text),
         made_for=find_made_for(text),
+        compiled_for=find_compiled_for(text),
         platform=first_shown("platform", text),
         from_source=find_source_build(text) is not None,
         gpu=gpu,

@@ -54,12 +54,20 @@ def find_torch(text: str) -> str | None:
                 if before is not None:
                     said[-1][captured(before)] = None
         at = text.find("orch", at + 4)
+    compiled_for = find_compiled_for(text)
     for versions in said:
         if versions:
-            return _one_of(list(versions))
+            # The torch of the build is not the one that loads the file, if the text names another.
+            loading = [each for each in versions if not f"{each}.".startswith(f"{compiled_for}.")]
+            return _one_of(loading or list(versions))
     named = (values(fact, text) for fact in ("libtorch_archive", "torch_labelled"))
     stated = next(filter(None, ([*filter(is_version, each)] for each in named)), [""])
     return _one_of(stated) or None
+
+
+def find_compiled_for(text: str) -> str:
+    """The only torch that an extension was built with, according to the text; empty if unknown."""
+    return only_value(values("compiled_for", text))
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
