@@ -36,6 +36,10 @@ WHEELS_FOR_JETSON: Final = (
     "NVIDIA's wheel for this JetPack, those of pip are for other machines "
     "(https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform)"
 )
+IMAGES_OF_NVIDIA: Final = (
+    "NVIDIA's containers (nvcr.io/nvidia/pytorch) have builds of their own, and packages for these: "
+    "pip replaces only torch"
+)
 
 
 # RELEASES.md of TheRock, read 2026-11-27.

@@ -11,6 +11,7 @@ from abiscan.diagnosis import torch_commands, wheel_rows
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import DCU, NVIDIA, WITHOUT_CUDA_CODE
+from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
@@ -38,10 +39,14 @@ def toolkit_of_named_gpu(_values: Values, missing: MissingName) -> str | None:
     return first_toolkit(missing.log.capability)
 
 
-def torch_for_named_gpu(_values: Values, missing: MissingName) -> str | None:
-    """The command that installs a torch with code for that GPU, if the target has none."""
+def torch_for_named_gpu(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch with code for that GPU, if the target has none; if it is unknown, the build of
+    the value `torch` on the package index."""
     gpu = {"gpu": f"sm_{missing.log.capability.replace('.', '')}"}
-    return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, missing) else None
+    there = missing
+    if missing.target is None and (builds := [*missing.knowledge.released_builds(values.get("torch", ""))]):
+        there = MissingName(missing.reference, replace(missing.knowledge, target=builds[0]), missing.file)
+    return torch_for_gpu(gpu, missing) if torch_lacks_gpu(gpu, there) else None
 
 
 def gpu_digits(values: Values, missing: MissingName) -> str | None:
@@ -125,7 +130,9 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
     # Of the Jetsons only Thor runs wheels of PyTorch, as a text with the label of one shows. torch 2.9.1 for CUDA 12.8
     # has no code for it; aarch64 builds for CUDA 13.0 have (pytorch pull request 161257; OpenRAL/openral pull request
     # 167, 2026-08-25).
-    if not at or (missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or ""))):
+    if not at or missing.log.packager == CONTAINER:
+        return None
+    if missing.log.is_jetson and not (at[0] == _THOR and "+cu" in (missing.log.torch or "")):
         return None
     if at >= (10, 0):
         index, oldest = ("cu130", (2, 9)) if at[0] == _THOR else ("cu128", (2, 7))

@@ -8,6 +8,7 @@ from abiscan.diagnosis import torch_commands
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
+from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
@@ -36,6 +37,8 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
         return f"Install torch {version}: {torch_commands.WHEELS_FOR_JETSON}"
     if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
         label = f"rocm{rocm_of(missing)}"
+    if missing.log.packager == CONTAINER:
+        return f"Use an image with torch {version}: {torch_commands.IMAGES_OF_NVIDIA}"
     known = label or (missing.target and vendor_of(missing) != DCU)
     command = torch_commands.install_torch(version, missing, variant=label) if known else None
     return command or torch_commands.from_package_index(version, missing)
@@ -44,6 +47,11 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
 def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
     """Where torch for a Jetson is; None on other machines."""
     return torch_commands.WHEELS_FOR_JETSON if missing.log.is_jetson else None
+
+
+def torch_of_image(_values: Values, missing: MissingName) -> str | None:
+    """The same for torch of a container of NVIDIA."""
+    return torch_commands.IMAGES_OF_NVIDIA if missing.log.packager == CONTAINER else None
 
 
 def explain_release(_values: Values, missing: MissingName) -> str:
