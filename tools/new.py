@@ -91,7 +91,7 @@ CAUSE_MODULE = """\
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -101,7 +101,7 @@ def causes(missing: MissingName) -> Candidates:
     \"\"\"Computed from facts about the missing name, never from a list of known symbols.\"\"\"
     # TODO: the condition, and a score (0.8 and more: high confidence) that the facts support.
     if missing.name == "TODO":
-        yield Candidate(CauseId.MEMBER, 0.5, (missing.exported_text,), fixes.rebuild(missing))
+        yield Candidate(CauseId.MEMBER, 0.5, (missing.exported_text,), extension_fixes.rebuild(missing))
 """
 FORMAT_MODULE = """\
 \"\"\"NAME: TODO: who reads it, by which specification.\"\"\"

@@ -119,7 +119,7 @@ def _torch_for_hip(missing: MissingName) -> Iterator[str]:
         yield f"torch {target.version}+{target.variant} is not for ROCm. Install one that is:"
         known = torch_commands.install_torch(target.version, missing, variant=f"rocm{rocm_of(missing)}")
         install = known or torch_commands.from_package_index(target.version, missing)
-        yield install.replace("pip install", "pip install --force-reinstall", 1)
+        yield torch_commands.force_reinstall(install)
 
 
 def wheels_for_rocm(packages: Iterable[Package], missing: MissingName) -> str | None:

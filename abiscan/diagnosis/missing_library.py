@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from abiscan.diagnosis import cuda_on_macos, fixes, wheel_choice
+from abiscan.diagnosis import cuda_on_macos, extension_fixes, wheel_choice
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file
 from abiscan.diagnosis.hip_sources import lacks_cuda
@@ -101,7 +101,7 @@ def _on_hip(name: str, missing: MissingName) -> Candidates:
     """A library of CUDA, on a machine that has none."""
     vendor, product = ("Hygon", "DTK") if missing.log.gpu == DCU else ("AMD", "ROCm")
     project = missing.log.project or None
-    build = fixes.rebuild(missing, project=project)
+    build = extension_fixes.rebuild(missing, project=project)
     build = f"\n{build}" if "\n" in build else f" {build}"
     companion = "yes" if product == "ROCm" and project in (None, "torchvision", "torchaudio") else ""
     yield from row_causes(

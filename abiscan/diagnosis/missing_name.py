@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.diagnosis.log_facts import LogFacts
@@ -19,6 +21,9 @@ from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, ranges_of
 from abiscan.releases.pythons import installable
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class MissingName:
@@ -289,3 +294,22 @@ class MissingName:
             reference = VersionNeed(self.reference.library or "", self.reference.version or "", False)
         provider = self.reference.provider or self.target_library or next(iter(self.libraries), None)
         return owner_of(self.name, reference, provider)
+
+
+def kept_for_file(make: Callable[Concatenate[MissingName, _P], _T]) -> Callable[Concatenate[MissingName, _P], _T]:
+    """Keep a fix for the other symbols of the file: it depends on the file, the target, and these facts of a symbol;
+    for an unknown torch also on its name."""
+
+    @functools.wraps(make)
+    def keep(missing: MissingName, /, *args: _P.args, **more: _P.kwargs) -> _T:
+        if missing.target is None:
+            return make(missing, *args, **more)
+        facts = (missing.is_torch_name, missing.namespace, missing.macho, missing.exported_in)
+        key = (make, args, *more.items(), *facts)
+        knowledge, fix = missing.file.fixes.get(key, (None, None))
+        if knowledge is not missing.knowledge:
+            fix = make(missing, *args, **more)
+            missing.file.fixes[key] = missing.knowledge, fix
+        return cast("_T", fix)
+
+    return keep

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.messages.message_paths import A_PROGRAM
 from abiscan.diagnosis.missing_name import MissingName
@@ -121,7 +121,7 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
             yield 0.3, candidate
     elif search.shipped is not None and not search.shipped and is_former_library(search.name):
         older = f"{_no_known_build(missing)}: it is from an older torch."
-        yield 0.5, search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, fixes.rebuild(missing), older)
+        yield 0.5, search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, extension_fixes.rebuild(missing), older)
     elif search.shipped and search.shipped.last != missing.known_versions[-1]:
         for candidate in _not_in_later(search, search.shipped):
             yield 0.5, candidate
@@ -133,7 +133,7 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
             "The loader reports the first library that it does not find, and most extensions need another torch "
             f"library before {search.name}: torch is loaded, and is probably older than {_SPLIT_SINCE}."
         )
-        fix = fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
+        fix = torch_fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
         yield 0.72, Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *search.evidence), fix)
     if search.accelerator == "ROCm" and not search.at_link_time and (target is None or target.hip is None):
         here = "CUDA and CPU builds do not" if target is None else f"{missing.target_label} is not one of them"
@@ -145,7 +145,7 @@ def _builds(search: _Search) -> Iterator[tuple[float, Candidate]]:
         yield 0.5, Candidate(CauseId.ROCM_NAMING, 0.94, (only, *search.evidence), fix)
     if target is not None and search.name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that ships {search.name}."
-        fix = fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
+        fix = torch_fixes.rebuild_or_install(missing, search.shipped or ReleaseRanges())
         yield 0.3, Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *search.evidence), fix)
 
 
@@ -158,7 +158,7 @@ def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) 
         yield from _not_in_release(search, target, shipped)
     elif not ships and gpu == "CUDA" and target.hip is not None:
         only = f"Only CUDA builds of torch contain {search.name}. {here} is a ROCm build."
-        way = f"Install the build of the extension for ROCm, if there is one\nor: {fixes.rebuild(missing)}"
+        way = f"Install the build of the extension for ROCm, if there is one\nor: {extension_fixes.rebuild(missing)}"
         yield search.candidate(CauseId.ROCM_NAMING, 0.93, way, only)
     elif not ships:
         lacks = f"{here} is not built for {gpu} and does not contain this library."
@@ -166,10 +166,10 @@ def _not_in_target(search: _Search, target: TorchBuild, shipped: ReleaseRanges) 
             f"Install a {gpu} build of torch (from the wheel index of its variant).\n"
             f"or: Install the build of the extension for {here}."
         )
-        way = fixes.gpu_build(missing) if gpu == "CUDA" else other
+        way = torch_fixes.gpu_build(missing) if gpu == "CUDA" else other
         yield search.candidate(CauseId.CUDA_BUILD_REQUIRED, 0.93, way, lacks)
     elif not shipped:
-        way = fixes.rebuild_or_install(missing, shipped)
+        way = torch_fixes.rebuild_or_install(missing, shipped)
         yield search.candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, way, f"{_no_known_build(missing)}.")
 
 
@@ -183,16 +183,16 @@ def _not_in_release(search: _Search, target: TorchBuild, shipped: ReleaseRanges)
         one = "Install all of them from one index, or from one conda channel with strict priority."
         way = "\n".join(filter(None, (_LIST_TORCH, one, _of_package(missing))))
         yield search.candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, way, lacks, other)
-    fix = fixes.rebuild_or_install(missing, shipped)
+    fix = torch_fixes.rebuild_or_install(missing, shipped)
     if is_split and is_older:
-        fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
+        fix = f"{torch_fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
     cause = CauseId.BUILT_FOR_OLDER_TORCH if is_older else CauseId.BUILT_FOR_NEWER_TORCH
     yield search.candidate(cause, 0.9, fix, lacks)
 
 
 def _not_in_later(search: _Search, shipped: ReleaseRanges) -> Candidates:
     """Only older releases ship it; the target is unknown."""
-    missing, fix = search.missing, fixes.rebuild_or_install(search.missing, shipped)
+    missing, fix = search.missing, torch_fixes.rebuild_or_install(search.missing, shipped)
     is_split = search.name in _SPLIT_FOR_CUDA_11
     if is_split:
         fix = f"{_WHICH_SPLIT}\n{_of_split_torch(missing)}{fix}"
@@ -247,7 +247,7 @@ def _not_in_cpu_build(search: _Search) -> tuple[float, Candidate]:
                 f"The loader found {_BASE}, which comes first in the needed libraries of an extension: torch is "
                 "loaded, and is probably a CPU build."
             )
-    fix = fixes.gpu_build(search.missing)
+    fix = torch_fixes.gpu_build(search.missing)
     return remaining, search.candidate(CauseId.CUDA_BUILD_REQUIRED, score, fix, why)
 
 

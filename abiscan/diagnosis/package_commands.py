@@ -24,7 +24,13 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages.gpu_vendors import NVIDIA
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.reference import Reference
-from abiscan.diagnosis.torch_commands import hip_for_windows, index_of_label, install_nightly, install_torch
+from abiscan.diagnosis.torch_commands import (
+    force_reinstall,
+    hip_for_windows,
+    index_of_label,
+    install_nightly,
+    install_torch,
+)
 from abiscan.diagnosis.wheel_choice import find_wheel, with_cuda, with_other_torch
 from abiscan.diagnosis.wheel_rows import (
     PIP,
@@ -215,7 +221,7 @@ def _for_cpu(package: Package, missing: MissingName) -> tuple[str, ...]:
     ways = with_cuda(package, missing, "")
     if not ways and missing.target is not None:
         torch = install_torch(missing.target.version, missing, cuda="")
-        forced = "" if torch is None else torch.replace("pip install", "pip install --force-reinstall", 1)
+        forced = "" if torch is None else force_reinstall(torch)
         built = build(package, _with_any_gpu(missing))
         ways = (forced or "Install such a build for this platform first", *(() if built is None else (built,)))
     return ("\n".join((f"{lead}:", *ways)),)

@@ -74,6 +74,15 @@ def install_torch(version: str, missing: MissingName, *, cuda: str | None = None
     return None if found is None else f"pip install {found[0]}"
 
 
+def force_reinstall(command: str) -> str:
+    """The command also replaces another build of the same release: pip takes `2.1.0+cpu` for `torch==2.1.0`."""
+    return (
+        command
+        if "--force-reinstall" in command
+        else command.replace("pip install", "pip install --force-reinstall", 1)
+    )
+
+
 def find_torch(
     version: str, missing: MissingName, *, cuda: str | None = None, variant: str = ""
 ) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from abiscan.diagnosis import fixes, package_commands, torch_commands
+from abiscan.diagnosis import extension_fixes, package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.missing_name import MissingName
@@ -99,7 +99,7 @@ def causes_for_cuda(
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, the same CUDA release.")
         elif target.variant == "cpu":
             text = f"{missing.target_label} is a CPU build and does not install the CUDA libraries."
-            fix = fixes.gpu_build(missing, cuda=max(releases, default=""))
+            fix = torch_fixes.gpu_build(missing, cuda=max(releases, default=""))
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
     if vendor.library == "cuda":
         unversioned, wsl = "yes" if name.endswith(".so") else "", "yes" if missing.log.is_wsl else ""
@@ -224,7 +224,7 @@ def _cuda_library_fix(
     ways = _install_packages(missing)
     if missing.knowledge.target_from_source:
         # Another torch would replace the one that was built.
-        again = fixes.rebuild(missing, project=missing.log.project or None)
+        again = extension_fixes.rebuild(missing, project=missing.log.project or None)
         release = _minor_release(name) if missing.log.is_conda else ""
         return f"conda install -c conda-forge cudatoolkit={release}  # has {name}\nor: {again}" if release else again
     if target is None or target.cuda is None:
@@ -256,7 +256,7 @@ def _cuda_library_fix(
         cuda = _minor_release(name) if is_other else releases[-1]
         if (other_torch := torch_commands.install_torch(target.version, missing, cuda=cuda)) is not None:
             ways.append(other_torch)
-    if (range_of_torch := fixes.install_torch(missing, ReleaseRanges())) is not None:
+    if (range_of_torch := torch_fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(range_of_torch)
     return "\nor: ".join(ways)
 
@@ -265,16 +265,16 @@ def _build_for_cuda(missing: MissingName) -> str:
     """The build of an unknown extension; for a library of NVIDIA, another release of it."""
     if vendor_of_library(missing.file.base_name) is not None:
         return f"Install a release of {safe(missing.file.base_name, 'the file')} for the installed library."
-    return _BUILD_FOR_CUDA.format(build=fixes.rebuild(missing))
+    return _BUILD_FOR_CUDA.format(build=extension_fixes.rebuild(missing))
 
 
 def _install_packages(missing: MissingName) -> list[str]:
     """The ways to install the package of the file; if it is unknown, one with the commands for all packages that the
     text names."""
-    if fixes.is_in_source_tree(missing):
+    if extension_fixes.is_in_source_tree(missing):
         cuda = None if missing.target is None else missing.target.cuda
         toolkit = f"export CUDA_HOME=/usr/local/cuda-{'.'.join(cuda.split('.')[:2])}; " if cuda else ""
-        return [f"{toolkit}{fixes.rebuild(missing)}"]
+        return [f"{toolkit}{extension_fixes.rebuild(missing)}"]
     package = package_commands.find_package(missing)
     if package is not None:
         of_package = "\n".join(package_commands.install(package, missing))
@@ -283,7 +283,7 @@ def _install_packages(missing: MissingName) -> list[str]:
     commands = (package_commands.install(each, missing)[:1] for each in named if each is not None)
     if ways := [each for each in commands if each]:
         return ["\n".join(each[0] for each in ways)]
-    again = fixes.compile_again(missing)
+    again = extension_fixes.compile_again(missing)
     return [] if again is None else [again]
 
 
@@ -347,6 +347,6 @@ def _cudnn_of_windows(name: str, missing: MissingName, evidence: list[str]) -> I
     torch, index = ("torch", "cu126") if major > 8 else ('"torch<2.4"', "cu121")
     way = f"pip install --force-reinstall {torch} --index-url https://download.pytorch.org/whl/{index}"
     if missing.target is not None:
-        way = fixes.gpu_build(missing).partition("\n")[0]
+        way = torch_fixes.gpu_build(missing).partition("\n")[0]
     releases = {"major": str(major), "next_major": str(major + 1)}
     yield from row_causes("cudnn-dll-missing", missing, evidence=evidence, commands={"install": way, **releases})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.package_row import Package, Wheels
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.torch_commands import install_torch
+from abiscan.diagnosis.torch_commands import force_reinstall, install_torch
 from abiscan.diagnosis.wheel_rows import (
     PublishedWheel,
     cuda_major,
@@ -234,7 +234,7 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
             continue
         build = TorchBuild(TorchKind.RELEASE, version, chosen, None, None, None, None, None)
         there = MissingName(missing.reference, replace(missing.knowledge, target=build), missing.file)
-        torch = (install_torch(version, there) or "").replace("pip install", "pip install --force-reinstall", 1)
+        torch = force_reinstall(install_torch(version, there) or "")
         wheel = published_wheel(wheels, package, version, chosen, there).command
         if not stated and torch and not re.search(_OF_ONE_BUILD, wheels.install):
             return _for_own_release((torch, wheel), version, chosen, variant)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import torch_fixes
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
@@ -44,7 +44,7 @@ def declared_by_target(values: Values, missing: MissingName) -> str | None:
 def declaring_torch(values: Values, missing: MissingName) -> str | None:
     """The command that installs one of these releases."""
     ranges = _declaring(values)
-    return fixes.install_torch(missing, ranges) if ranges else None
+    return torch_fixes.install_torch(missing, ranges) if ranges else None
 
 
 def successor(values: Values, _missing: MissingName) -> str | None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from abiscan.diagnosis import (
     build_requirements,
+    extension_fixes,
     file_package,
-    fixes,
     package_commands,
     torch_commands,
     wheel_choice,
@@ -39,13 +39,15 @@ def rebuild(values: Values, missing: MissingName) -> str | None:
     for each in named:
         alike.setdefault(tuple(known[each].environment) if each in known else (), []).append(each)
     if len(alike) < 2:
-        return fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
-    return "\n".join(fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values())
+        return extension_fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
+    return "\n".join(
+        extension_fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values()
+    )
 
 
 def rebuild_file(_values: Values, missing: MissingName) -> str:
     """The commands that build the file of the error from source."""
-    return fixes.rebuild(missing)
+    return extension_fixes.rebuild(missing)
 
 
 def rebuild_for_known(values: Values, missing: MissingName) -> str | None:
@@ -93,7 +95,7 @@ def companion_build(values: Values, missing: MissingName) -> str | None:
     package = companions.registers(values.get("project", ""))
     if package is None:
         return None
-    return torch_commands.hip_for_windows(missing) or fixes.rebuild(missing, project=package)
+    return torch_commands.hip_for_windows(missing) or extension_fixes.rebuild(missing, project=package)
 
 
 def reinstall_package(values: Values, missing: MissingName) -> str | None:
@@ -114,7 +116,9 @@ def build_of_clone(values: Values, missing: MissingName) -> str | None:
     """The command that builds the package of the message from its repository, which pip clones with its submodules;
     None if the package index has its source."""
     package = package_commands.find_package(missing, built_project(values, missing))
-    return fixes.rebuild(missing, project=package.name) if package is not None and package.repository else None
+    return (
+        extension_fixes.rebuild(missing, project=package.name) if package is not None and package.repository else None
+    )
 
 
 def reinstall_with_cuda(values: Values, missing: MissingName) -> str | None:
@@ -201,7 +205,7 @@ def cuda_build(values: Values, missing: MissingName) -> str | None:
         return None
     known = replace(missing.knowledge, log=replace(missing.log, gpu=NVIDIA))
     missing = MissingName(missing.reference, known, missing.file)
-    return fixes.rebuild(missing, project=built_project(values, missing))
+    return extension_fixes.rebuild(missing, project=built_project(values, missing))
 
 
 def cuda_torch(_values: Values, missing: MissingName) -> str | None:
@@ -213,7 +217,7 @@ def cuda_torch(_values: Values, missing: MissingName) -> str | None:
     command = torch_commands.install_torch(version, missing, cuda="")
     if command is None and _indexed_variant(missing):
         command = torch_commands.from_package_index(version, missing)
-    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+    return command and torch_commands.force_reinstall(command)
 
 
 def install_beside_cuda(values: Values, missing: MissingName) -> str | None:
@@ -251,7 +255,7 @@ def build_of_project(values: Values, missing: MissingName) -> str | None:
 
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
-    return fixes.build_tree(missing, built_project(values, missing))
+    return extension_fixes.build_tree(missing, built_project(values, missing))
 
 
 def rocm_wheels(values: Values, missing: MissingName) -> str | None:
@@ -268,7 +272,7 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
         log = replace(missing.log, gpu=AMD)
         known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
         missing = MissingName(missing.reference, known, missing.file)
-    return fixes.rebuild(missing, project=built_project(values, missing))
+    return extension_fixes.rebuild(missing, project=built_project(values, missing))
 
 
 def operator_module(values: Values, missing: MissingName) -> str:
@@ -352,7 +356,7 @@ def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
 
 def source_tree(values: Values, missing: MissingName) -> str:
     """The source tree of the package of the message, for a comment about DIRECTORY."""
-    return fixes.source_tree(missing, built_project(values, missing))
+    return extension_fixes.source_tree(missing, built_project(values, missing))
 
 
 def _without_variant(target: TorchBuild | None) -> TorchBuild | None:
@@ -410,7 +414,7 @@ def replace_with_built_torch(values: Values, missing: MissingName) -> str | None
     """The same for a torch of that release in another variant, which pip takes for the same: `2.1.0+cpu` fits
     `torch==2.1.0`."""
     command = install_built_torch(values, missing)
-    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+    return command and torch_commands.force_reinstall(command)
 
 
 def install_built_torch(values: Values, missing: MissingName) -> str | None:
@@ -424,4 +428,4 @@ def install_built_torch(values: Values, missing: MissingName) -> str | None:
 
 def needs_checkout(_values: Values, _missing: MissingName) -> str:
     """The condition of `abiscan fix --apply`."""
-    return fixes.NEEDS_CHECKOUT
+    return extension_fixes.NEEDS_CHECKOUT

@@ -105,7 +105,7 @@ def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     later = range(int(minor), _MOST_MINORS) if minor.isdigit() else ()
     others = (torch_commands.torch_for_cuda(f"{major}.{each}", missing, same_major=True) for each in later)
     command = command or next(filter(None, others), None)
-    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+    return command and torch_commands.force_reinstall(command)
 
 
 def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
@@ -115,13 +115,13 @@ def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:
         return None
     ways = (torch_commands.install_torch(missing.target.version, missing, cuda=str(int(here) + by)) for by in (1, -1))
     command = next(filter(None, ways), None)
-    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+    return command and torch_commands.force_reinstall(command)
 
 
 def torch_for_driver(values: Values, missing: MissingName) -> str | None:
     """The command that installs the newest torch for a CUDA that the driver (value `driver_cuda`) supports."""
     command = torch_commands.torch_for_cuda(values.get("driver_cuda", ""), missing)
-    return None if command is None else command.replace("pip install", "pip install --force-reinstall", 1)
+    return command and torch_commands.force_reinstall(command)
 
 
 def torch_itself(_values: Values, missing: MissingName) -> str | None:

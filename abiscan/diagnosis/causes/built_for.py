@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis import extension_fixes, package_commands, torch_fixes
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -139,7 +139,7 @@ def _newer(missing: MissingName) -> Candidates:
             evidence.append(
                 f"Against it: {missing.target_label} is a nightly before {first} and may already export the symbol."
             )
-    fix = fixes.rebuild_or_install(missing, missing.exported_in)
+    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), fix)
 
 
@@ -147,7 +147,7 @@ def _older(missing: MissingName) -> Candidates:
     assert missing.exported_in
     last = missing.exported_in.last
     newer = f"{missing.target_label} is newer than {last}, the last release that exports {missing.shown}."
-    fix = fixes.rebuild_or_install(missing, missing.exported_in)
+    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.82, (newer, missing.exported_text), fix)
 
 
@@ -160,7 +160,7 @@ def _gap(missing: MissingName) -> Candidates:
         missing.exported_text,
         f"{missing.target_label} is between them: the symbol was removed after {before} and added again in {after}.",
     )
-    fix = fixes.rebuild_or_install(missing, missing.exported_in)
+    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
     # The file name has the CPython version, and each torch supports only some.
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.66, evidence, fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.64, evidence, fix)
@@ -192,8 +192,8 @@ def _never(missing: MissingName) -> Candidates:
     if missing.macho and not missing.related:
         evidence.append("The release index has only Linux builds, so functions specific to macOS are not in it.")
         older -= 0.05
-    fix = "\n".join(fixes.reinstall(missing))
-    if compilers := fixes.with_new_string(missing):
+    fix = "\n".join(extension_fixes.reinstall(missing))
+    if compilers := torch_fixes.with_new_string(missing):
         fix += f"\nor, if that torch was built with the new std::string: the same {compilers}"
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, older, tuple(evidence), fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, newer, tuple(evidence), fix)
@@ -201,7 +201,7 @@ def _never(missing: MissingName) -> Candidates:
 
 def _unknown(missing: MissingName) -> Candidates:
     """Unknown target: the releases that export the name show what the file was made for."""
-    fix = fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges())
+    fix = torch_fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges())
     if missing.exported_in is None:
         evidence: tuple[str, ...] = (missing.exported_text,)
         if missing.target is None or missing.knowledge.releases is None:
@@ -234,7 +234,7 @@ def _conditional(missing: MissingName, ranges: ReleaseRanges, fix: str) -> Candi
     if missing.in_newest_known and other_torch.startswith("pip install") and "pip install --upgrade " in upgrade:
         # A newer release of the extension is for an even newer torch.
         fix = f"{other_torch}\nor: Install the release of the extension that was made for this torch, or build it here"
-    fix = fixes.by_release(missing, ranges, fix)
+    fix = torch_fixes.by_release(missing, ranges, fix)
     if not missing.in_newest_known:
         # Only releases with wheels for the Python count.
         older_ones, newer_ones = _installable_beside(missing, begins, ends)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis import fixes, torch_commands
+from abiscan.diagnosis import extension_fixes, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import programs_by_id
 from abiscan.diagnosis.missing_name import MissingName
@@ -46,7 +46,7 @@ def causes(missing: MissingName) -> Candidates:
         and not knowledge.log.made_for
         and package.name in _IN_NVIDIA_IMAGE
     ):
-        commands = {"uninstall": fixes.uninstall(package)}
+        commands = {"uninstall": extension_fixes.uninstall(package)}
         yield from row_causes("torch-of-an-image-replaced", missing, commands=commands, package=package.name)
     yield from _other_build(missing)
 
@@ -59,7 +59,7 @@ def _mixed(missing: MissingName) -> Candidates:
     """A library of torch misses a torch symbol: its libraries are always built together."""
     has_gap = missing.exported_in is not None and len(missing.exported_in) > 1
     in_gap = has_gap and missing.position in (Position.GAP, Position.NEVER, Position.BEFORE, Position.AFTER)
-    other = None if missing.exported_in is None else fixes.install_torch(missing, missing.exported_in)
+    other = None if missing.exported_in is None else torch_fixes.install_torch(missing, missing.exported_in)
     path = missing.file.path
     is_stray = re.fullmatch(_SYSTEM, path) is not None and safe(path, "") != ""
     yield from row_causes(
@@ -88,7 +88,7 @@ def _torch_again(missing: MissingName) -> str:
     target = missing.target
     if target is not None and versions.is_release(target.version):
         known = torch_commands.install_torch(target.version, missing)
-        return (known or f"pip install torch=={target.version}").replace("pip install", "pip install --force-reinstall")
+        return torch_commands.force_reinstall(known or f"pip install torch=={target.version}")
     return "pip install --force-reinstall torch  # with the --index-url of its variant"
 
 
@@ -108,7 +108,7 @@ def _other_build(missing: MissingName) -> Candidates:
                     missing.exported_text,
                     "A build from NGC, conda or source may differ from the release of the same version.",
                 ),
-                fixes.rebuild(missing),
+                extension_fixes.rebuild(missing),
             )
         return
     if target.variant == "cpu" and _is_exported_by_gpu_libraries(missing):
@@ -197,7 +197,7 @@ def _build_of_source(missing: MissingName) -> str:
     package = find_package(missing)
     page = ", without the wheel page (-f)" if package is not None and package.wheels else ""
     others = 'abiscan env --python "$(which python)"  # checks every installed package: build each that does not load'
-    lines = [f"Build it from source against this torch{page}:", fixes.rebuild(missing)]
+    lines = [f"Build it from source against this torch{page}:", extension_fixes.rebuild(missing)]
     return "\n".join(lines if platform_of(missing) == "win_amd64" else (*lines, others))
 
 
@@ -205,7 +205,9 @@ def _variant_fix(missing: MissingName) -> str:
     target = missing.target
     from_source = missing.knowledge.target_from_source
     text = (
-        _build_of_source(missing) if from_source else f"Rebuild it with the installed torch:\n{fixes.rebuild(missing)}"
+        _build_of_source(missing)
+        if from_source
+        else f"Rebuild it with the installed torch:\n{extension_fixes.rebuild(missing)}"
     )
     if from_source and missing.file.path:
         base = re.split(r"[/\\]", missing.file.path)[-1]

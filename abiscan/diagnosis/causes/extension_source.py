@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis import extension_fixes, package_commands
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.catalogue.load_packages import package_of_file, package_of_namespace
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
@@ -175,13 +175,13 @@ def _is_python_module(missing: MissingName) -> bool:
 
 def _fix(missing: MissingName, base: str) -> str:
     sources = _add_source(missing, base)
-    name = fixes.package(missing)
+    name = extension_fixes.package(missing)
     if name is None or missing.file.facts is not None or missing.reference.link_time:
         return sources
     # What others build without an error is complete: submodules, or a clean tree, are missing here.
     clone = f"git clone --recursive REPOSITORY && cd REPOSITORY  # of {name}: a clean tree with all submodules\n"
     first = "" if find_package(missing) is not None else clone
-    return f"{first}{fixes.rebuild(missing)}\nIf that does not help: {sources}"
+    return f"{first}{extension_fixes.rebuild(missing)}\nIf that does not help: {sources}"
 
 
 # Functions that extensions define in a .cu file: `nms_cuda`, `BallQueryKernelLauncher`.
@@ -197,7 +197,8 @@ def _add_source(missing: MissingName, base: str) -> str:
         text += (
             "\nIf it is a .cu file that is listed: the build found no CUDA, or another one than torch's. "
             "nvcc --version; python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'  "
-            f"# one release, and True; then: rm -rf build *.egg-info; export FORCE_CUDA=1; {fixes.rebuild(missing)}"
+            "# one release, and True; then: rm -rf build *.egg-info; export FORCE_CUDA=1; "
+            f"{extension_fixes.rebuild(missing)}"
         )
     if missing.namespace is not None or missing.cxx is not None:
         text += (

@@ -3,7 +3,7 @@ other vendor."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
@@ -75,7 +75,7 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
 
 def _install(missing: MissingName, hip: bool) -> str:
     if not hip:
-        return fixes.gpu_build(missing)
+        return torch_fixes.gpu_build(missing)
     version = f"=={missing.target.version}" if missing.target is not None else ""
     return (
         f"Install a ROCm build of torch{version}: add the wheel index of its variant, "
@@ -127,6 +127,6 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     fix = (
         "Build it with hipify: torch.utils.cpp_extension.CUDAExtension runs hipify on "
         "the sources; in CMake, hipify_torch.\n"
-        f"Then rebuild it with the installed torch: {fixes.rebuild(missing)}"
+        f"Then rebuild it with the installed torch: {extension_fixes.rebuild(missing)}"
     )
     yield Candidate(CauseId.ROCM_NAMING, score, tuple(evidence), fix)

@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from abiscan.data import data_file
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes
 from abiscan.diagnosis.catalogue.package_row import InlinedCall
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -38,7 +38,7 @@ def causes(missing: MissingName) -> Candidates:
         f"An inline function in {row.header} calls {missing.shown}.",
         f"Called from source code as: {row.called_by}.",
     )
-    fix = fixes.rebuild(missing)
+    fix = extension_fixes.rebuild(missing)
     if row.instead:
         fix += f"\nor: Use {row.instead}."
     # It explains the origin of the name; the release or ABI explains why it is missing.

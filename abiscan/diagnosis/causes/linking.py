@@ -6,7 +6,7 @@ again."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.package_commands import find_package
@@ -166,14 +166,15 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
     )
     if missing.target is None and missing.exported_in is not None and len(missing.exported_in) > 1:
         shown = missing.exported_in.text()
+        other = torch_fixes.install_torch(missing, missing.exported_in) or "Use such a release"
         fix = (
             f"python -c 'import torch; print(torch.__version__)'  # {shown}: exports it\n"
-            f"If it is none of these: {fixes.install_torch(missing, missing.exported_in) or 'Use such a release'}\n"
+            f"If it is none of these: {other}\n"
             f"Otherwise: {fix[0].lower()}{fix[1:]}"
         )
     if missing.file.facts is None and ("-packages/" in missing.file.path or missing.file.python is not None):
         # torch.utils.cpp_extension of torch 1.5 and later links it.
-        fix = f"{fixes.rebuild(missing)}\nor, if CMake builds it: {fix}"
+        fix = f"{extension_fixes.rebuild(missing)}\nor, if CMake builds it: {fix}"
     yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)
 
 

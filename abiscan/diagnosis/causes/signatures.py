@@ -3,7 +3,7 @@ marked."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -87,7 +87,7 @@ def causes(missing: MissingName) -> Candidates:
         CauseId.SIGNATURE_CHANGED,
         score,
         tuple(evidence),
-        fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges()),
+        torch_fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges()),
     )
 
 

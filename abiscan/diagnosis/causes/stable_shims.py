@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
@@ -38,13 +38,13 @@ def causes(missing: MissingName) -> Candidates:
         case _:
             return
     ways = []
-    if missing.exported_in and (other := fixes.install_torch(missing, missing.exported_in)) is not None:
+    if missing.exported_in and (other := torch_fixes.install_torch(missing, missing.exported_in)) is not None:
         ways.append(other)
     at = None if missing.target is None else versions.order(missing.target.version)
     # TORCH_TARGET_VERSION supports versions since the registration macros of the stable ABI.
     if missing.exported_in and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"
-        ways.append(f"Rebuild with {flag}: {fixes.rebuild(missing)}")
+        ways.append(f"Rebuild with {flag}: {extension_fixes.rebuild(missing)}")
     if not ways:
         ways.append("Install the torch that the extension was built for, or lower TORCH_TARGET_VERSION and rebuild.")
     yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), "\nor: ".join(ways))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -85,7 +85,7 @@ def _score(missing: MissingName, distance: int, newer: bool) -> float:
 
 
 def _stated_fix(torch: str, missing: MissingName) -> str:
-    ways = "\n".join(fixes.reinstall(missing))
+    ways = "\n".join(extension_fixes.reinstall(missing))
     return (
         'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'
         f"If it is not {torch}: run it with torch {torch}, or install the extension for the other release:\n"

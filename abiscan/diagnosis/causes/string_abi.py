@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.missing_name import MissingName
@@ -171,7 +171,7 @@ def _cut_off_name(missing: MissingName) -> Candidates:
     ]
     if abi is not None:
         evidence.append(f"{missing.target_label} is built with {_WORDS['new' if abi else 'old']}.")
-    fix = fixes.rebuild(missing) if abi is None else _fix(missing, "old" if abi else "new")
+    fix = extension_fixes.rebuild(missing) if abi is None else _fix(missing, "old" if abi else "new")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.66, tuple(evidence), fix)
 
 
@@ -354,11 +354,11 @@ def _fix(missing: MissingName, mine: str) -> str:
             '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch with the other ABI.'
         )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
-    ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
+    ways = torch_fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
     if find_package(missing) is not None:
         unknown = missing.target is None and missing.exported_in
-        return fixes.by_release(missing, unknown, ways) if unknown else ways
-    compilers = fixes.with_new_string(missing)
+        return torch_fixes.by_release(missing, unknown, ways) if unknown else ways
+    compilers = torch_fixes.with_new_string(missing)
     text = f"{ways}\nor: Build it with {flag}" + (f", {compilers}" if compilers else "")
     if missing.knowledge.target_from_source:
         return text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes
 from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -204,7 +204,7 @@ def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -
         )
     return (
         f"Install an older release or another wheel of the package, with an older tag than {tag}\n"
-        f"or, on this system: {fixes.rebuild(missing)}"
+        f"or, on this system: {extension_fixes.rebuild(missing)}"
     )
 
 

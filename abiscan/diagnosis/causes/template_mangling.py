@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from abiscan.diagnosis import fixes, package_commands
+from abiscan.diagnosis import extension_fixes, package_commands
 from abiscan.diagnosis.hip_sources import is_for_hip
 from abiscan.diagnosis.libtorch_programs import find_program
 from abiscan.diagnosis.loaded_copies import folder_of_first_use
@@ -223,7 +223,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     plain = _unconstrained(missing)
     again = plain is not None and bool(plain.in_target)
     since = releases.partition("-")[0]
-    tree, build = fixes.source_tree(missing), fixes.build_tree(missing, since=since)
+    tree, build = extension_fixes.source_tree(missing), extension_fixes.build_tree(missing, since=since)
     rewrite = _rewrite(missing, beginning)
     compiled = _compile_again(missing, rewrite, any_compiler=again)
     if compiled is not None:
@@ -235,9 +235,9 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     if rewrite and missing.cxx.base == "const_data_ptr":
         write = "abiscan fix --apply --select const-data-ptr DIRECTORY"
         rewrite += (
-            f": {write}, then the same command  # {fixes.REWRITES}"
+            f": {write}, then the same command  # {extension_fixes.REWRITES}"
             if again
-            else f". DIRECTORY: {tree}\n{write}  # {fixes.REWRITES}\n{build}"
+            else f". DIRECTORY: {tree}\n{write}  # {extension_fixes.REWRITES}\n{build}"
         )
     ways += [rewrite] if rewrite else []
     alone = "without this change, compile" if rewrite else "compile"
@@ -249,7 +249,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
         if plain is not None and plain.exported_in.last == missing.known_versions[-1]:
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")
     elif not ways:
-        ways.append(fixes.rebuild(missing))
+        ways.append(extension_fixes.rebuild(missing))
     if not missing.file.is_torch_itself and not missing.reference.link_time and find_program(missing) is None:
         ways.append(f"with only the wheel: {_other_release(missing)}")
     text = "\nor: ".join(ways)
@@ -267,7 +267,9 @@ def _compile_again(missing: MissingName, rewrite: str, *, any_compiler: bool) ->
     """
     assert missing.cxx is not None
     is_clang_alone = missing.macho or is_for_hip(missing)
-    compiled = fixes.compile_again(missing, "" if any_compiler or is_clang_alone else "; export CC=gcc CXX=g++")
+    compiled = extension_fixes.compile_again(
+        missing, "" if any_compiler or is_clang_alone else "; export CC=gcc CXX=g++"
+    )
     if compiled is None or any_compiler:
         return compiled
     ways = [compiled]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import extension_fixes, torch_fixes
 from abiscan.diagnosis.catalogue.code_causes import row_causes
 from abiscan.diagnosis.cxx_runtime_names import cxx_abi_causes, cxx_runtime_causes, is_of_dyld
 from abiscan.diagnosis.missing_name import MissingName
@@ -198,7 +198,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
             f"as a CUDA build does."
         )
-        fix = fixes.gpu_build(missing)
+        fix = torch_fixes.gpu_build(missing)
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
 
 
@@ -293,7 +293,7 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         which = f", which is older than {since}" if since is not None else ""
         line = (
             f"{shows}\nBuild with the nvcc of torch's CUDA{which}: export CUDA_HOME=/usr/local/cuda-{own or 'X.Y'}; "
-            f"{fixes.rebuild(missing)}\nor: {line}"
+            f"{extension_fixes.rebuild(missing)}\nor: {line}"
         )
         if since is not None:
             return f"{line}\nor a torch for the CUDA of nvcc: https://pytorch.org/get-started/previous-versions"

@@ -5,7 +5,7 @@ c10 and THP in 2.6.0 (pytorch/pytorch issue 154105)."""
 
 from __future__ import annotations
 
-from abiscan.diagnosis import fixes
+from abiscan.diagnosis import torch_fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
@@ -57,7 +57,7 @@ def _python_library(missing: MissingName) -> Candidates:
     if ends_there and not _until_the_change(missing):
         score -= 0.45
     fix = "Replace the internal symbol with the public C++ API (at::, torch::)."
-    if (other := fixes.install_torch(missing, missing.exported_in)) is not None:
+    if (other := torch_fixes.install_torch(missing, missing.exported_in)) is not None:
         fix += f"\nor: {other}"
     fix += "\nor: Ask PyTorch to mark it TORCH_PYTHON_API."
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
@@ -98,7 +98,7 @@ def _class_data(missing: MissingName) -> Candidates:
         score = 0.6
     evidence.append(missing.exported_text)
     fix = "Do not derive from the class and do not use dynamic_cast or typeid on it."
-    if (other := fixes.install_torch(missing, missing.exported_in or ReleaseRanges())) is not None:
+    if (other := torch_fixes.install_torch(missing, missing.exported_in or ReleaseRanges())) is not None:
         fix += f"\nor: {other}"
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
