@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.cause_catalogue import OTHER_LIBRARY, title
+from abiscan.diagnosis.installer_commands import for_installer
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
 from abiscan.diagnosis.messages.bare_names import bare_names, is_typed
@@ -235,9 +236,11 @@ def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, mis
 
 
 def _causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
-    """The causes of a subject, with commands for the shell of the platform."""
+    """The causes of a subject, with commands for the shell of the platform and the program that installs packages."""
     if platform_of(missing) == "win_amd64":
         candidates = (replace(each, fix=for_windows(each.fix, missing.log.python_folder)) for each in candidates)
+    if installer := missing.log.installer:
+        candidates = (replace(each, fix=for_installer(each.fix, installer)) for each in candidates)
     return tuple(candidate.as_cause() for candidate in candidates)
 
 

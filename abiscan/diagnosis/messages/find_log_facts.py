@@ -84,7 +84,14 @@ def log_facts(text: str) -> LogFacts:
         first_use=only_value(values("folder_of_first_use", text)),
         cuda_packages=find_cuda_packages(text),
         is_wsl=is_shown("is_wsl", text),
+        installer=_installer(text),
     )
+
+
+def _installer(text: str) -> str:
+    """The program that installs packages; empty if the text names several."""
+    found = [value for value, _ in shown("installer", text)]
+    return found[0] if len({value.removesuffix("-project") for value in found}) == 1 else ""
 
 
 def _program(text: str) -> str:

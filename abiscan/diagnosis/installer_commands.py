@@ -1,0 +1,75 @@
+"""Commands of a fix for the program that installs the packages of an environment in place of pip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+# A word of a command that names a release, and the options that such a program does not need.
+_RELEASE: Final = r"(?:\"[A-Za-z][^\"\s$|]{1,64}\"|[A-Za-z][\w.-]{0,64}(?:\[[\w,-]{1,64}\])?==[\w.+*]{1,32})"
+_OF_RELEASES: Final = (
+    r"(?<![\w.-])pip install (?:(?:-U|--upgrade|--force-reinstall) ){0,2}"
+    rf"(?P<names>{_RELEASE}(?: {_RELEASE}){{0,4}})"
+    r"(?: --index-url (?P<index>https://download\.pytorch\.org/whl/(?P<variant>[\w.]{1,16})))?(?=$|  #|,| &&)"
+)
+_OF_PIP: Final = r"(?<!uv )(?<![\w./-])(?:python3? -m )?pip (?=(?:install|uninstall|show|list|check|freeze)\b)"
+
+
+class Installer(Struct, frozen=True):
+    """The commands of a program.
+
+    Attributes:
+        pip: what runs a command of pip in its environment.
+        add: the command that adds releases (`{names}`) to the project; empty if there is no project.
+        add_from: the same for an index of PyTorch (`{index}`, of `{variant}`).
+        note: what holds for the commands of `pip`.
+        note_of_add: what holds for those of `add`.
+    """
+
+    pip: str
+    add: str = ""
+    add_from: str = ""
+    note: str = ""
+    note_of_add: str = ""
+
+
+# Tried with uv 0.13.9 and Poetry 2.5.1, which write the index into pyproject.toml; pixi: `pixi add` and "Pytorch
+# Installation" of its documentation (https://pixi.prefix.dev, 2026-11-27).
+_UV: Final = "In a project, uv sync and uv run return to the versions in uv.lock: name these in pyproject.toml, too."
+INSTALLERS: Final[Mapping[str, Installer]] = {
+    "uv": Installer("uv pip", note=_UV),
+    "uv-project": Installer("uv pip", "uv add {names}", "uv add {names} --index pytorch-{variant}={index}", _UV),
+    "poetry": Installer(
+        "poetry run pip",
+        "poetry add {names}",
+        "poetry source add --priority=explicit pytorch-{variant} {index} && "
+        "poetry add --source pytorch-{variant} {names}",
+        "poetry install returns to the versions in poetry.lock: name these in pyproject.toml, too.",
+    ),
+    "pixi": Installer(
+        "pixi run pip",
+        "pixi add --pypi {names}",
+        "pixi add --pypi {names} --index {index}",
+        "pixi run pip needs pip in the environment: pixi add pip",
+        "Of a package that pixi has from conda, without --pypi and with its name there (torch: pytorch).",
+    ),
+}
+"""Programs by the value of the text fact `installer`."""
+
+
+def for_installer(fix: str, installer: str) -> str:
+    """A fix with the commands of an installer in place of those of pip."""
+    program = INSTALLERS.get(installer)
+    if program is None:
+        return fix
+    added = re.sub(_OF_RELEASES, lambda found: _add(found, program), fix, flags=re.M) if program.add else fix
+    lines = re.sub(_OF_PIP, f"{program.pip} ", added)
+    notes = (program.note_of_add if added != fix else "", program.note if f"{program.pip} install" in lines else "")
+    return "\n".join((lines, *filter(None, notes)))
+
+
+def _add(found: re.Match[str], program: Installer) -> str:
+    return (program.add_from if found["index"] else program.add).format_map(found.groupdict())
