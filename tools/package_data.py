@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
 FILES = ("packages.toml", "libraries.toml")
 TEXT_FILES = (
     *("text_facts.toml", "torch_in_text.toml", "source_builds.toml", "packages_in_text.toml"),
-    "functions_in_text.toml",
+    *("functions_in_text.toml", "requirements_in_text.toml"),
 )
 _PART = re.compile(r"\{([a-z_]+)\}")  # no quantifier
 # Members of rows that no program uses.

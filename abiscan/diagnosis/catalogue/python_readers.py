@@ -20,6 +20,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
+from abiscan.diagnosis.messages.text_facts import values as names_of
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
@@ -27,7 +28,7 @@ _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "for_python", "tags", "other_abi", "wheel_project", "wheel_system", "wheel_version"),
     *("function", "library", "bound", "capsule", "module", "said", "of_python", "of_framework", "method", "torch_file"),
-    *("about", "origin", "how_to", "calls_bound", "outside", *_FRAME_VALUES),
+    *("package", "about", "origin", "how_to", "calls_bound", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -101,6 +102,19 @@ def failed_package(hit: Hit, _values: Values) -> Values | None:
     names = named_packages(hit.line)
     package = packages_by_name()[names[0]] if len(names) == 1 else None
     return {"project": package.name} if package is not None and package.known_failures else None
+
+
+def importing_package(hit: Hit, values: Values) -> Values | None:
+    """`package`: the one of the value `module`, which lacks the name, and `project`: the package of the last frame
+    that imports it. None for a package that does not find a name of its own, and for those that have nothing to do with
+    torch."""
+    package = values["module"].partition(".")[0]
+    frames = names_of("module_of_frame", hit.preceding(_LINES_OF_TRACEBACK))
+    last = frames[-1] if frames else ""
+    known = is_shown("package_beside_torch", package) or package_of_name(package) or (last and package_of_name(last))
+    if last == package or package in sys.stdlib_module_names or not known:
+        return None
+    return {"package": package, "project": last} if last else {"package": package}
 
 
 def known_package(_hit: Hit, values: Values) -> Values | None:

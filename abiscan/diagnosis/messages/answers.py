@@ -25,6 +25,7 @@ from abiscan.diagnosis.messages.find_messages import find_plain_messages
 from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.diagnosis.messages.mentioned_names import mentioned_names
 from abiscan.diagnosis.messages.read_text import ReadText
+from abiscan.diagnosis.messages.stated_requirements import stated_requirements
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.reference import Reference, ReferringFile
@@ -86,6 +87,9 @@ def answer(
     if typed:
         loosely = _answers(find_plain_messages(read.text), knowledge, needed_by, file_facts)
         answered = _better(answered, loosely)
+    if _is_weak(answered) and not any(subject.kind in _OF_NAMES for subject in answered):
+        required = _answers(stated_requirements(read.text, knowledge), knowledge, needed_by, file_facts)
+        answered = _better(answered, tuple(map(_unsure, required)))
     if not answered:
         # Names without a message count only if there is no message.
         names = bare_names(read.text, knowledge, sure=needed_by is not None)

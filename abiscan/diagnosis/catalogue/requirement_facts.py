@@ -1,0 +1,109 @@
+"""Facts of the message catalogue about a requirement: value `wanted` is the range of releases in which `name` (torch if
+absent) must be, `here` the release that is there, `project` what requires it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from abiscan.diagnosis import package_commands, torch_commands
+from abiscan.diagnosis.catalogue.load_packages import package_of_name
+from abiscan.diagnosis.catalogue.named_functions import Values
+from abiscan.diagnosis.catalogue.torch_facts import target_cuda
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
+from abiscan.diagnosis.safe_names import normalised
+from abiscan.releases.pythons import installable
+
+_PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
+"""In the order in which packages have wheels for them."""
+_TOOLKITS: Final = ("12.8", "12.6", "12.4", "12.1", "11.8", "13.0")
+"""Releases of CUDA that torch has builds for, most usual first."""
+
+
+def requirement_side(values: Values, _missing: MissingName) -> str | None:
+    """`older` or `newer`: the release that is there, compared with the range."""
+    return outside(_wanted(values), values.get("here", "")) or None
+
+
+def required_range(values: Values, _missing: MissingName) -> str | None:
+    """The range in a sentence: `>=2.4,<3`."""
+    return _wanted(values) or None
+
+
+def required_release(values: Values, _missing: MissingName) -> str | None:
+    """The release that the range names, without its patch release: `12.1` for `>=12.1`."""
+    return ".".join(bound_of(_wanted(values)).split(".")[:2]) or None
+
+
+def required_cuda(values: Values, missing: MissingName) -> str | None:
+    """A CUDA release in the range: that of the target's torch, else one that torch has builds for."""
+    of_torch = target_cuda(values, missing)
+    known = within(_wanted(values), (*((of_torch,) if of_torch else ()), *_TOOLKITS))
+    return next(iter(known), None) or required_release(values, missing)
+
+
+def required_major(values: Values, _missing: MissingName) -> str | None:
+    """The major release that the range names."""
+    return bound_of(_wanted(values)).partition(".")[0] or None
+
+
+def required_python(values: Values, _missing: MissingName) -> str | None:
+    """A CPython in the range for which most packages have wheels: `3.11`."""
+    return next(iter(within(_wanted(values), _PYTHONS)), None)
+
+
+def required_torch(values: Values, missing: MissingName) -> str | None:
+    """The command that installs the newest torch in the range, from the index of its variant."""
+    known = within(_wanted(values), missing.known_versions)
+    if missing.loading_python is not None:
+        known = installable(known, missing.loading_python)
+    command = torch_commands.install_torch(known[-1], missing) if known and missing.target is not None else None
+    wanted = _wanted(values)
+    return command or (f'pip install "torch{wanted}"' if wanted else None)
+
+
+def torch_for_required_cuda(values: Values, missing: MissingName) -> str | None:
+    """The command that installs a torch for the CUDA that the range names."""
+    release = required_cuda(values, missing) or ""
+    return torch_commands.torch_of_variant(f"cu{release.replace('.', '')}", missing) if "." in release else None
+
+
+def required_package(values: Values, _missing: MissingName) -> str | None:
+    """The command that installs a package in the range; OpenMMLab's installer chooses the wheel of its packages."""
+    name, wanted = _distribution(values), _wanted(values)
+    if name is None or not wanted:
+        return None
+    package = package_of_name(name)
+    if package is not None and package.former is not None and outside(wanted, package.former.before) == "newer":
+        name = package.former.name
+    if name.startswith("mm"):
+        return f'pip install -U openmim && mim install "{name}{wanted}"  # chooses the wheel for this torch and CUDA'
+    return f'pip install "{name}{wanted}"'
+
+
+def required_name(values: Values, _missing: MissingName) -> str | None:
+    """The distribution that must be in the range."""
+    return _distribution(values)
+
+
+def install_required_name(values: Values, missing: MissingName) -> str | None:
+    """The commands that install it in any release."""
+    package = package_of_name(values.get("name", ""))
+    ways = () if package is None else package_commands.install(package, missing)
+    return "\n".join(ways) or (
+        f"pip install {normalised(values.get('name'))}" if normalised(values.get("name")) else None
+    )
+
+
+def _wanted(values: Values) -> str:
+    wanted = values.get("wanted", "")
+    wanted = wanted if is_range(wanted) else read_range(wanted)
+    return wanted.replace(" ", "") if is_range(wanted) else ""
+
+
+def _distribution(values: Values) -> str | None:
+    name = values.get("name", "torch")
+    if name.lower() in ("torch", "pytorch"):
+        return "torch"
+    package = package_of_name(name)
+    return normalised(name) if package is None else package.name

@@ -1,0 +1,143 @@
+"""Requirements that a text states: what is required in which releases, by what, and which release is there. Whatever
+package or tool they are of, the message catalogue explains them in one form. The patterns are rows of
+`catalogue/requirements_in_text.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.diagnosis.catalogue.load_packages import package_of_name
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.messages.bare_names import is_typed
+from abiscan.diagnosis.messages.find_messages import find_messages
+from abiscan.diagnosis.messages.found_subjects import FoundSubject
+from abiscan.diagnosis.messages.text_facts import (
+    first_shown,
+    is_shown,
+    matches,
+    matches_by_row,
+    pattern_of,
+    patterns_of,
+    values,
+)
+from abiscan.diagnosis.messages.values_in_text import only_value
+from abiscan.diagnosis.required_ranges import is_range, outside, read_range
+
+_AROUND: Final = 160  # characters of the sentence that says what is there
+_MOST: Final = 8
+# Numbers of GPUs without a full stop: 80 is 8.0.
+_CAPABILITY: Final = re.compile(r"(?<![\d.])(\d{1,2})(\d)(?![\d.])")
+_OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+_REFUSED: Final = {"older": ">", "newer": "<"}
+
+
+class _Requirement(Struct, frozen=True):
+    """`name` must be in the range `wanted`; `here`, if known, is there; `project`, if known, requires it."""
+
+    name: str
+    wanted: str
+    here: str
+    project: str
+
+    @property
+    def kind(self) -> str:
+        return first_shown("kind_of_requirement", self.name) or "package"
+
+    def sentence(self) -> str:
+        by = f" (required by {self.project})" if self.project else ""
+        there = f" (there: {self.here})" if self.here else ""
+        return f"{self.kind} requirement: {self.name.replace(' ', '-')}{self.wanted}{by}{there}"
+
+
+def stated_requirements(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
+    """The requirements that are not met, or of which that is unknown, as messages of the catalogue."""
+    found = tuple(_requirements(text, knowledge)) or tuple(_refusals(text))
+    known = sorted(found, key=lambda each: not each.here)
+    return find_messages("\n".join(dict.fromkeys(each.sentence() for each in known[:_MOST])))
+
+
+def _requirements(text: str, knowledge: Knowledge) -> Iterator[_Requirement]:
+    for rows in matches_by_row("requirement", text):
+        for found in rows:
+            groups = found.groupdict()
+            minimum = ">=" if groups.get("minimum") else ""
+            wanted = read_range(f"{minimum}{found['wanted']}")
+            name, project = found["name"], groups.get("project") or ""
+            if first_shown("kind_of_requirement", name) == "gpu":
+                name, wanted = "compute capability", _CAPABILITY.sub(r"\1.\2", wanted)
+            stated = _Requirement(name, wanted, groups.get("here") or "", project if _is_package(found) else "")
+            if not is_range(wanted):
+                continue
+            here = stated.here or _found_near(stated, found) or _of_text(stated, text, knowledge)
+            if (outside(wanted, here) != "") if here else _tells_failure(found):
+                yield _Requirement(stated.name, wanted, here.lstrip("vV"), stated.project)
+
+
+def _refusals(text: str) -> Iterator[_Requirement]:
+    for pattern, value in zip(patterns_of("refusal"), ("older", "newer", "", ""), strict=True):
+        for found in pattern.finditer(text):
+            sign, number = re.match(r"([<>=]{0,2}) ?[vV]?(.+)", found["here"]).groups()  # type: ignore[union-attr]
+            here = "" if sign in _OPPOSITE else number
+            refused = _OPPOSITE.get(sign) or _REFUSED.get(value)
+            wanted = f"{refused}{number}" if refused else f"!={number}{'' if number.count('.') > 1 else '.*'}"
+            if is_range(wanted) and _tells_failure(found):
+                yield _Requirement(found["name"], wanted, here, found.groupdict().get("project") or "")
+
+
+def _is_package(found: re.Match[str]) -> bool:
+    """Whether the word before a requirement is the name of a package, and no other noun."""
+    project, start = found.groupdict().get("project"), found.start()
+    if not project:
+        return False
+    shaped = re.search(r"[-_\d]", project) is not None or package_of_name(project) is not None
+    return shaped or _begins(found.string, start)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a sentence begins at an offset."""
+    return text[:at].rstrip(" ")[-1:] in ("", "\n", ":", "(", "'", '"', "`")
+
+
+def _tells_failure(found: re.Match[str]) -> bool:
+    """Whether the line, or the whole of a short text, tells a failure."""
+    text = found.string
+    start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+    line = text[start : end if end >= 0 else len(text)]
+    return is_shown("error_line", line) or (is_typed(text) and is_shown("failure", text))
+
+
+def _found_near(stated: _Requirement, found: re.Match[str]) -> str:
+    """The release that the sentence behind or before the requirement says is there."""
+    text, name = found.string, found["name"].lower()
+    behind = text[found.end() : found.end() + _AROUND].partition("\n\n")[0]
+    before = text[max(0, found.start() - _AROUND) : found.start()].rpartition("\n")[2]
+    for fact, part in (("found_behind", behind), ("found_before", before)):
+        for each in pattern_of(fact).finditer(part):
+            others = [other[0] for other in matches("tool", each["between"])]
+            if all(name in other.lower() or _Requirement(other, "", "", "").kind == stated.kind for other in others):
+                return each["here"]
+    return ""
+
+
+def _of_text(stated: _Requirement, text: str, knowledge: Knowledge) -> str:
+    """The release that the text gives elsewhere."""
+    asked = only_value(
+        each["here"] for each in matches("requested", text) if each["name"].lower() == stated.name.lower()
+    )
+    if asked:
+        return asked
+    if stated.kind == "torch":
+        return knowledge.log.torch or ""
+    if stated.kind == "python":
+        python = knowledge.log.python
+        return f"{python[0]}.{python[1]}" if python else ""
+    if stated.kind == "cuda":
+        return only_value(values("toolkit", text))
+    if stated.kind == "gpu":
+        return knowledge.log.capability
+    return knowledge.log.releases.get(stated.name.lower().replace("_", "-"), "")
