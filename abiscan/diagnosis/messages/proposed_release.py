@@ -28,7 +28,7 @@ def is_proposed(text: str, start: int, end: int) -> bool:
         or pattern_of("release_asked_behind").match(after) is not None
     ):
         return True
-    if is_shown("installs", before.rstrip(" ")) and pattern_of("install_asked").match(after) is not None:
+    if is_shown("installs", before.rstrip(" ")) and pattern_of("not_installed").match(after) is not None:
         return True
     is_moved = is_shown("moved", before) or is_shown("moved_within", text[start:end])
     return is_moved and is_shown("solved", after)
