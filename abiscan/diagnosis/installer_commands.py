@@ -23,6 +23,7 @@ class Installer(Struct, frozen=True):
 
     Attributes:
         pip: what runs a command of pip in its environment.
+        conda: what installs packages of conda-forge; empty if it installs none.
         add: the command that adds releases (`{names}`) to the project; empty if there is no project.
         add_from: the same for an index of PyTorch (`{index}`, of `{variant}`).
         note: what holds for the commands of `pip`.
@@ -30,6 +31,7 @@ class Installer(Struct, frozen=True):
     """
 
     pip: str
+    conda: str = ""
     add: str = ""
     add_from: str = ""
     note: str = ""
@@ -41,20 +43,24 @@ class Installer(Struct, frozen=True):
 _UV: Final = "In a project, uv sync and uv run return to the versions in uv.lock: name these in pyproject.toml, too."
 INSTALLERS: Final[Mapping[str, Installer]] = {
     "uv": Installer("uv pip", note=_UV),
-    "uv-project": Installer("uv pip", "uv add {names}", "uv add {names} --index pytorch-{variant}={index}", _UV),
+    "uv-project": Installer(
+        "uv pip", add="uv add {names}", add_from="uv add {names} --index pytorch-{variant}={index}", note=_UV
+    ),
+    "micromamba": Installer("pip", "micromamba install -c conda-forge"),
     "poetry": Installer(
         "poetry run pip",
-        "poetry add {names}",
-        "poetry source add --priority=explicit pytorch-{variant} {index} && "
+        add="poetry add {names}",
+        add_from="poetry source add --priority=explicit pytorch-{variant} {index} && "
         "poetry add --source pytorch-{variant} {names}",
-        "poetry install returns to the versions in poetry.lock: name these in pyproject.toml, too.",
+        note="poetry install returns to the versions in poetry.lock: name these in pyproject.toml, too.",
     ),
     "pixi": Installer(
         "pixi run pip",
-        "pixi add --pypi {names}",
-        "pixi add --pypi {names} --index {index}",
-        "pixi run pip needs pip in the environment: pixi add pip",
-        "Of a package that pixi has from conda, without --pypi and with its name there (torch: pytorch).",
+        "pixi add",
+        add="pixi add --pypi {names}",
+        add_from="pixi add --pypi {names} --index {index}",
+        note="pixi run pip needs pip in the environment: pixi add pip",
+        note_of_add="Of a package that pixi has from conda, without --pypi and with its name there (torch: pytorch).",
     ),
 }
 """Programs by the value of the text fact `installer`."""
@@ -67,6 +73,8 @@ def for_installer(fix: str, installer: str) -> str:
         return fix
     added = re.sub(_OF_RELEASES, lambda found: _add(found, program), fix, flags=re.M) if program.add else fix
     lines = re.sub(_OF_PIP, f"{program.pip} ", added)
+    if program.conda:
+        lines = lines.replace("conda install -c conda-forge", program.conda)
     notes = (program.note_of_add if added != fix else "", program.note if f"{program.pip} install" in lines else "")
     return "\n".join((lines, *filter(None, notes)))
 
