@@ -40,7 +40,7 @@ def read_range(text: str) -> str:
     if len(numbers) > 1:
         ordered = sorted(numbers, key=lambda number: order(number) or ())
         return f">={ordered[0]},{_until(ordered[-1])}"
-    words = text.lower()
+    words = " ".join(text.lower().split())
     sign = next((sign for pattern, sign in _WORDS if re.search(pattern, words)), "==")
     return _compared(sign, numbers[0] if sign != "==" or numbers[0].count(".") > 1 else f"{numbers[0]}.*")
 

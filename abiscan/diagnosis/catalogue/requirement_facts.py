@@ -12,6 +12,7 @@ from abiscan.diagnosis.catalogue.torch_facts import target_cuda
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
+from abiscan.ownership.package_python_names import ranges_by_name
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -81,6 +82,17 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
     return f'pip install "{name}{wanted}"'
 
 
+def releases_with_name(values: Values, _missing: MissingName) -> str | None:
+    """The releases of the value `package` that have the value `name`, if that is known: `<=0.25.2`."""
+    return ranges_by_name().get(f"{values.get('package', '')}.{values.get('name', '')}")
+
+
+def package_with_name(values: Values, missing: MissingName) -> str | None:
+    """The command that installs one of them."""
+    wanted = releases_with_name(values, missing)
+    return required_package({"name": values["package"], "wanted": wanted}, missing) if wanted else None
+
+
 def required_name(values: Values, _missing: MissingName) -> str | None:
     """The distribution that must be in the range."""
     return _distribution(values)
@@ -106,4 +118,5 @@ def _distribution(values: Values) -> str | None:
     if name.lower() in ("torch", "pytorch"):
         return "torch"
     package = package_of_name(name)
-    return normalised(name) if package is None else package.name
+    # A package that is built in place has no distribution of its name.
+    return normalised(name) if package is None or package.command else package.name

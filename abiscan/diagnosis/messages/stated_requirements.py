@@ -20,9 +20,8 @@ from abiscan.diagnosis.messages.text_facts import (
     first_shown,
     is_shown,
     matches,
-    matches_by_row,
+    matches_and_values,
     pattern_of,
-    patterns_of,
     values,
 )
 from abiscan.diagnosis.messages.values_in_text import only_value
@@ -33,7 +32,7 @@ _MOST: Final = 8
 # Numbers of GPUs without a full stop: 80 is 8.0.
 _CAPABILITY: Final = re.compile(r"(?<![\d.])(\d{1,2})(\d)(?![\d.])")
 _OPPOSITE: Final = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
-_REFUSED: Final = {"older": ">", "newer": "<"}
+_REFUSED: Final = {"older": ">", "newer": "<", "below": ">="}
 
 
 class _Requirement(Struct, frozen=True):
@@ -62,31 +61,30 @@ def stated_requirements(text: str, knowledge: Knowledge) -> tuple[FoundSubject |
 
 
 def _requirements(text: str, knowledge: Knowledge) -> Iterator[_Requirement]:
-    for rows in matches_by_row("requirement", text):
-        for found in rows:
-            groups = found.groupdict()
-            minimum = ">=" if groups.get("minimum") else ""
-            wanted = read_range(f"{minimum}{found['wanted']}")
-            name, project = found["name"], groups.get("project") or ""
-            if first_shown("kind_of_requirement", name) == "gpu":
-                name, wanted = "compute capability", _CAPABILITY.sub(r"\1.\2", wanted)
-            stated = _Requirement(name, wanted, groups.get("here") or "", project if _is_package(found) else "")
-            if not is_range(wanted):
-                continue
-            here = stated.here or _found_near(stated, found) or _of_text(stated, text, knowledge)
-            if (outside(wanted, here) != "") if here else _tells_failure(found):
-                yield _Requirement(stated.name, wanted, here.lstrip("vV"), stated.project)
+    for _, found in matches_and_values("requirement", text):
+        groups = found.groupdict()
+        minimum = ">=" if groups.get("minimum") else ""
+        wanted = read_range(f"{minimum}{found['wanted']}")
+        name, project = found["name"], groups.get("project") or ""
+        if first_shown("kind_of_requirement", name) == "gpu":
+            name, wanted = "compute capability", _CAPABILITY.sub(r"\1.\2", wanted)
+        stated = _Requirement(name, wanted, groups.get("here") or "", project if _is_package(found) else "")
+        if not is_range(wanted):
+            continue
+        here = stated.here or _found_near(stated, found) or _of_text(stated, text, knowledge)
+        here = _CAPABILITY.sub(r"\1.\2", here) if stated.kind == "gpu" else here
+        if (outside(wanted, here) != "") if here else _tells_failure(found):
+            yield _Requirement(stated.name, wanted, here.lstrip("vV"), stated.project)
 
 
 def _refusals(text: str) -> Iterator[_Requirement]:
-    for pattern, value in zip(patterns_of("refusal"), ("older", "newer", "", ""), strict=True):
-        for found in pattern.finditer(text):
-            sign, number = re.match(r"([<>=]{0,2}) ?[vV]?(.+)", found["here"]).groups()  # type: ignore[union-attr]
-            here = "" if sign in _OPPOSITE else number
-            refused = _OPPOSITE.get(sign) or _REFUSED.get(value)
-            wanted = f"{refused}{number}" if refused else f"!={number}{'' if number.count('.') > 1 else '.*'}"
-            if is_range(wanted) and _tells_failure(found):
-                yield _Requirement(found["name"], wanted, here, found.groupdict().get("project") or "")
+    for value, found in matches_and_values("refusal", text):
+        sign, number = re.match(r"([<>=]{0,2}) ?[vV]?(.+)", found["here"]).groups()  # type: ignore[union-attr]
+        here = "" if sign in _OPPOSITE or value == "below" else number
+        refused = _OPPOSITE.get(sign) or _REFUSED.get(value)
+        wanted = f"{refused}{number}" if refused else f"!={number}{'' if number.count('.') > 1 else '.*'}"
+        if is_range(wanted) and _tells_failure(found):
+            yield _Requirement(found["name"], wanted, here, found.groupdict().get("project") or "")
 
 
 def _is_package(found: re.Match[str]) -> bool:

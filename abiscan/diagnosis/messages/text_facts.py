@@ -55,6 +55,12 @@ def matches_by_row(fact: str, text: str) -> Iterator[Iterator[re.Match[str]]]:
         yield matches_of(_pattern(row), text) if _has_words((row,), text) else iter(())
 
 
+def matches_and_values(fact: str, text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Matches as in `matches_by_row`, each with the value of its row."""
+    for row, found in zip(_rows(fact), matches_by_row(fact, text), strict=True):
+        yield from ((row.value, each) for each in found)
+
+
 def values_by_row(fact: str, text: str) -> Iterator[list[str]]:
     """Values as in `values` of each row of a fact."""
     return (list(map(captured, found)) for found in matches_by_row(fact, text))
