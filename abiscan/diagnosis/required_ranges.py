@@ -23,7 +23,7 @@ _WORDS: Final = (
         r"\bor equal\b|\bat least\b|\bminim|\+\Z|\b(?:or|and|&) (?:a )?(?:later|newer|higher|above|greater|up|more)",
         ">=",
     ),
-    (r"\b(?:newer|later|greater|higher|more) than\b|\babove \d", ">"),
+    (r"\b(?:newer|later|greater|higher|more) than\b|\b(?:above|over) \d", ">"),
 )
 _LONGEST: Final = 3  # numbers of a release; a tuple of OpenMMLab has three more
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
@@ -36,12 +37,14 @@ _REFUSED: Final = {"older": ">", "newer": "<", "below": ">="}
 
 
 class _Requirement(Struct, frozen=True):
-    """`name` must be in the range `wanted`; `here`, if known, is there; `project`, if known, requires it."""
+    """`name` must be in the range `wanted`; `here`, if known, is there; `project`, if known, requires it. The text
+    names `elsewhere`, a release in the range, although an error says that there is none."""
 
     name: str
     wanted: str
-    here: str
-    project: str
+    here: str = ""
+    project: str = ""
+    elsewhere: str = ""
 
     @property
     def kind(self) -> str:
@@ -50,13 +53,14 @@ class _Requirement(Struct, frozen=True):
     def sentence(self) -> str:
         by = f" (required by {self.project})" if self.project else ""
         there = f" (there: {self.here})" if self.here else ""
+        there += f" (elsewhere: {self.elsewhere})" if self.elsewhere else ""
         return f"{self.kind} requirement: {self.name.replace(' ', '-')}{self.wanted}{by}{there}"
 
 
 def stated_requirements(text: str, knowledge: Knowledge) -> tuple[FoundSubject | FoundMessage, ...]:
     """The requirements that are not met, or of which that is unknown, as messages of the catalogue."""
     found = tuple(_requirements(text, knowledge)) or tuple(_refusals(text))
-    known = sorted(found, key=lambda each: not each.here)
+    known = sorted(found, key=lambda each: (not each.here, each.kind != "torch"))
     return find_messages("\n".join(dict.fromkeys(each.sentence() for each in known[:_MOST])))
 
 
@@ -71,10 +75,17 @@ def _requirements(text: str, knowledge: Knowledge) -> Iterator[_Requirement]:
         stated = _Requirement(name, wanted, groups.get("here") or "", project if _is_package(found) else "")
         if not is_range(wanted):
             continue
-        here = stated.here or _found_near(stated, found) or _of_text(stated, text, knowledge)
+        here = stated.here or _found_near(stated, found)
         here = _CAPABILITY.sub(r"\1.\2", here) if stated.kind == "gpu" else here
-        if (outside(wanted, here) != "") if here else _tells_failure(found):
-            yield _Requirement(stated.name, wanted, here.lstrip("vV"), stated.project)
+        rest = f"{text[: found.start()]}\n{text[found.end() :]}"
+        elsewhere = "" if here else _of_text(stated, text, knowledge)
+        # The release in this sentence is the required one, not the one that is there.
+        elsewhere = elsewhere if elsewhere.partition("+")[0] in rest else ""
+        is_met = outside(wanted, here or elsewhere) == "" if here or elsewhere else None
+        if is_met and elsewhere and stated.kind == "torch" and is_shown("error_of_requirement", _line_of(found)):
+            yield replace(stated, elsewhere=elsewhere)
+        elif _tells_failure(found) if is_met is None else not is_met:
+            yield replace(stated, here=(here or elsewhere).lstrip("vV"))
 
 
 def _refusals(text: str) -> Iterator[_Requirement]:
@@ -104,9 +115,13 @@ def _begins(text: str, at: int) -> bool:
 def _tells_failure(found: re.Match[str]) -> bool:
     """Whether the line, or the whole of a short text, tells a failure."""
     text = found.string
+    return is_shown("error_line", _line_of(found)) or (is_typed(text) and is_shown("failure", text))
+
+
+def _line_of(found: re.Match[str]) -> str:
+    text = found.string
     start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
-    line = text[start : end if end >= 0 else len(text)]
-    return is_shown("error_line", line) or (is_typed(text) and is_shown("failure", text))
+    return text[start : end if end >= 0 else len(text)]
 
 
 def _found_near(stated: _Requirement, found: re.Match[str]) -> str:
@@ -117,7 +132,7 @@ def _found_near(stated: _Requirement, found: re.Match[str]) -> str:
     for fact, part in (("found_behind", behind), ("found_before", before)):
         for each in pattern_of(fact).finditer(part):
             others = [other[0] for other in matches("tool", each["between"])]
-            if all(name in other.lower() or _Requirement(other, "", "", "").kind == stated.kind for other in others):
+            if all(name in other.lower() or _Requirement(other, "").kind == stated.kind for other in others):
                 return each["here"]
     return ""
 
