@@ -28,7 +28,7 @@ _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "for_python", "tags", "other_abi", "wheel_project", "wheel_system", "wheel_version"),
     *("function", "library", "bound", "capsule", "module", "said", "of_python", "of_framework", "method", "torch_file"),
-    *("package", "about", "origin", "how_to", "calls_bound", "outside", *_FRAME_VALUES),
+    *("package", "about", "origin", "how_to", "calls_bound", "callee", "other_binding", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -41,7 +41,11 @@ RECORD: Final = r"(?:PyCapsule|pybind11_detail_function_record_\w{1,128})"
 _FRAMEWORKS: Final = frozenset(("torch", "triton"))
 _NAME_BEFORE: Final = 256  # characters
 # Classes of functions, which some releases print in place of a name.
-_CLASSES: Final = frozenset({"builtin_function_or_method", "instancemethod", "PyCapsule"})
+_CLASSES: Final = frozenset(
+    {"builtin_function_or_method", "cython_function_or_method", "instancemethod", "nb_func", "PyCapsule"}
+)
+_CLASS_OF_FUNCTION: Final = re.compile(r"(?<=\.)(?:nanobind\.)?(?:nb_func|(?:cython|builtin)_function_or_method)\.")
+_OTHER_BINDINGS: Final = {"cython_function_or_method": "Cython", "nb_func": "nanobind"}
 # Functions of aiter in Python, which call bound ones, and their modules (aiter/fused_moe.py, fused_moe_bf16_asm.py).
 _PYTHON_OF_AITER: Final = {
     **dict.fromkeys(("fused_moe", "fused_moe_1stage", "fused_moe_2stages"), "aiter.fused_moe"),
@@ -192,7 +196,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
     replaces it, `of_python` if it is not to be registered (its module belongs to CPython, to torch or Triton, which is
     then `of_framework`, or it is a method of a class, then `method`), `bound` and `capsule` if it is bound from C++,
-    and the last frame of the user's code."""
+    `other_binding` if Dynamo's message shows that pybind11 does not bind it, and the last frame of the user's code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     skipped = patterns_of("skipped_function")
     texts = (*((each, around) for each in skipped), (skipped[-1], hit.before[-_NAME_BEFORE:]))
@@ -202,13 +206,20 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     found: dict[str, str] = {}
     if name is not None and name not in _CLASSES and _is_cut(name):
         name = None
-    if name is None or name in _CLASSES:
+    called = _called_in_frame(hit) if name in _CLASSES else None
+    if called is not None:
+        name = called
+    elif name is None or name in _CLASSES:
         owner, retold = _retold_name(hit)
         name, values = retold or name, {**values, "module": owner} if owner else values
-        found |= _unnamed(hit) if name is None else {}
+        found |= _unnamed(hit) if name is None or name in _OTHER_BINDINGS else {}
     name = (name or "").rstrip(".,")
+    if (plain := _CLASS_OF_FUNCTION.sub("", name)) != name:
+        name, found["other_binding"] = plain, "C"
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
+    if called and module.split(".")[0] not in sys.stdlib_module_names:
+        module = ""  # the source may have another name for it
     if not module and "module" in values:
         module = values["module"]
         name = f"{module}.{name}" if record is not None else name
@@ -216,6 +227,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         found["function"] = function
     if record is not None and name not in _CLASSES:
         found["capsule"] = record[0]
+    elif given in _OTHER_BINDINGS or (named is not None and named.re in skipped[:2] and "." in name):
+        found["other_binding"] = _OTHER_BINDINGS.get(given or "", "C")
     if record is not None and record[0] != "PyCapsule":
         name = f"{module}.{function}" if module else function
     library = module.split(".")[0]
@@ -346,11 +359,42 @@ def generated_frame(hit: Hit, _values: Values) -> Values | None:
     return {**found, "outside": "call"} if found.get("source_function") == "call" else found
 
 
+def _user_traceback(hit: Hit) -> str:
+    """The traceback of the compiled program that follows Dynamo's message; empty if there is none."""
+    begin, _, rest = hit.following(_LINES_OF_USER).partition("ser code traceback:")
+    rest = rest or begin.partition("from user code")[2]
+    return rest.partition("Graph break")[0]
+
+
 def _user_frame(hit: Hit) -> Values:
-    """The last frame after `from user code:`."""
-    around = hit.following(_LINES_OF_USER)
-    at = around.find("from user code")
-    return _frame(_FRAME.findall(around, at) if at >= 0 else [])
+    """The last frame of the compiled program."""
+    return _frame(_FRAME.findall(_user_traceback(hit)))
+
+
+def called_object(hit: Hit, _values: Values) -> Values:
+    """What the last line of the compiled program calls (`name`, and `callee` if it is clear), and its frame."""
+    callee = _called_in_frame(hit)
+    return {"name": callee or "Dynamo", **({"callee": callee} if callee else {}), **_user_frame(hit)}
+
+
+_CODE: Final = re.compile(
+    r'File "?[^"\n]{1,4096}?"?, line \d{1,7}[^\n]{0,256}\n(?P<code>[^\n]{1,4096})(?:\n(?P<marks>[^\n^]{0,4096})\^)?'
+)
+_CALL: Final = re.compile(r"(?<![\w.])(?<!def )[A-Za-z_]\w{0,127}(?:\.\w{1,127}){0,8}(?=\()")
+
+
+def _called_in_frame(hit: Hit) -> str | None:
+    """The call that CPython 3.11 and later mark in the last frame of the compiled program, else the only call of its
+    line."""
+    frames = list(itertools.islice(_CODE.finditer(_user_traceback(hit)), _MOST_NAMES))
+    if not frames:
+        return None
+    code, marks = frames[-1]["code"], frames[-1]["marks"]
+    if marks is not None:
+        called = _CALL.match(code, len(marks))
+        return called[0] if called else None
+    calls = _CALL.findall(code)
+    return calls[0] if len(calls) == 1 else None
 
 
 def _frame(frames: list[tuple[str, ...]]) -> Values:
