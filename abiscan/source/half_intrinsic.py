@@ -1,5 +1,5 @@
-"""`half-intrinsic`: uses of `__ldg` that read a type for which HIP has no overload, or a template that may read a
-c10::Half.
+"""`half-intrinsic`: uses of `__ldg`, and of loads with a cache hint, that read a type for which HIP has no overload, or
+a template that may read a c10::Half.
 
 Headers of torch overload `__ldg` for c10::BFloat16 with CUDA and HIP, and for c10::Half with CUDA only
 (c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). A use is safe if it reads another type; if
@@ -40,6 +40,15 @@ def masked_functions(text: str) -> tuple[str, ...]:
 
 def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """Refine each call in a file; None if it is safe."""
+    refined: dict[int, Refined | None] = {}
+    for intrinsic in dict.fromkeys(place.text for place in places):
+        same = [place for place in places if place.text == intrinsic]
+        refined |= zip((place.at for place in same), _refine(same, code, others), strict=True)
+    return [refined[place.at] for place in places]
+
+
+def _refine(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
+    """Refine each call of one intrinsic."""
     unit = list(with_included(code, others))
     files = [each for each in unit if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
@@ -211,7 +220,7 @@ def _refined(read: Pointee | None, where: str | None, own: frozenset[str]) -> Re
 
 
 def _concerns(text: str) -> bool:
-    return "Half" in text or "HALF" in text or "__ldg" in text
+    return "Half" in text or "HALF" in text or "__ld" in text
 
 
 def _overloads(code: Code, intrinsic: str) -> frozenset[str]:

@@ -128,6 +128,22 @@ def test_a_missing_overload_is_explained(tmp_path: Path, nothing: Knowledge, *, 
     assert cause.fix.startswith("Replace `__ldg(p)` with `*p`")
 
 
+@compilers
+@pytest.mark.parametrize("function", ["__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu"])
+def test_loads_with_a_cache_hint(tmp_path: Path, nothing: Knowledge, function: str, *, hip: bool) -> None:
+    source, more = tmp_path / "read.cu", tmp_path / "fix.h"
+    (subject,) = explain(failure(source, function, "c10::Half", hip=hip), nothing)
+    fix = subject.causes[0].fix
+    undeclared = hip and function in ("__ldcv", "__ldlu")
+    assert subject.causes[0].cause == (CauseId.ROCM_NAMING if undeclared else CauseId.HALF_INTRINSIC)
+    assert (f"Replace `{function}(p)` with `*p`" in fix) == (function in ("__ldca", "__ldcs", "__ldlu"))
+    assert "compute in float" not in fix
+    for_half = [line.partition("c10::Half: ")[2] for line in fix.splitlines() if "c10::Half: c10" in line]
+    if for_half and not (hip and function == "__ldcg"):
+        more.write_text(f"#define READ_HALF(p) {for_half[0]}\n")
+        assert failure(source, "READ_HALF", "c10::Half", hip=hip, more=("-include", str(more))) == ""
+
+
 # The types of CUDA's own shuffles that HIP has too.
 SHUFFLED = ("float", "double", "int", "int64_t", "bool", "c10::BFloat16")
 

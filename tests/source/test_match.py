@@ -44,6 +44,8 @@ KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* ind
         ("k.cu", "void f(const c10::Half* p) { g(__ldg(p)); }", "note", "high"),
         ("k.cu", "using half_t = at::Half; void f(half_t* p) { g(__ldg(p)); }", "note", "high"),
         ("k.cu", HALF + "void f() { g(__ldg(h())); }", "note", "low"),
+        ("k.hip", HALF + KERNEL % "T x = __ldcs(p + 1);", "warning", "medium"),
+        ("k.cu", HALF + "__device__ at::Half __ldg(const at::Half* p);" + KERNEL % "__ldca(p);", "note", "medium"),
         # torch's own headers overload it for BFloat16, those of CUDA and HIP for plain types and __half
         ("k.hip", "void f(const c10::BFloat16* p) { __ldg(p); } c10::Half h;", None, None),
         ("k.hip", HALF + KERNEL % "int i = __ldg(index + 1);", None, None),
