@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,19 +54,21 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     asked = tuple(dict.fromkeys(names))
     wanted = set(asked)
-    for sibling in artifact.group:
-        if not wanted:
-            break
-        if sibling.kind is not ArtifactKind.SHARED_OBJECT or sibling.place == artifact.place:
-            continue
-        try:
-            opened = sibling.open_tables()
-        except UnreadableFile:
-            continue  # it is an artifact of its own, and reported as such
+    others = (each for each in artifact.group if wanted and each.place != artifact.place)
+    for sibling, opened in _readable(others):
         here = opened.exported_among(asked) & wanted
         found.update(dict.fromkeys(here, sibling.place.rpartition("/")[2]))
         wanted -= here
     return found
+
+
+def _readable(members: Iterable[Artifact]) -> Iterator[tuple[Artifact, Binary]]:
+    """The shared objects of a package with their tables. One that cannot be read is an artifact of its own, reported as
+    such."""
+    for each in members:
+        if each.kind is ArtifactKind.SHARED_OBJECT:
+            with contextlib.suppress(UnreadableFile):
+                yield each, each.open_tables()
 
 
 class _Needs(Struct, frozen=True):
@@ -79,15 +82,10 @@ class _Needs(Struct, frozen=True):
 
 @functools.lru_cache(maxsize=1)
 def _needs(group: Group) -> tuple[_Needs, ...]:
-    found = []
-    for each in group:
-        if each.kind is ArtifactKind.SHARED_OBJECT:
-            try:
-                opened = each.open_tables()
-            except UnreadableFile:
-                continue  # it is an artifact of its own, and reported as such
-            found.append(_Needs(each.place, each.place.rpartition("/")[2], opened.soname, tuple(opened.needed)))
-    return tuple(found)
+    return tuple(
+        _Needs(each.place, each.place.rpartition("/")[2], opened.soname, tuple(opened.needed))
+        for each, opened in _readable(group)
+    )
 
 
 def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
@@ -117,14 +115,11 @@ def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
 def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
     release = release_in_name(artifact.place)
-    for sibling in artifact.group.named(name):
+    others = (each for each in artifact.group.named(name) if each.place != artifact.place)
+    if release:
         # A build for one release of torch uses the libraries of the same build.
-        if sibling.place == artifact.place or (release and release_in_name(sibling.place) not in (None, release)):
-            continue
-        try:
-            opened = sibling.open_tables()
-        except UnreadableFile:
-            continue  # it is an artifact of its own, and reported as such
+        others = (each for each in others if release_in_name(each.place) in (None, release))
+    for sibling, opened in _readable(others):
         yield load_path(sibling, options), opened
     if artifact.disk_path is not None and len(artifact.group) == 1:
         yield from _beside(artifact.disk_path, soname, options.settings.files)

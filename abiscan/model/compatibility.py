@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from abiscan.model.release import ReleaseState, graded_ranges
+from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.versions import ReleaseRanges
 
 
@@ -59,6 +59,11 @@ def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch],
     for build in builds:
         versions[build.torch] = versions.get(build.torch, False) or selected(build)
     return ReleaseRanges.of_known(versions, versions.__getitem__)
+
+
+def loading_releases(builds: Iterable[BuildOfTorch | ReleaseVerdict]) -> str:
+    """`2.5.0-2.5.1 (warning: possible layout change on 2.6.0)`, whatever requirements admit; `no release`."""
+    return graded_ranges((build.torch, build.state) for build in builds) or "no release"
 
 
 def compatible_releases(builds: Iterable[BuildOfTorch]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from abiscan.model.cause import Confidence
+from abiscan.model.compatibility import loading_releases
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Status
 from abiscan.model.outcome import BAD, outcome_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.provenance import Provenance, Topic
-from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.html.values import FileView, FoldedList
@@ -124,9 +124,7 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     built = (
         made.built_for + (f" ({made.built_for_source})" if made.built_for_source else "") if made.built_for else None
     )
-    ranges = None
-    if artifact.releases is not None:
-        ranges = graded_ranges((release.torch, release.state) for release in artifact.releases) or "no release"
+    ranges = None if artifact.releases is None else loading_releases(artifact.releases)
     facts = [
         (f"{loading_words([artifact.machine]).clause} on torch", ranges),
         ("built for torch", built),

@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
-from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import ReleaseRanges, minor, order
 
@@ -241,11 +240,6 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 # --- release ranges ---------------------------------------------------------------------------------------------
-
-
-def loads_on(builds: Sequence[BuildOfTorch]) -> str:
-    """The releases with a build that the files load on, ignoring requirements."""
-    return graded_ranges((build.torch, build.state) for build in builds) or "no release"
 
 
 def declared_of(builds: Sequence[BuildOfTorch]) -> ReleaseRanges | None:

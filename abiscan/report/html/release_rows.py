@@ -7,10 +7,9 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from abiscan.model.compatibility import Compared
+from abiscan.model.compatibility import Compared, loading_releases
 from abiscan.model.platform_differences import differing_packages
 from abiscan.model.platforms import loading_words
-from abiscan.model.release import graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
@@ -21,7 +20,6 @@ from abiscan.report.html.heat_map import (
     columns_of,
     declared_of,
     file_cells,
-    loads_on,
     wheel_cells,
 )
 from abiscan.report.html.values import FileView, WheelView
@@ -104,9 +102,7 @@ class _Rows:
         rest = [self.files[n].label for n in same[1:]]
         more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
         releases = self.artifacts[same[0]].releases
-        loads = graded_ranges((release.torch, release.state) for release in releases or ())
-        if releases is not None:
-            loads = loads or "no release"
+        loads = "" if releases is None else loading_releases(releases)
         members = "; ".join(self.files[n].display.rpartition("!")[2] for n in same)
         self.rows.append(
             MapRow(
@@ -136,7 +132,7 @@ class _Rows:
         found = wheel_cells(self.columns, target, container.verdict, checked, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
         clause = loading_words(machines_of(self.artifacts[n] for n in files)).clause
-        loads, declared = loads_on(builds) if builds else "", declared_of(builds)
+        loads, declared = loading_releases(builds) if builds else "", declared_of(builds)
         admitted = "" if declared is None else ranges_words(declared)
         differs = "differs by platform" if (container.name, container.version) in self.differing else ""
         self.rows.append(

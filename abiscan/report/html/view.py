@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Aspect, compatible_releases
+from abiscan.model.compatibility import Aspect, compatible_releases, loading_releases
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.outcome import GateOutcome, outcomes_of
@@ -16,7 +16,6 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdic
 from abiscan.model.target import TorchBuild
 from abiscan.report.html.anchors import anchors_of
 from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
-from abiscan.report.html.heat_map import loads_on
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
 from abiscan.report.html.release_rows import release_map
 from abiscan.report.html.trends import trends_of
@@ -150,7 +149,7 @@ def _together(units: Sequence[WheelUnit], together: CompatReport | None, machine
     if len(checked) == 1:
         (unit,) = checked
         builds = unit.target.compatibility.torch if unit.target is not None else None
-        text = f"{words.clause.capitalize()} on torch {loads_on(builds or ())}."
+        text = f"{words.clause.capitalize()} on torch {loading_releases(builds or ())}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
             text += f" Its requirement on torch also admits {ranges_words(refused)}, where it fails."

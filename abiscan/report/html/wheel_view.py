@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Compared, ranges_of
+from abiscan.model.compatibility import Compared, loading_releases, ranges_of
 from abiscan.model.outcome import BAD, container_outcome, outcome_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.versions import ReleaseRanges
 from abiscan.report.html.file_view import ranges_words
-from abiscan.report.html.heat_map import declared_of, loads_on
+from abiscan.report.html.heat_map import declared_of
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
 from abiscan.report.wording import machines_of, requirement_words, system_words, verdict_words
@@ -132,7 +132,7 @@ def _wheel_facts(unit: WheelUnit, container: Container, machines: Sequence[str])
     builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
     if builds:
-        loads, declared = loads_on(builds), declared_of(builds)
+        loads, declared = loading_releases(builds), declared_of(builds)
         facts.append((f"{loading_words(machines).clause} on torch", loads))
         if declared is not None:
             facts.append(("Requires-Dist allows torch", ranges_words(declared)))
