@@ -26,6 +26,7 @@ class LogFacts(Struct, frozen=True):
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
+        toolkit: the only release of nvcc or the CUDA toolkit that a text names (`12.8`); empty if unknown.
         is_nightly: whether torch is a nightly, for which no project has wheels.
         mixes_user_site: whether torch is loaded from the user site and another package from an environment.
         is_jetson: whether the machine is a Jetson of NVIDIA.
@@ -64,6 +65,7 @@ class LogFacts(Struct, frozen=True):
     sdist: str = ""
     projects: tuple[str, ...] = ()
     variant: str = ""
+    toolkit: str = ""
     packager: str = ""
     program: str = ""
     project_release: str = ""

@@ -64,6 +64,18 @@ def gpu_last_cuda(values: Values, missing: MissingName) -> str | None:
     return last_toolkit(capability(values, missing) or "")
 
 
+def gpu_is_dropped(values: Values, missing: MissingName) -> str | None:
+    """Set if the toolkit is later than the last that compiles for the value `gpu`: the text gives its release, or that
+    of the target's CUDA, or each toolkit that supports no such GPU is later."""
+    last = versions.order(gpu_last_cuda(values, missing) or "")
+    if last is None:
+        return None
+    # Not any CUDA of the text: nvidia-smi prints that of the driver.
+    there = versions.order(missing.log.toolkit or (missing.target and missing.target.cuda) or "")
+    is_later = gpu_first_cuda(values, missing) is None if there is None else there[:2] > last
+    return "yes" if is_later else None
+
+
 def toolkit_of_torch(values: Values, missing: MissingName) -> str | None:
     """The CUDA release of the target's torch, where the text names it and it compiles for the value `gpu`."""
     cuda = None if missing.target is None else missing.target.cuda

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from abiscan.diagnosis import torch_commands
+from abiscan.diagnosis.catalogue.gpu_facts import torch_for_gpu
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.hip_sources import rocm_of, vendor_of
-from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU
+from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.diagnosis.wheel_rows import platform_of
+from abiscan.diagnosis.wheel_rows import cuda_release, platform_of
 from abiscan.model import versions
+from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
 from abiscan.releases import companions
 from abiscan.releases.pythons import with_wheels
 
@@ -106,6 +108,35 @@ def torch_for_toolkit(values: Values, missing: MissingName) -> str | None:
     others = (torch_commands.torch_for_cuda(f"{major}.{each}", missing, same_major=True) for each in later)
     command = command or next(filter(None, others), None)
     return command and torch_commands.force_reinstall(command)
+
+
+# The oldest index of PyTorch with builds of each release from 2.6 on, and code for GPUs from 5.0 on.
+_OF_MOST_DRIVERS: Final = "cu126"
+
+
+def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
+    """The command that replaces a CPU build of torch by one for CUDA, with code for the GPU that the text names: the
+    target's release, else the newest; None if none is known."""
+    if platform_of(missing) == "macosx" or vendor_of(missing) in (AMD, DCU, XPU) or missing.log.is_jetson:
+        return None
+    capability, version = missing.log.capability, "" if missing.target is None else missing.target.version
+    if capability and not _has_code(capability):
+        command = torch_for_gpu({"gpu": f"sm_{capability.replace('.', '')}"}, missing)
+        return command and torch_commands.force_reinstall(command).replace(" -U ", " ")
+    if not version and torch_commands.newest_of_variant(_OF_MOST_DRIVERS, missing):
+        command = f"pip install torch --index-url {torch_commands.INDEXES}{_OF_MOST_DRIVERS}"
+    elif _OF_MOST_DRIVERS not in torch_commands.variants_of(version, missing):
+        command = torch_commands.install_torch(version, missing, cuda="")
+    else:
+        command = torch_commands.torch_of_variant(_OF_MOST_DRIVERS, missing)
+    return command and torch_commands.force_reinstall(command)
+
+
+def _has_code(capability: str) -> bool:
+    """Whether the builds for `_OF_MOST_DRIVERS` have code for a compute capability."""
+    cuda = versions.order(cuda_release(_OF_MOST_DRIVERS)) or ()
+    first, last = (versions.order(find(capability) or "") for find in (first_toolkit, last_toolkit))
+    return (first is None or first <= cuda) and (last is None or last >= cuda)
 
 
 def torch_of_other_cuda(_values: Values, missing: MissingName) -> str | None:

@@ -67,6 +67,7 @@ def log_facts(text: str) -> LogFacts:
         sdist=find_only_sdist(text),
         projects=projects,
         variant=find_variant(text),
+        toolkit=only_value(values("toolkit", text)),
         packager=packager,
         program=_program(text),
         project_release=find_release(project, text),
