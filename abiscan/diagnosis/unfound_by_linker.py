@@ -31,6 +31,7 @@ def causes_at_link_time(name: str, vendor: Vendor | None, missing: MissingName) 
         vendor_library="" if vendor is None else vendor.library,
         kind=_kind(name, vendor, system),
         wsl="yes" if missing.log.is_wsl else "",
+        conda="yes" if missing.log.is_conda else "",
     )
 
 
