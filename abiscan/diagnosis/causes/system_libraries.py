@@ -203,8 +203,8 @@ def _for_older_glibc(missing: MissingName, numbers: tuple[int, ...], tag: str) -
             "or, of libtorch: an archive up to 2.6 without cxx11-abi in its name, which is for glibc 2.17"
         )
     return (
-        f"Install an older release or another wheel of the package, with an older tag than {tag}\n"
-        f"or, on this system: {extension_fixes.rebuild(missing)}"
+        f"Build it on this system: {extension_fixes.rebuild(missing)}\n"
+        f"or install an older release or another wheel of the package, with an older tag than {tag}"
     )
 
 
@@ -217,10 +217,11 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
         evidence.append(f"{has.replace(', ', ' and ')} {verb} glibc {'.'.join(map(str, version))}.")
     evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
+    # What runs on this distribution comes first: few people can change it.
     fix = (
-        f"Use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
+        f"{_for_older_glibc(missing, numbers, tag)}"
+        f"\nor use a distribution (or container image) with glibc >= {'.'.join(map(str, numbers[:2]))}"
         + (f", such as {first[1]}" if first else "")
-        + f"\nor: {_for_older_glibc(missing, numbers, tag)}"
     )
     return Candidate(
         CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix
