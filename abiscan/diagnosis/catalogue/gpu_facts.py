@@ -200,6 +200,12 @@ def _retold_of_hip(values: Values, missing: MissingName) -> bool:
     return "prose" in values and vendor_of(missing) != NVIDIA and not is_nvcc
 
 
+def hip_beside_nvidia(values: Values, missing: MissingName) -> str | None:
+    """Set if HIP's compiler ran, as more than the form of the message shows, and the GPU is NVIDIA's."""
+    is_nvidia = vendor_of(missing) == NVIDIA and not hip_is_likely(values, missing)
+    return with_hip(values, missing) if is_nvidia else None
+
+
 def hip_is_likely(values: Values, missing: MissingName) -> str | None:
     """Set if only the form of the message shows HIP, as Clang prints it for CUDA, too."""
     is_shown = "generated" in values or "hip_named" in values or is_for_hip(missing)

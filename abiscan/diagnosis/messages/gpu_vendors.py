@@ -27,8 +27,10 @@ def find_gpu_vendor(text: str) -> str:
     if NVIDIA not in found and find_capability(text):
         found.append(NVIDIA)
     # DTK uses AMD's names of architectures.
-    if not found and is_shown("with_rocm", text) and not without_amd and not is_shown("with_cuda", text):
-        return AMD
+    if not found and not without_amd:
+        with_rocm = is_shown("with_rocm", text) and not is_shown("with_cuda", text)
+        if with_rocm or is_shown("rocm_folder", text):
+            return AMD
     if not found:
         return NO_GPU if is_shown("without_gpu", text) else ""
     return "" if NVIDIA in found and len(found) > 1 else found[0]
