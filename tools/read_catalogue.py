@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from abiscan.diagnosis.catalogue import compiler_readers, python_readers
+from abiscan.diagnosis.catalogue import compiler_readers, python_readers, wheel_readers
 from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
@@ -28,7 +28,7 @@ _ANSWER_KEYS = ("kind", "text", "owner", "repeats_symbol", "only_alone", "cause"
 _CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
 _NO_VALUES = frozenset(("position", "message", "location"))
 # Values of all readers, for the check of templates.
-READER_VALUES = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)
+READER_VALUES = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES, *wheel_readers.VALUES)
 
 
 class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile

@@ -28,8 +28,11 @@ def python(_values: Values, missing: MissingName) -> str | None:
 
 
 def is_this_python(values: Values, missing: MissingName) -> str | None:
-    """`yes` if the interpreter is one of `for_python`, `no` if it is another."""
-    here, for_python = python(values, missing), values.get("for_python")
-    if here is None or for_python is None:
+    """`yes` if the interpreter is one of `for_python`, or at least `oldest_python`; `no` if it is another."""
+    here = None if missing.environment is None else missing.environment.python
+    for_python, oldest = values.get("for_python"), values.get("oldest_python")
+    if here is None or (for_python is None and oldest is None):
         return None
-    return "yes" if here.removesuffix("t") in for_python.split(", ") else "no"
+    if oldest is not None:
+        return "yes" if (here.major, here.minor) >= tuple(map(int, oldest.split("."))) else "no"
+    return "yes" if f"{here.major}.{here.minor}" in (for_python or "").split(", ") else "no"

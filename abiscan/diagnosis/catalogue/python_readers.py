@@ -1,4 +1,4 @@
-"""Values of Python messages that no pattern can capture: names of compiled modules, wheel tags, functions that Dynamo
+"""Values of Python messages that no pattern can capture: names of compiled modules, functions that Dynamo
 skips."""
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.diagnosis.messages.text_facts import values as names_of
-from abiscan.wheel.metadata import split_wheel_name
-from abiscan.wheel.tags import cpython_of_tag
 
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
-    *("project", "base", "for_python", "tags", "other_abi", "wheel_project", "wheel_system", "wheel_version"),
-    *("function", "library", "bound", "capsule", "module", "said", "of_python", "of_framework", "method", "torch_file"),
-    *("package", "about", "origin", "how_to", "calls_bound", "callee", "other_binding", "outside", *_FRAME_VALUES),
+    *("project", "base", "for_python", "function", "library", "bound", "capsule", "module", "said", "of_python"),
+    *("of_framework", "method", "torch_file", "package", "about", "origin", "how_to", "calls_bound", "callee"),
+    *("other_binding", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -51,13 +49,6 @@ _PYTHON_OF_AITER: Final = {
     **dict.fromkeys(("fused_moe", "fused_moe_1stage", "fused_moe_2stages"), "aiter.fused_moe"),
     **dict.fromkeys(("asm_moe", "asm_moe_tkw1", "ck_moe_2stages", "moe_sorting_ck"), "aiter.fused_moe_bf16_asm"),
 }
-# Maximum number of wheel tags in evidence.
-_TAGS: Final = 4
-
-# CPython 2 was compiled with one of two kinds of unicode strings (PEP 513).
-_OTHER_ABI: Final = {"cp27m": "cp27mu", "cp27mu": "cp27m"}
-# The first word of a platform tag, without digits (https://packaging.python.org/specifications/platform-compatibility-tags).
-_SYSTEM: Final = {"linux": "Linux", "manylinux": "Linux", "musllinux": "Linux", "macosx": "macOS", "win": "Windows"}
 
 
 def _is_compiled(module: str) -> bool:
@@ -142,27 +133,6 @@ def private_module(_hit: Hit, values: Values) -> Values | None:
     """`project` and `base` of the module `name`, unless it belongs to CPython."""
     name = values["name"]
     return None if name in sys.stdlib_module_names else {"project": name, "base": name}
-
-
-def wheel_tags(_hit: Hit, values: Values) -> Values | None:
-    """The first `tags` of the wheel `name`, its CPythons (`for_python`), its only system (`wheel_system`), and then its
-    project (`wheel_project`) and public version (`wheel_version`); for names of wheels."""
-    parts = split_wheel_name(values["name"])
-    if parts is None:
-        return None
-    tags = parts[2]
-    pythons = dict.fromkeys(version for tag in tags if (version := cpython_of_tag(tag.partition("-")[0])) is not None)
-    found = {"tags": ", ".join(tags[:_TAGS])}
-    systems = {_SYSTEM.get(tag.rpartition("-")[2].partition("_")[0].rstrip("0123456789"), "") for tag in tags}
-    if len(systems) == 1 and (system := systems.pop()):
-        release = {"wheel_project": parts[0], "wheel_version": parts[1].partition("+")[0]}
-        found |= {"wheel_system": system, **release}
-    abis = {tag.split("-")[1] for tag in tags if tag.count("-") > 1} if "linux" in values["name"] else set()
-    if len(abis) == 1 and (other := _OTHER_ABI.get(abis.pop())) is not None:
-        found["other_abi"] = other
-    if not pythons or "abi3" in values["name"]:
-        return found
-    return {**found, "for_python": ", ".join(f"{major}.{minor}" for major, minor in pythons)}
 
 
 def source_build(hit: Hit, _values: Values) -> Values | None:

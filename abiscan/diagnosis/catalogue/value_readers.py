@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis.catalogue import compiler_readers, file_readers, name_readers, python_readers
+from abiscan.diagnosis.catalogue import compiler_readers, file_readers, name_readers, python_readers, wheel_readers
 from abiscan.diagnosis.catalogue.named_functions import Values, functions_of
 from abiscan.diagnosis.messages.message_text import Hit
 
 VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     name.replace("_", "-"): reader
-    for name, reader in functions_of(compiler_readers, file_readers, name_readers, python_readers).items()
+    for name, reader in functions_of(
+        *(compiler_readers, file_readers, name_readers, python_readers, wheel_readers)
+    ).items()
 }
 """Each public function of these modules is a reader; rows name it with hyphens."""

@@ -19,7 +19,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_releases,
 )
 from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
-from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, shown, values
+from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, pattern_of, shown, values
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
     find_compiled_for,
@@ -57,7 +57,7 @@ def log_facts(text: str) -> LogFacts:
         companions=find_companions(text),
         made_for=find_made_for(text),
         compiled_for=find_compiled_for(text),
-        platform=first_shown("platform", text),
+        platform=first_shown("platform", _without_refused_wheels(text)),
         from_source=find_source_build(text) is not None,
         gpu=gpu,
         project=project,
@@ -93,6 +93,11 @@ def _installer(text: str) -> str:
     """The program that installs packages; empty if the text names several."""
     found = [value for value, _ in shown("installer", text)]
     return found[0] if len({value.removesuffix("-project") for value in found}) == 1 else ""
+
+
+def _without_refused_wheels(text: str) -> str:
+    """A text without names of wheels, if pip refuses one: their tags are not of this machine."""
+    return pattern_of("wheel_name").sub(" ", text) if is_shown("refuses_wheel", text) else text
 
 
 def _program(text: str) -> str:
