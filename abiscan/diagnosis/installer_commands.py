@@ -72,7 +72,7 @@ def for_installer(fix: str, installer: str) -> str:
     if program is None:
         return fix
     added = re.sub(_OF_RELEASES, lambda found: _add(found, program), fix, flags=re.M) if program.add else fix
-    lines = re.sub(_OF_PIP, f"{program.pip} ", added)
+    lines = re.sub(_OF_PIP, lambda _found: f"{program.pip} ", added)
     if program.conda:
         lines = lines.replace("conda install -c conda-forge", program.conda)
     notes = (program.note_of_add if added != fix else "", program.note if f"{program.pip} install" in lines else "")

@@ -73,7 +73,7 @@ def _requirements(text: str, knowledge: Knowledge) -> Iterator[_Requirement]:
         if first_shown("kind_of_requirement", name) == "gpu":
             name, wanted = "compute capability", _CAPABILITY.sub(r"\1.\2", wanted)
         stated = _Requirement(name, wanted, groups.get("here") or "", project if _is_package(found) else "")
-        if not is_range(wanted):
+        if not is_range(wanted) or _is_asked(found):
             continue
         here = stated.here or _found_near(stated, found)
         here = _CAPABILITY.sub(r"\1.\2", here) if stated.kind == "gpu" else here
@@ -116,6 +116,13 @@ def _tells_failure(found: re.Match[str]) -> bool:
     """Whether the line, or the whole of a short text, tells a failure."""
     text = found.string
     return is_shown("error_line", _line_of(found)) or (is_typed(text) and is_shown("failure", text))
+
+
+def _is_asked(found: re.Match[str]) -> bool:
+    """Whether it is part of a question, which states nothing: `Do I need CUDA 12.4?`."""
+    before = found.string[: found.start()].rpartition("\n")[2]
+    behind = found.string[found.end() :].partition("\n")[0]
+    return any(mark in behind for mark in "?\uff1f") and is_shown("begins_question", before)
 
 
 def _line_of(found: re.Match[str]) -> str:
