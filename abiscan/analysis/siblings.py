@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,12 +62,14 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
 
 
 def _readable(members: Iterable[Artifact]) -> Iterator[tuple[Artifact, Binary]]:
-    """The shared objects of a package with their tables. One that cannot be read is an artifact of its own, reported as
-    such."""
+    """The shared objects of a package, each with its tables."""
     for each in members:
         if each.kind is ArtifactKind.SHARED_OBJECT:
-            with contextlib.suppress(UnreadableFile):
-                yield each, each.open_tables()
+            try:
+                opened = each.open_tables()
+            except UnreadableFile:
+                continue  # it is an artifact of its own, and reported as such
+            yield each, opened
 
 
 class _Needs(Struct, frozen=True):
