@@ -268,9 +268,9 @@ def is_of_android(missing: MissingName) -> bool:
 
 
 def _torch(missing: MissingName) -> str:
-    """The torch to build an extension for: the target if it has a version."""
+    """The torch to build an extension for: the target if it has a version and is not assumed."""
     target = missing.target
-    if target is not None and versions.order(target.version) is not None:
+    if target is not None and versions.order(target.version) is not None and not missing.knowledge.target_is_assumed:
         return missing.target_label
     return "your torch"
 

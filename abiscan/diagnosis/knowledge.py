@@ -52,6 +52,7 @@ class Knowledge(Struct, frozen=True, dict=True):
         exports: exports of that torch; None if it was not read and is not in the index.
         exact: `exports` were read from the installed torch, not from the index for a version: another build of that
             version may export other symbols.
+        target_is_assumed: nothing names the target: it is the newest known release.
         releases: the history of every exported symbol.
         environment: the machine and the interpreter; None for a text.
         loads_on: the releases that export all torch symbols of the file, if known. Advice to install another torch must
@@ -68,6 +69,7 @@ class Knowledge(Struct, frozen=True, dict=True):
     target: TorchBuild | None = None
     exports: TargetExports | None = None
     exact: bool = False
+    target_is_assumed: bool = False
     releases: ReleaseIndex | None = None
     environment: Environment | None = None
     machine: str = "x86_64"

@@ -9,6 +9,7 @@ from abiscan.analysis.layouts import exported_to_all
 from abiscan.diagnosis import diagnose
 from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactVerdict
+from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix
@@ -35,6 +36,7 @@ def find_causes(record: FileRecord) -> None:
         unresolved,
         replace(
             context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
+            target_is_assumed=target.of_file.part.source is TargetSource.NEWEST_KNOWN,
             loads_on=_installable_releases(record),
             no_variant_loads=matrix is not None and torch is not None and _fails_on(matrix, torch.target.version),
             pythons=target.pythons or target.possible,
