@@ -65,7 +65,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     return explain_text(text, options, needed_by=needed_by).subjects
 
 
-def explain_text(text: str, options: ScanOptions, *, needed_by: str | None = None) -> Explanation:
+def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> Explanation:
     """Explain every subject of an error message or a log.
 
     The torch is that of `--torch`; else the one in the text; else the installed one, if the error is from this machine

@@ -16,7 +16,7 @@ Kept = TypeVar("Kept")
 
 
 def scan_packages(
-    packages: Sequence[Distribution], options: ScanOptions, keep: Callable[[ArtifactReport], Kept], jobs: int = 1
+    packages: Sequence[Distribution], options: ScanOptions, keep: Callable[[ArtifactReport], Kept], jobs: int
 ) -> tuple[dict[str, list[Kept]], tuple[InputError, ...]]:
     """Scan all installed packages: distribution name -> selected results of its shared objects, and the read errors.
 

@@ -218,7 +218,7 @@ def _mode_for(target: str) -> int:
         return 0o666 & ~mask
 
 
-def read_baseline_file(path: str, *, own: bool = False) -> str:
+def read_baseline_file(path: str, *, own: bool) -> str:
     """The text of a baseline.
 
     Args:

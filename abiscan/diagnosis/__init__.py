@@ -6,7 +6,7 @@ are imported when called: a scan without missing symbols needs none of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.diagnosis.knowledge import Environment, Knowledge
@@ -49,8 +49,6 @@ def explain(
     text: str,
     knowledge: Knowledge,
     needed_by: str | None = None,
-    *,
-    file_facts: Callable[[str], SharedObject | None] | None = None,
 ) -> tuple[Subject, ...]:
     """Explain every subject in a text.
 
@@ -58,7 +56,6 @@ def explain(
         text: a symbol (mangled or demangled), a library name, a symbol version, an error message, or a whole log.
         knowledge: known facts about the target, the releases and the machine.
         needed_by: the file with the error, if the text names none.
-        file_facts: reads the file that a message names; None to use only its name.
 
     Returns:
         Subjects in the order of the text, without duplicates; empty if there are none.
@@ -66,4 +63,4 @@ def explain(
     from abiscan.diagnosis.messages.answers import answer
     from abiscan.diagnosis.messages.read_text import read_text
 
-    return answer(read_text(text), knowledge, needed_by, file_facts=file_facts)
+    return answer(read_text(text), knowledge, needed_by)

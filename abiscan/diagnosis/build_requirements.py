@@ -15,7 +15,7 @@ _TOOLS: Final = ("setuptools", "wheel", "ninja")
 _LIMITS: Final = {"setuptools": ((2, 2), '"setuptools<70"'), "numpy": ((2, 3), '"numpy<2"')}
 
 
-def install_tools(torch: str, more: Iterable[str] = ()) -> str:
+def install_tools(torch: str, more: Iterable[str]) -> str:
     """The command that installs the build tools for a torch (empty: unknown), and `more`, requirements of pip: one of
     the same package replaces the tool."""
     tools = {each.partition("<")[0]: f'"{each}"' if "<" in each else each for each in (*_TOOLS, *more)}

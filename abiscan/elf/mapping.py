@@ -46,7 +46,7 @@ class Area(Struct, frozen=True):
         return bool(self.flags & (PF_R | PF_W))
 
 
-def map_segments(loads: Sequence[Segment], *, is_dynamic: bool = True) -> tuple[Area, ...]:
+def map_segments(loads: Sequence[Segment], *, is_dynamic: bool) -> tuple[Area, ...]:
     """The areas of the PT_LOAD segments, sorted and disjoint.
 
     Args:

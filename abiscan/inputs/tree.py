@@ -63,7 +63,7 @@ class DiskContent:
         return None
 
 
-def expand_file(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
+def expand_file(path: str, display: str, options: Options, facts: ContainerFacts | None) -> Expanded:
     """A file that is itself an input: it must have a known kind, whatever its name.
 
     Args:
@@ -105,7 +105,7 @@ def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
     return file_kind.source_kind(display, head) if head else None
 
 
-def expand_directory(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
+def expand_directory(path: str, display: str, options: Options, facts: ContainerFacts | None) -> Expanded:
     """All artifacts below a directory, in sorted order. Symbolic links inside it are aliases of their target if that is
     inside as well, and are never followed out of it."""
     group = Group(display, facts or ContainerFacts(display, ContainerKind.DIRECTORY))

@@ -57,7 +57,8 @@ class Loader:
             self._processes[modules] = self._builder.build(modules=modules)
         return self._processes[modules]
 
-    def _serves(self, binary: Binary | None) -> TypeGuard[ElfFile]:
+    def serves(self, binary: Binary | None) -> TypeGuard[ElfFile]:
+        """Whether the file has the architecture and format of this loader's interpreter."""
         return (
             self._builder is not None and isinstance(binary, ElfFile) and binary.machine == self._builder.linker.machine
         )
@@ -116,7 +117,7 @@ class Loader:
         """
         if self._builder is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
-        if not self._serves(binary):
+        if not self.serves(binary):
             process = self._process(modules=False)
             prediction = examine_unreadable(process, path)
             if binary is None:
@@ -163,10 +164,6 @@ class Loader:
             return None
         return None if found.elf is None else (found.path, found.elf)
 
-    def serves(self, binary: Binary) -> bool:
-        """Whether the file has the architecture and format of this loader's interpreter."""
-        return self._serves(binary)
-
     def resolve(self, binary: Binary, path: str, siblings: Mapping[str, Binary] | None = None) -> Resolution:
         """Resolve every import against the torch of this loader.
 
@@ -174,7 +171,7 @@ class Loader:
             binary: a file that it `serves`.
             path, siblings: as for `predict`. For a file on disk, the siblings are those of its package.
         """
-        assert self._serves(binary), f"{path}: not for this interpreter"
+        assert self.serves(binary), f"{path}: not for this interpreter"
         beside = _elf_files(siblings)
         return resolve_in_process(
             binary, self._examine(binary, path, beside), siblings=beside, torch_libraries=self._torch_libraries

@@ -67,8 +67,8 @@ class Mapper:
         namespace: Namespace,
         cwd: str,
         *,
-        siblings: dict[str, str] | None = None,
-        stack_is_executable: bool = False,
+        siblings: dict[str, str] | None,
+        stack_is_executable: bool,
     ) -> None:
         self._linker = linker
         self._search = search

@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from abiscan.filesystem import HERE, FileSystem
+from abiscan.filesystem import FileSystem
 
 # One processor's paragraph is enough; a large machine has hundreds of identical ones.
 _FIRST_PARAGRAPH = 8192
@@ -46,7 +46,7 @@ class Hardware(Struct, frozen=True):
 
 
 @cache
-def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
+def read_hardware(machine: str, files: FileSystem) -> Hardware:
     """Describe the CPU of this machine to a loader for `machine`. In another file system the CPU is unknown, unless its
     /proc has it."""
     if machine != "x86_64":

@@ -9,7 +9,7 @@ import re
 from msgspec import Struct
 
 from abiscan.elf import ElfFile
-from abiscan.filesystem import HERE, FileSystem
+from abiscan.filesystem import FileSystem
 
 PT_INTERP = 3
 
@@ -80,7 +80,7 @@ def interpreter_of(elf: ElfFile) -> str | None:
     return None
 
 
-def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
+def read_linker(executable: ElfFile, files: FileSystem) -> RuntimeLinker:
     """Read the loader of an executable.
 
     Without a readable loader file the result has `Flavour.OTHER`, and nothing is predicted for it.

@@ -178,5 +178,5 @@ class Files:
         return Opened(path, (status.st_dev, status.st_ino), None, reason, complaint)
 
 
-def _unread(path: str, errno: int = 0) -> LoaderStop:
+def _unread(path: str, errno: int) -> LoaderStop:
     return LoaderStop(StopKind.INVALID_FILE, path, detail="cannot read file data", errno=errno)

@@ -129,7 +129,7 @@ def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> N
 
 
 def settle_by_dependents(
-    resolution: Resolution, needed: Sequence[str], exports: TargetExports, absent: Sequence[str] = ()
+    resolution: Resolution, needed: Sequence[str], exports: TargetExports, absent: Sequence[str]
 ) -> None:
     """Resolve symbols exported by torch libraries that dependents load into the file's scope. Symbols of unknown owner
     that one of the absent libraries may export become undecided.

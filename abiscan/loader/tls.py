@@ -72,7 +72,7 @@ def check_blocks(elf: ElfFile, path: str, bind: Binder) -> None:
             raise crash(path, f"a relocation is for a thread-local variable of {owner}, which {lacks}")
 
 
-def check_blocks_elsewhere(elf: ElfFile, bind: Binder, siblings: Iterable[Binary] = ()) -> None:
+def check_blocks_elsewhere(elf: ElfFile, bind: Binder, siblings: Iterable[Binary]) -> None:
     """Check the static TLS blocks that a file requires, for a process that is unknown.
 
     Args:

@@ -24,8 +24,8 @@ def torch_needs(
     siblings: Mapping[str, Binary],
     absent: Iterable[str],
     *,
-    dependents: Sequence[str] = (),
-    newer: Collection[str] = (),
+    dependents: Sequence[str],
+    newer: Collection[str],
 ) -> TorchNeeds:
     """Collect what only a torch build can provide, for the file and for the libraries of its package that it needs.
 

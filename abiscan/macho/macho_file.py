@@ -170,7 +170,7 @@ class MachoFile(MachoImage):
         """Every export, in the order of the export trie."""
         return iter(self._exports.values())
 
-    def read_only_strings(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+    def read_only_strings(self, part: bytes, gap: int | None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limit."""
         return self.strings_with(part, self.read_only_places(), gap)
 

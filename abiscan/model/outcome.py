@@ -30,7 +30,7 @@ BAD = frozenset({GateOutcome.FAILS, GateOutcome.UNREADABLE, GateOutcome.UNDECIDE
 _OPEN = {ArtifactVerdict.UNREADABLE: GateOutcome.UNREADABLE, ArtifactVerdict.UNDECIDED: GateOutcome.UNDECIDED}
 
 
-def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Collection[str] = ()) -> GateOutcome:
+def outcome_of(artifact: ArtifactReport, fail_on: Severity | None, accepted: Collection[str]) -> GateOutcome:
     """The outcome of a file.
 
     Args:

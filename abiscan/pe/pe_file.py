@@ -82,7 +82,7 @@ class PeFile(PeImage):
         """The names of all exports, in the order of the name table."""
         return self._export_table.names.keys()
 
-    def read_only_strings(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+    def read_only_strings(self, part: bytes, gap: int | None) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, within the search limit."""
         return self.strings_with(part, self.read_only_places(), gap)
 

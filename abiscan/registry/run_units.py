@@ -51,8 +51,8 @@ def run_units(
     engine: Engine,
     work: Work,
     *,
-    facts_of: Callable[[Unit], bytes | None] = lambda _unit: None,
-    show: Callable[[RunProgress], None] = lambda _progress: None,
+    facts_of: Callable[[Unit], bytes | None],
+    show: Callable[[RunProgress], None],
 ) -> RunProgress:
     """Scan every unit that has no rows yet.
 

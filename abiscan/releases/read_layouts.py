@@ -177,7 +177,7 @@ def clang_command() -> str | None:
 
 
 def read_headers(
-    include: Path, version: str, *, clang: str, extra: Sequence[Path] = (), target: str = ""
+    include: Path, version: str, *, clang: str, extra: Sequence[Path], target: str = ""
 ) -> tuple[dict[str, Layout], tuple[str, ...]]:
     """Read the layouts that the headers of one build declare.
 

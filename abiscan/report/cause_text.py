@@ -29,7 +29,7 @@ def _sections(page: CausePage) -> _Sections:
     }
 
 
-def render_text(page: CausePage, style: Style | None = None) -> str:
+def render_text(page: CausePage, style: Style | None) -> str:
     """The page as `abiscan explain ID` prints it, ending in a newline."""
     return "\n".join(_text(page, style or Style())) + "\n"
 

@@ -132,7 +132,7 @@ def _pages_of_rules(report: Report) -> dict[str, tuple[CausePage, ...]]:
     return {rule: tuple(p for p in report.cause_pages if p.id in causes) for rule, causes in explained.items()}
 
 
-def _rule(rule: RuleInfo, pages: Sequence[CausePage] = ()) -> dict[str, Any]:
+def _rule(rule: RuleInfo, pages: Sequence[CausePage]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "id": printable(rule.id),
         "name": "".join(part.capitalize() for part in rule.id.split("-")),

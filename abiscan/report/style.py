@@ -24,6 +24,8 @@ _CODES = {
 }
 # Maximum lines of a file by level of detail.
 _LINES = (25, 100)
+# Characters of a line that is not wrapped.
+_LONG = 400
 
 
 class Style(Struct, frozen=True):
@@ -159,8 +161,8 @@ def new_fix_lines(fix: str, style: Style, printed: set[str]) -> list[str]:
     return fix_lines(fix, style)
 
 
-def _shorten(text: str, style: Style, limit: int = 400) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 3]}... ({style.more})"
+def _shorten(text: str, style: Style) -> str:
+    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}... ({style.more})"
 
 
 def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:

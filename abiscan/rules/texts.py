@@ -20,7 +20,7 @@ _PLAIN = r"[A-Za-z0-9_$.@]+"
 SHOWN = 4
 
 
-def ranges_text(ranges: ReleaseRanges | None, span: tuple[str, str] | None = None) -> str:
+def ranges_text(ranges: ReleaseRanges | None, span: tuple[str, str] | None) -> str:
     """Release ranges, to follow "exported by"."""
     if ranges is None:
         return "unknown torch releases"

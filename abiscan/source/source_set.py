@@ -26,6 +26,8 @@ _MAX_UNIT = 8 << 20
 _MAX_FOLDER = 512
 # Maximum characters of all files of a set that are read to find includers.
 _MAX_READ = 64 << 20
+# Parent directories in which a file's neighbours are searched for.
+_ABOVE = 3
 
 
 class SourceSet(Protocol):
@@ -140,13 +142,11 @@ class Neighbours:
 
     Args:
         path: of that file in reports. `disk_path`: on disk.
-        above: number of parent directories.
         files: file system of `disk_path`.
     """
 
-    def __init__(self, path: str, disk_path: str, above: int = 3, files: FileSystem = HERE) -> None:
+    def __init__(self, path: str, disk_path: str, files: FileSystem = HERE) -> None:
         self._places = {path: disk_path}
-        self._above = above
         self._kept = _Kept()
         self._files = files
 
@@ -156,7 +156,7 @@ class Neighbours:
         if start is None or os.path.isabs(name) or PurePath(name).suffix.lower() not in LANGUAGES:
             return None
         folder = os.path.dirname(start)
-        for _level in range(self._above + 1):
+        for _level in range(_ABOVE + 1):
             for candidate in (os.path.join(folder, name), os.path.join(folder, "include", name)):
                 code = self._open(os.path.normpath(candidate))
                 if code is not None:

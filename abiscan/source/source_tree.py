@@ -57,10 +57,10 @@ def scan_source(
     path: str,
     rules: Iterable[Rule],
     *,
-    prepared: SourceRules | None = None,
+    prepared: SourceRules | None,
     module: str | None = None,
-    others: SourceSet | None = None,
-    release: str | None = None,
+    others: SourceSet | None,
+    release: str | None,
 ) -> SourceFile:
     """The findings of one file.
 

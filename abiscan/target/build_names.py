@@ -35,7 +35,7 @@ def _of_a_build() -> re.Pattern[str]:
     )
 
 
-def without_build(place: str, cuda: str | None = None) -> str:
+def without_build(place: str, cuda: str | None) -> str:
     """The path without torch release, accelerator and instruction set: the same text for all builds of one module.
 
     Args:

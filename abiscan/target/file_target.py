@@ -144,9 +144,9 @@ def target_with(
     releases: Sequence[str],
     *,
     python_named: bool,
-    machine: str = "",
-    gpus: Sequence[TargetPart] = (),
-    driver: TargetPart | None = None,
+    machine: str,
+    gpus: Sequence[TargetPart],
+    driver: TargetPart | None,
 ) -> FileTarget:
     """The target environment of a file with a torch.
 

@@ -45,7 +45,7 @@ def torch_for_machine(
     machine: str,
     index: ReleaseIndex,
     environment: PythonEnvironment | None,
-    history: Callable[[], ReleaseIndex] | None = None,
+    history: Callable[[], ReleaseIndex] | None,
 ) -> TargetTorch | None:
     """The chosen torch for files of its own architecture, or the same release for another architecture; None if no
     build for that architecture is known."""

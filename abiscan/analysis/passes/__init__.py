@@ -174,7 +174,7 @@ PASSES: tuple[Pass, ...] = (
 )  # fmt: skip
 
 
-def run_passes(record: FileRecord, timings: dict[str, float] | None = None) -> None:
+def run_passes(record: FileRecord, timings: dict[str, float] | None) -> None:
     """Run all passes over a record.
 
     Args:

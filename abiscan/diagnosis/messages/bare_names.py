@@ -65,7 +65,7 @@ def is_typed(text: str) -> bool:
     return " " in text.strip() and len(text) <= _TYPED and text.count("\n") <= _LINES
 
 
-def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
+def bare_names(text: str, knowledge: Knowledge, *, sure: bool) -> tuple[FoundSubject | FoundMessage, ...]:
     """The names in a (cleaned) text of names; else its C++ names and known C names.
 
     Args:

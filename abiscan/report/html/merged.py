@@ -19,7 +19,7 @@ from abiscan.report.wording import place_words, readable_names
 _PLACES = 12
 
 
-def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage] = ()) -> list[CauseView]:
+def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage]) -> list[CauseView]:
     """Each cause once, the one with most files first. `artifacts` come worst first; their positions are the file
     numbers."""
     merged: dict[tuple[str, str], CauseView] = {}
