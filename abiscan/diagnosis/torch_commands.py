@@ -36,10 +36,6 @@ WHEELS_FOR_JETSON: Final = (
     "NVIDIA's wheel for this JetPack, those of pip are for other machines "
     "(https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform)"
 )
-IMAGES_OF_NVIDIA: Final = (
-    "NVIDIA's containers (nvcr.io/nvidia/pytorch) have builds of their own, and packages for these: "
-    "pip replaces only torch"
-)
 
 
 # RELEASES.md of TheRock, read 2026-11-27.
@@ -66,6 +62,18 @@ def index_of_label(label: str) -> str | None:
 
 def _torch() -> Package:
     return packages_by_name()["torch"]
+
+
+def image_of_nvidia(version: str) -> str:
+    """The image of NVIDIA with a release of torch, as an instruction."""
+    minor = ".".join(version.split(".")[:2])
+    image = _torch().images.get(minor)
+    there = (
+        f"nvcr.io/nvidia/pytorch:{image}-py3 (torch {minor}) or a later image"
+        if image
+        else f"an image with torch {version}"
+    )
+    return f"Use {there}: NVIDIA's images have builds of their own, and packages for these: pip replaces only torch"
 
 
 def install_torch(version: str, missing: MissingName, *, cuda: str | None = None, variant: str = "") -> str | None:

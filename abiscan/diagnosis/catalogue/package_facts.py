@@ -335,8 +335,8 @@ def _registering(values: Values, missing: MissingName) -> Package | None:
 
 
 def pinned_by(values: Values, missing: MissingName) -> str | None:
-    """The package with a release in the text, if each of its releases requires one torch (vLLM), and one is known for
-    the value `torch`."""
+    """The package with a release in the text, or the only one that it names, if each of its releases requires one
+    torch (vLLM), and one is known for the value `torch`."""
     return _pinned(values, missing)[0] or None
 
 
@@ -346,7 +346,8 @@ def pinned_release(values: Values, missing: MissingName) -> str | None:
 
 
 def _pinned(values: Values, missing: MissingName) -> tuple[str, str]:
-    for package in filter(None, map(load_packages.package_of_name, missing.log.releases)):
+    names = (*missing.log.releases, missing.log.project)
+    for package in filter(None, map(load_packages.package_of_name, names)):
         for row in () if is_for_hip(missing) else wheel_rows.rows_of(package, missing):
             release = wheel_rows.entry_of_release(row.releases, values.get("torch", ""))
             if row.with_torch and "{torch}" not in row.install and release is not None:

@@ -173,6 +173,7 @@ class Package(_Row, frozen=True, kw_only=True):
         conda: requirement for conda, if it is on no other index.
         conda_forge: its name on conda-forge, where it is built for the torch there.
         command: install command, if neither pip nor conda has it.
+        images: torch (minor) -> release of nvcr.io/nvidia/pytorch with a build of it.
         own_torch: who distributes the torch that it is built for, and where from; empty for the torch of PyTorch.
         architectures: how its build takes the GPUs, if not by TORCH_CUDA_ARCH_LIST: a variable (`{digits}` is 86,
             `{capability}` 8.6), or the file that lists them.
@@ -222,6 +223,7 @@ class Package(_Row, frozen=True, kw_only=True):
     conda: str = ""
     conda_forge: str = ""
     command: str = ""
+    images: dict[str, str] = {}
     own_torch: str = ""
     architectures: str = ""
     architectures_source: str = ""

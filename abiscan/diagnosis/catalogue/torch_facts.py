@@ -40,7 +40,7 @@ def install_torch(values: Values, missing: MissingName) -> str | None:
     if not label and vendor_of(missing) == AMD and not (missing.target and missing.target.variant.startswith("rocm")):
         label = f"rocm{rocm_of(missing)}"
     if missing.log.packager == CONTAINER:
-        return f"Use an image with torch {version}: {torch_commands.IMAGES_OF_NVIDIA}"
+        return torch_commands.image_of_nvidia(version)
     known = label or (missing.target and vendor_of(missing) != DCU)
     command = torch_commands.install_torch(version, missing, variant=label) if known else None
     return command or torch_commands.from_package_index(version, missing)
@@ -52,8 +52,8 @@ def torch_of_jetson(_values: Values, missing: MissingName) -> str | None:
 
 
 def torch_of_image(_values: Values, missing: MissingName) -> str | None:
-    """The same for torch of a container of NVIDIA."""
-    return torch_commands.IMAGES_OF_NVIDIA if missing.log.packager == CONTAINER else None
+    """Set if torch is of a container of NVIDIA."""
+    return "yes" if missing.log.packager == CONTAINER else None
 
 
 def explain_release(_values: Values, missing: MissingName) -> str:
