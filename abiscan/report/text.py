@@ -34,7 +34,7 @@ from abiscan.report.style import Style, wrap
 from abiscan.report.summary import count_line, is_refused_here, refusal_of
 from abiscan.report.wording import counted, machines_of, requirement_words, verdict_words
 
-# If more files than this are bad, in one run or wheel, only the first is printed in full.
+# If more files than this are bad, in one run or wheel, only the first is printed in full; else those with another fix.
 _IN_FULL = 3
 # Missing libraries in the line of a wheel.
 _LIBRARIES = 4
@@ -115,11 +115,15 @@ def _artifact_lines(
         good.append(f"{style.paint('not torch', COLORS[GateOutcome.NOT_TORCH])} {counted(apart, 'file')}")
     # A file that fails because of another one comes after it.
     bad.sort(key=lambda artifact: not artifact.causes and refusal_of(artifact) is None)
+    printed: set[tuple[str, str]] = set()
     for number, artifact in enumerate(bad):
         if lines:
             lines.append("")
-        # The files of a wheel mostly share their causes: only the first is printed in full.
-        short = number > 0 and len(bad) > _IN_FULL and not style.verbose
+        # The files of a wheel mostly share their causes.
+        causes = {(group.cause, group.fix) for group in artifact.causes}
+        again = bool(causes) and causes <= printed
+        short = number > 0 and (len(bad) > _IN_FULL or again) and not style.verbose
+        printed |= set() if short else causes
         lines += (short_block if short else block)(artifact, target, style, by_member=by_member)
     parts = [part for part in (lines, good, source_lines(sources, style)) if part]
     return [line for number, part in enumerate(parts) for line in ([""] if number else []) + part]

@@ -281,6 +281,17 @@ def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
     return make_wheel(path, {f"pkg/{name}": name for name in fixtures}, requires=requires)
 
 
+def test_two_files_of_a_wheel_with_one_fix_have_it_once(tmp_path: Path) -> None:
+    same = "gcc-const-data-ptr.so"
+    wheel = make_wheel(tmp_path, {"pkg/a.so": same, "pkg/b.so": same, "pkg/c.so": "thc-api.so"}, requires="torch")
+    shown = run("--torch", "2.13.0", wheel).stdout.split("\n\n")
+    causes, fixes = ([block.count(f"  {word}: ") for block in shown] for word in ("cause", "fix"))
+    assert causes == [1, 1, 1]
+    assert fixes == [1 + 1, 0, 1 + 1]  # of the cause and of a rule
+    every = run("-v", "--torch", "2.13.0", wheel).stdout
+    assert every.count("\n  fix: ") == 3
+
+
 @pytest.mark.torch
 def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> None:
     """By the ranges of the release index's own tests, gcc-const-data-ptr.so loads on 2.3.0-2.11.0; stable-abi.so
