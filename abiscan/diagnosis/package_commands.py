@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -43,6 +43,7 @@ from abiscan.diagnosis.wheel_rows import (
     platform_of,
     python_tag,
     rows_of,
+    together,
 )
 from abiscan.mangling import string_abi
 from abiscan.model import versions
@@ -97,12 +98,15 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
     return found
 
 
-def install(package: Package, missing: MissingName, *, variant: str | None = None) -> tuple[str, ...]:
+def install(
+    package: Package, missing: MissingName, *, variant: str | None = None, others: Sequence[Package] = ()
+) -> tuple[str, ...]:
     """The ways to install the package for the target, best first: a wheel, else a build from source. Where no wheel is
     known, one way has several lines. Empty if neither is known.
 
     Args:
         variant: of the installed torch, if nothing else is known about it.
+        others: packages to install with the same command; they have the same wheels.
     """
     if package.command:
         return (package.command,)
@@ -119,7 +123,8 @@ def install(package: Package, missing: MissingName, *, variant: str | None = Non
         return (of_amd,)
     if missing.log.is_nightly and (package.name in companions.COMPANIONS or package.nightly):
         return (install_nightly(package.name, missing),)
-    source = build(package, missing)
+    source = build(package, missing, [each.name for each in others])
+    package = together(package, others)
     # The wheels of the pages are for none of NVIDIA's builds for a Jetson, and for no nightly.
     from_source = missing.knowledge.target_from_source or missing.log.is_jetson or missing.log.is_nightly
     if package.cuda_only and target is not None and target.variant == "cpu" and not from_source:
@@ -239,7 +244,8 @@ def _without_known_wheel(package: Package, missing: MissingName, source: str | N
         otherwise = (lead, *unlisted, "Otherwise build it:") if unlisted else (f"{lead[:-1]}. Otherwise build it:",)
         return ("\n".join((*otherwise, source)),)
     rows, other = rows_of(package, missing), with_other_torch(package, missing)
-    none = f"No wheel of {package.name} for {missing.target_label} on this platform and Python is known"
+    names = ", ".join(package.name.split())
+    none = f"No wheel of {names} for {missing.target_label} on this platform and Python is known"
     if source is None:
         if package.upgrade and not rows:
             return (_upgrade(package),)
@@ -269,14 +275,16 @@ def _may_be_published(package: Package, missing: MissingName) -> bool:
     """Whether a wheel for the target may have been published after the catalogue was written."""
     if not package.wheels:
         return True
-    rows, at = rows_of(package, missing), missing.target and versions.order(missing.target.version)
+    rows, torch = rows_of(package, missing), "" if missing.target is None else missing.target.version
+    at = versions.order(torch)
     if package.ended or not rows or not at or not _has_kind(package, missing):
         return False
     if at[:2] > max((versions.order(each) or ())[:2] for wheels in rows for each in wheels.variants):
         return True
-    python = missing.loading_python
-    spans = [versions.order(wheels.pythons[-1]) or () for wheels in rows if wheels.pythons]
-    return python is not None and bool(spans) and (python.major, python.minor) > max(each[:2] for each in spans)
+    newest = next((wheels for wheels in rows if entry_of_release(wheels.variants, torch)), None)
+    if newest is not rows[0] or not newest.pythons or (python := missing.loading_python) is None:
+        return False
+    return (python.major, python.minor) > (versions.order(newest.pythons[-1]) or ())[:2]
 
 
 def _has_kind(package: Package, missing: MissingName) -> bool:
@@ -289,7 +297,7 @@ def _has_kind(package: Package, missing: MissingName) -> bool:
 
 def _unlisted(package: Package, missing: MissingName) -> Iterator[str]:
     """How to install a release for the target that the catalogue does not list: it may be newer than the catalogue."""
-    yield f"Install the release of {package.name} for {missing.target_label}, if one exists:"
+    yield f"Install the release of {', '.join(package.name.split())} for {missing.target_label}, if one exists:"
     if not package.wheels or package.upgrade:
         yield _upgrade(package)
         return

@@ -212,6 +212,21 @@ def _for_own_release(commands: tuple[str, ...], version: str, variant: str, name
     return (f"{torch}  # {'; '.join(notes)}", *others)
 
 
+def for_other_python(package: Package, missing: MissingName) -> MissingName | None:
+    """The same with the newest CPython that a wheel for the target's torch is for, if the wheels with code for the GPU
+    are for other CPythons than that of the text."""
+    environment, target = missing.environment, missing.target
+    if environment is None or target is None or (here := missing.loading_python) is None:
+        return None
+    for wheels in rows_of(package, missing):
+        known, _ = _for_gpu(entry_of_release(wheels.variants, target.version) or (), "", missing)
+        pythons = pythons_of_wheel(wheels, target.version)
+        if any(map(cuda_major, known)) and pythons and here not in pythons:
+            there = replace(missing.knowledge, environment=replace(environment, python=pythons[-1]))
+            return MissingName(missing.reference, there, missing.file)
+    return None
+
+
 def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:
     """The commands that install a CUDA build of the target's torch (of the newest with a wheel, if it is unknown) and
     the wheel of a package for it; empty if no such wheel is known, or the target is a source build.
@@ -238,8 +253,8 @@ def with_cuda(package: Package, missing: MissingName, variant: str) -> tuple[str
         wheel = published_wheel(wheels, package, version, chosen, there).command
         if not stated and torch and not re.search(_OF_ONE_BUILD, wheels.install):
             return _for_own_release((torch, wheel), version, chosen, variant)
-        reason = "this GPU" if here is None else f"this GPU or Python {here}"
-        notes = [f"torch {wanted} has none for {reason}"] if version != wanted else []
+        reasons = "this GPU" if for_other_python(package, missing) is None else f"Python {here}"
+        notes = [f"torch {wanted} has none for {reasons}"] if version != wanted else []
         notes += (
             [] if stated else [f"torch {version} and {chosen} are examples: put yours, if both have a wheel for it"]
         )

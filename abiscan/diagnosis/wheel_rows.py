@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -54,6 +54,12 @@ class PublishedWheel(Struct, frozen=True):
         if self.requires and not self.with_torch:
             how = f"{self.requires} && {how}"
         return f"{how} {self.arguments}" + (f"  # {self.remark}" if self.remark else "")
+
+
+def together(package: Package, others: Sequence[Package]) -> Package:
+    """The package for a command that also installs others with the same wheels: a row names them all at `{name}`."""
+    imports = dict.fromkeys(chain(package.imports, *(each.imports for each in others)))
+    return replace(package, name=" ".join((package.name, *(each.name for each in others))), imports=tuple(imports))
 
 
 def rows_of(package: Package, missing: MissingName) -> tuple[Wheels, ...]:

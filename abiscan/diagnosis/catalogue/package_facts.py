@@ -3,6 +3,7 @@ and build it."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
@@ -108,8 +109,19 @@ def reinstall_package(values: Values, missing: MissingName) -> str | None:
     if missing.target is None and "here" in values:
         missing = _with_torch(values["here"], missing) or missing
     cuda = values.get("torch_cuda", "").replace(".", "")
-    ways = () if package is None else package_commands.install(package, missing, variant=f"cu{cuda}" if cuda else None)
-    return "\n".join(ways) or None
+    variant = f"cu{cuda}" if cuda else None
+    groups = _packages_together(values.get("project", ""), missing) or ([] if package is None else [[package]])
+    ways = (package_commands.install(first, missing, variant=variant, others=others) for first, *others in groups)
+    return "\n".join(chain.from_iterable(ways)) or None
+
+
+def _packages_together(names: str, missing: MissingName) -> list[list[Package]]:
+    """The packages that a value names, those with the same wheels together."""
+    groups: dict[tuple[str, ...], list[Package]] = {}
+    for package in filter(None, (package_commands.find_package(missing, each) for each in names.split())):
+        group = groups.setdefault(package.wheels, [])
+        group.extend([package] if package not in group else [])
+    return list(groups.values())
 
 
 def build_of_clone(values: Values, missing: MissingName) -> str | None:
@@ -183,10 +195,33 @@ def wheel_of_package(values: Values, missing: MissingName) -> str | None:
 def cuda_wheels(values: Values, missing: MissingName) -> str | None:
     """The commands that install the CUDA build of the target's torch (value `label`: the preferred variant) and the
     wheel of the package (value `project`) for it; None if no such wheel is known, or the GPU is not NVIDIA's."""
-    package = package_commands.find_package(missing, built_project(values, missing))
-    if package is None or is_for_hip(missing):
+    groups = [] if is_for_hip(missing) else _packages_together(built_project(values, missing) or "", missing)
+    found = (wheel_rows.together(first, others) for first, *others in groups)
+    commands = [wheel_choice.with_cuda(package, missing, values.get("label", "")) for package in found]
+    return "\n".join(chain(*commands[:1], *(each[-1:] for each in commands[1:]))) or None
+
+
+def wheels_for_other_python(values: Values, missing: MissingName) -> str | None:
+    """How to keep the target's torch where its wheels of the packages (value `project`) are for other CPythons than
+    that of the text: another CPython, or a build; None where that is not so."""
+    first, *_ = _packages_together(built_project(values, missing) or "", missing) or [[]]
+    other = wheel_choice.for_other_python(first[0], missing) if first and not is_for_hip(missing) else None
+    commands = None if other is None else cuda_wheels(values, other)
+    if other is None or commands is None or missing.target is None:
         return None
-    return "\n".join(wheel_choice.with_cuda(package, missing, values.get("label", ""))) or None
+    python, torch = missing.loading_python, missing.target.version
+    wanted = f"No wheel of {projects(values, missing)} is for torch {versions.minor(torch)} and Python {python}."
+    lead = f"{wanted} To keep torch {torch}, in an environment with Python {other.loading_python}:"
+    if not torch_commands.is_installable(torch, missing):
+        return f"{lead}\n{commands}"
+    return "\n".join((lead, commands, f"or, for Python {python}, build from source:", rebuild(values, missing) or ""))
+
+
+def on_conda_forge(values: Values, missing: MissingName) -> str | None:
+    """Set if torch is a build of conda-forge, which also has the packages (value `project`)."""
+    known = map(packages_by_name().get, values.get("project", "").split())
+    is_there = missing.log.packager == "conda-forge" and any(each is not None and each.conda_forge for each in known)
+    return "yes" if is_there else None
 
 
 def needs_cuda_torch(values: Values, missing: MissingName) -> str | None:
