@@ -120,6 +120,17 @@ def _build_checkout(
     return build_commands.with_build_tools(" && ".join(steps), missing, notes, known.requires, since=since)
 
 
+# What a way of a fix needs that has sources and a compiler.
+_OF_BUILD: Final = r"--no-build-isolation|\bDIRECTORY\b|\bcompile\b|\bsetup\.py\b"
+
+
+def without_build_first(fix: str) -> str:
+    """A fix with the ways first that build nothing."""
+    ways = sorted(fix.split("\nor: "), key=lambda way: re.search(_OF_BUILD, way) is not None)
+    first, *others = (way if way.startswith("pip ") else way[:1].lower() + way[1:] for way in ways)
+    return "\nor: ".join((first[:1].upper() + first[1:] if not first.startswith("pip ") else first, *others))
+
+
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"
 
 

@@ -16,6 +16,8 @@ class LogFacts(Struct, frozen=True):
         python: (major, minor) of the interpreter.
         cxx11_abi: whether torch has the C++11 std::string, if printed or in the label.
         made_for: an extension, and the torch (major.minor) in its version label.
+        only_wheel: whether there are no sources of the extension, or no compiler.
+        validity_asked: whether the text asks, or doubts, that the symbol is valid.
         compiled_for: the torch that the extension was built with, in words of the text; empty if unknown.
         companions: packages released with torch (`torchvision`) -> version with local label.
         from_source: whether the text says that torch was built from source.
@@ -85,3 +87,5 @@ class LogFacts(Struct, frozen=True):
     python_folder: str = ""
     installer: str = ""
     compiled_for: str = ""
+    only_wheel: bool = False
+    validity_asked: bool = False

@@ -197,9 +197,11 @@ def without_file(package: Package, missing: MissingName, *, if_unnamed: bool = F
     Args:
         if_unnamed: also if the text names no file.
     """
+    if package.without is None:
+        return None
     base = posixpath.basename(missing.file.path or missing.name)
-    found = (command for prefix, command in package.without.items() if base.startswith(prefix))
-    return next(found if missing.file.path or not if_unnamed else iter(package.without.values()), None)
+    is_unnamed = if_unnamed and not missing.file.path
+    return package.without.command if is_unnamed or base.startswith(package.without.files) else None
 
 
 def of_installed_release(package: Package, missing: MissingName, variant: str) -> tuple[str, ...]:

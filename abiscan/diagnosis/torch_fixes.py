@@ -36,6 +36,7 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
         return None  # of a text: it would replace the torch that was built
     if missing.file.facts is None:
         ranges = _of_build(missing, ranges) or ranges
+        ranges = _nearest(missing, ranges)
     newest = missing.known_versions[-1] if missing.known_versions else None
     command = None
     if missing.file.facts is None and ranges.last != newest and missing.target is not None:
@@ -48,6 +49,22 @@ def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     if python is not None and python > newest_python:
         return None
     return f"{command}  # no wheels for Python > {newest_python}"
+
+
+def _nearest(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:
+    """The releases in the ranges that are nearest to the target: all before it, else, where a later release has no such
+    export, those of the first minor release after it."""
+    target = None if missing.target is None else missing.target.version
+    if target is None:
+        return ranges
+    before = ranges.last_before(target)
+    if before is not None:
+        return ranges.intersect(ReleaseRanges(((ranges.first, before),)))
+    first = ranges.first_after(target)
+    if first is None or ranges.last == missing.known_versions[-1]:
+        return ranges
+    of_minor = [each for each in missing.known_versions if each.startswith(f"{versions.minor(first)}.")]
+    return ranges.intersect(ReleaseRanges(((first, of_minor[-1]),)))
 
 
 def _of_build(missing: MissingName, ranges: ReleaseRanges) -> ReleaseRanges:

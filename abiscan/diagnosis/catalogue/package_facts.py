@@ -290,6 +290,8 @@ def build_of_project(values: Values, missing: MissingName) -> str | None:
 
 def build_tree(values: Values, missing: MissingName) -> str:
     """The command that builds the sources of the package in DIRECTORY."""
+    if gpu_facts.with_hip(values, missing) and not vendor_of(missing):
+        missing = _on_amd(missing)
     return extension_fixes.build_tree(missing, built_project(values, missing))
 
 
@@ -303,11 +305,15 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
     """The builds of the package of the message that compile with HIP; None if no such source is known."""
     if hip_project(values, missing) is None:
         return None
-    if not is_for_hip(missing):
-        log = replace(missing.log, gpu=AMD)
-        known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
-        missing = MissingName(missing.reference, known, missing.file)
-    return extension_fixes.rebuild(missing, project=built_project(values, missing))
+    there = missing if is_for_hip(missing) else _on_amd(missing)
+    return extension_fixes.rebuild(there, project=built_project(values, missing))
+
+
+def _on_amd(missing: MissingName) -> MissingName:
+    """The same with a GPU of AMD."""
+    log = replace(missing.log, gpu=AMD)
+    known = replace(missing.knowledge, log=log, target=_without_variant(missing.target))
+    return MissingName(missing.reference, known, missing.file)
 
 
 def operator_module(values: Values, missing: MissingName) -> str:

@@ -109,6 +109,18 @@ class FormerName(_Row, frozen=True, kw_only=True):
     before: str
 
 
+class WithoutFile(_Row, frozen=True, kw_only=True):
+    """Releases of a package that do not have some of its shared objects.
+
+    Attributes:
+        files: prefixes of these.
+        command: that installs such a release.
+    """
+
+    files: tuple[str, ...]
+    command: str
+
+
 class KnownFailure(_Row, frozen=True, kw_only=True):
     """Why builds of a package fail, for texts that do not have the compiler's message.
 
@@ -153,7 +165,7 @@ class Package(_Row, frozen=True, kw_only=True):
         checkout_steps: commands that precede the build of a checkout, beside the installed torch.
         checkout_steps_since: first release -> its such commands, oldest first; checkout_note is for an unknown one.
         checkout_note: what else the build of a checkout needs, or other releases.
-        without: prefix of a shared object -> command that installs releases without this file.
+        without: releases of it without some of its shared objects; None if all have them.
         force_build: variables for a build that would fetch a wheel for a release of torch.
         tags: torch (minor) -> tag of the repository whose changes list it.
         requires: packages to install before a build without isolation.
@@ -204,7 +216,7 @@ class Package(_Row, frozen=True, kw_only=True):
     checkout_steps: tuple[str, ...] = ()
     checkout_steps_since: dict[str, tuple[str, ...]] = {}
     checkout_note: str = ""
-    without: dict[str, str] = {}
+    without: WithoutFile | None = None
     force_build: tuple[str, ...] = ()
     tags: dict[str, str] = {}
     requires: tuple[str, ...] = ()

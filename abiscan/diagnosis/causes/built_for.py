@@ -8,6 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
+from abiscan.diagnosis.torch_ranges import torch_range
 from abiscan.diagnosis.wheel_rows import releases_of, rows_of
 from abiscan.mangling import string_abi
 from abiscan.model import versions
@@ -161,8 +162,13 @@ def _gap(missing: MissingName) -> Candidates:
         f"{missing.target_label} is between them: the symbol was removed after {before} and added again in {after}.",
     )
     fix = torch_fixes.rebuild_or_install(missing, missing.exported_in)
+    is_undecided = missing.file.facts is None and not missing.log.compiled_for
+    if after and is_undecided and not missing.knowledge.target_from_source:
+        newest = missing.known_versions[-1]
+        later = torch_range(missing.exported_in.intersect(ReleaseRanges(((after, newest),))), newest)
+        fix += f"\nor, if the file was built for torch {after} or later: pip install {later}"
     # The file name has the CPython version, and each torch supports only some.
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.66, evidence, fix)
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, evidence, fix)
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.64, evidence, fix)
 
 

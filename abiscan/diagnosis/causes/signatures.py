@@ -66,6 +66,8 @@ def causes(missing: MissingName) -> Candidates:
             # The torch that the file was built for is stronger evidence; if the file was read, its other imports show
             # that.
             score = min(score, 0.81)
+        elif missing.position is Position.GAP and missing.file.facts is None and not missing.log.compiled_for:
+            score = min(score, 0.68)  # a file of an older torch is the likelier cause
         where = missing.target_label
     elif elsewhere:
         # Unknown target: the change is a fact, and its direction depends on the installed torch.

@@ -39,8 +39,8 @@ _BUILTIN = {
     "x": "int64_t",
 }
 _OF_LONG_LONG = r"::(?:data|data_ptr|item|to)<((?:unsigned )?long long)[,>]"
-# The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10.
-_ELEMENT = r"(?:const|mutable)_data_ptrI([a-z]|N3c10\w{1,60}?E)"
+# The <template-arg> of at::TensorBase::const_data_ptr<T>(): a builtin type, or a class of c10; K for `const T`.
+_ELEMENT = r"(?:const|mutable)_data_ptrIK?([a-z]|N3c10\w{1,60}?E)"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -292,11 +292,17 @@ def _rewrite(missing: MissingName, beginning: str | None) -> str:
     if missing.cxx.base not in ("const_data_ptr", "mutable_data_ptr"):
         return ""
     argument = (missing.cxx.template_args or ("T",))[0]
+    element = argument.removesuffix(" const")
+    is_const, argument = element != argument, element
     if beginning is not None:
         at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
         argument = _BUILTIN.get(beginning[at : at + 1], "T")
     argument = "int64_t" if argument == ("long long" if missing.macho else "long") else safe(argument, "T")
-    return _data_ptr(missing, beginning or missing.name, argument)
+    accessor = _data_ptr(missing, beginning or missing.name, argument)
+    if not accessor or not is_const:
+        return accessor
+    # accessor<const T, N>() of aten/src/ATen/core/TensorBase.h calls const_data_ptr<const T>().
+    return f"{accessor}; in place of accessor<const {argument}, N>(), which calls it, accessor<{argument}, N>()"
 
 
 def _unconstrained(missing: MissingName) -> RelatedExport | None:

@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.cause_catalogue import OTHER_LIBRARY, title
+from abiscan.diagnosis.extension_fixes import without_build_first
 from abiscan.diagnosis.installer_commands import for_installer
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
@@ -241,6 +242,8 @@ def _subject(found: FoundSubject, causes: Iterable[Candidate], owner: Owner, mis
 
 def _causes(candidates: Iterable[Candidate], missing: MissingName) -> tuple[Cause, ...]:
     """The causes of a subject, with commands for the shell of the platform and the program that installs packages."""
+    if missing.log.only_wheel:
+        candidates = (replace(each, fix=without_build_first(each.fix)) for each in candidates)
     if platform_of(missing) == "win_amd64":
         candidates = (replace(each, fix=for_windows(each.fix, missing.log.python_folder)) for each in candidates)
     if installer := missing.log.installer:
@@ -285,11 +288,11 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
     mangled = missing.reference.name if spelled.exact else (found.text if missing.reference.msvc else None)
     notes = list(spelled.notes)
     if demangled.only_llvm:
-        notes.append(
-            "The name is valid. GNU's demangler (c++filt) of this machine cannot read it; llvm-cxxfilt of LLVM 19 can."
-        )
+        unread = "GNU's demangler (c++filt) of this machine cannot read it; llvm-cxxfilt of LLVM 19 can."
+        notes.append(f"The name is valid. {unread}")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
+    valid = "The symbol is valid. " if missing.log.validity_asked and demangled.only_llvm else ""
     causes = causes_of(missing)
     if spelled.guessed:
         causes = tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
@@ -319,7 +322,7 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
-        title=_title_of(causes[0], missing) if causes else "",
+        title=f"{valid}{_title_of(causes[0], missing)}" if causes else "",
     )
 
 

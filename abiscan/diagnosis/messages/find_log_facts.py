@@ -86,6 +86,8 @@ def log_facts(text: str) -> LogFacts:
         cuda_packages=find_cuda_packages(text),
         is_wsl=is_shown("is_wsl", text),
         installer=_installer(text),
+        only_wheel=is_shown("only_wheel", text),
+        validity_asked=is_shown("validity_asked", text),
     )
 
 
