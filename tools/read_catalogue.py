@@ -113,6 +113,8 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
         like = by_id.get(answer.pop("like", None), {})
         answer["cause"] = [dict(each) for each in (*answer.get("cause", ()), *like.get("cause", ()))]
         answer.setdefault("fix", like.get("fix", ()))
+        if "find" in like:
+            answer.setdefault("find", like["find"])
     for answer in answers:
         before, fix = answer.pop("evidence", ()), answer.pop("fix", ())
         for cause in answer.get("cause", ()):

@@ -26,6 +26,7 @@ _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "for_python", "function", "library", "bound", "capsule", "module", "said", "of_python"),
     *("of_framework", "method", "torch_file", "package", "about", "origin", "how_to", "calls_bound", "callee"),
+    *("as_imported", "reads_data"),
     *("other_binding", "outside", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
@@ -166,7 +167,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     """The function that Dynamo skips: `name` (if not captured), `function`, `module` and `library` for an operator that
     replaces it, `of_python` if it is not to be registered (its module belongs to CPython, to torch or Triton, which is
     then `of_framework`, or it is a method of a class, then `method`), `bound` and `capsule` if it is bound from C++,
-    `other_binding` if Dynamo's message shows that pybind11 does not bind it, and the last frame of the user's code."""
+    `other_binding` if Dynamo's message shows that pybind11 does not bind it, `as_imported` if the module has the name
+    that the user's code gives it, and the last frame of that code."""
     around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
     skipped = patterns_of("skipped_function")
     texts = (*((each, around) for each in skipped), (skipped[-1], hit.before[-_NAME_BEFORE:]))
@@ -176,9 +178,9 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     found: dict[str, str] = {}
     if name is not None and name not in _CLASSES and _is_cut(name):
         name = None
-    called = _called_in_frame(hit) if name in _CLASSES else None
+    called = _called_in(_user_traceback(hit)) if name in _CLASSES else None
     if called is not None:
-        name = called
+        name = _without_instance(called)
     elif name is None or name in _CLASSES:
         owner, retold = _retold_name(hit)
         name, values = retold or name, {**values, "module": owner} if owner else values
@@ -188,8 +190,8 @@ def skipped_function(hit: Hit, values: Values) -> Values:
         name, found["other_binding"] = plain, "C"
     record = re.search(RECORD, name, re.ASCII)
     module = name[: record.start()].rstrip(".") if record is not None else name.rpartition(".")[0]
-    if called and module.split(".")[0] not in sys.stdlib_module_names:
-        module = ""  # the source may have another name for it
+    if called and module and module.split(".")[0] not in sys.stdlib_module_names:
+        found["as_imported"], module = module, ""  # it may have another name
     if not module and "module" in values:
         module = values["module"]
         name = f"{module}.{name}" if record is not None else name
@@ -343,7 +345,7 @@ def _user_frame(hit: Hit) -> Values:
 
 def called_object(hit: Hit, _values: Values) -> Values:
     """What the last line of the compiled program calls (`name`, and `callee` if it is clear), and its frame."""
-    callee = _called_in_frame(hit)
+    callee = _called_in(_user_traceback(hit))
     return {"name": callee or "Dynamo", **({"callee": callee} if callee else {}), **_user_frame(hit)}
 
 
@@ -353,10 +355,25 @@ _CODE: Final = re.compile(
 _CALL: Final = re.compile(r"(?<![\w.])(?<!def )[A-Za-z_]\w{0,127}(?:\.\w{1,127}){0,8}(?=\()")
 
 
-def _called_in_frame(hit: Hit) -> str | None:
-    """The call that CPython 3.11 and later mark in the last frame of the compiled program, else the only call of its
-    line."""
-    frames = list(itertools.islice(_CODE.finditer(_user_traceback(hit)), _MOST_NAMES))
+def kernel_of_frame(hit: Hit, _values: Values) -> Values | None:
+    """What `skipped_function` reads of the function that the last line of the traceback above calls; None if it is
+    unclear, or a function of torch."""
+    callee = _called_in(hit.preceding(_LINES_OF_TRACEBACK))
+    found = {} if callee is None else dict(skipped_function(hit, {"name": _without_instance(callee)}))
+    if "function" not in found or "of_python" in found:
+        return None
+    module = found.pop("module", "")
+    return {"bound": "C", "reads_data": "yes", "as_imported": module, **found}
+
+
+def _without_instance(callee: str) -> str:
+    """The last part of a name behind `self`, which no import has."""
+    return callee.rpartition(".")[2] if callee.startswith(("self.", "cls.")) else callee
+
+
+def _called_in(traceback: str) -> str | None:
+    """The call that CPython 3.11 and later mark in the last frame of a traceback, else the only call of its line."""
+    frames = list(itertools.islice(_CODE.finditer(traceback), _MOST_NAMES))
     if not frames:
         return None
     code, marks = frames[-1]["code"], frames[-1]["marks"]
