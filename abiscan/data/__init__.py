@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import os
+from typing import TypeVar
 
+_Rows = TypeVar("_Rows")
 _HERE = os.path.dirname(__file__)
 
 
 def data_file(name: str) -> str:
     """The path of a shipped file."""
     return os.path.join(_HERE, name)
+
+
+def read_table(name: str, kind: type[_Rows]) -> _Rows:
+    """The values of a shipped JSON or TOML file."""
+    import msgspec
+
+    with open(data_file(name), "rb") as file:
+        if name.endswith(".json"):
+            return msgspec.json.decode(file.read(), type=kind)
+        import tomllib
+
+        return msgspec.convert(tomllib.load(file), kind)
 
 
 def read_compressed(name: str) -> str:

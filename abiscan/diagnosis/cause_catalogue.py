@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage
 from abiscan.model.target import TorchBuild
@@ -18,8 +16,7 @@ from abiscan.model.target import TorchBuild
 @cache
 def load_causes() -> Mapping[CauseId, CausePage]:
     """The page of every cause, in the order of `CauseId`."""
-    with open(data_file("causes.json"), "rb") as file:
-        pages = msgspec.json.decode(file.read(), type=tuple[CausePage, ...])
+    pages = read_table("causes.json", tuple[CausePage, ...])
     return {page.id: page for page in pages}
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from abiscan.data import data_file
+from abiscan.data import read_table
 
 
 @functools.cache
 def names_by_header() -> dict[str, list[str]]:
     """Header -> its names in the table; `NAME*` stands for every name that begins so."""
-    import tomllib
-
-    with open(data_file("torch_name_headers.toml"), "rb") as file:
-        return tomllib.load(file)
+    return read_table("torch_name_headers.toml", dict[str, list[str]])
 
 
 def header_of_name(name: str) -> str | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 
 import msgspec
 from msgspec import Struct
 
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.model.versions import order
 
 
@@ -34,15 +33,10 @@ class Successor(Struct, frozen=True, forbid_unknown_fields=True):
     same: bool = False
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    successor: tuple[Successor, ...]
-
-
 @functools.cache
 def successors() -> tuple[Successor, ...]:
     """The rows, each with its advice."""
-    with open(data_file("torch_successors.toml"), "rb") as file:
-        rows = msgspec.convert(tomllib.load(file), _Table).successor
+    rows = read_table("torch_successors.toml", dict[str, tuple[Successor, ...]])["successor"]
     return tuple(msgspec.structs.replace(row, advice=row.advice or _advice(row)) for row in rows)
 
 

@@ -7,16 +7,13 @@ import functools
 import re
 from collections.abc import Iterable
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.ownership.vendor_row import IndexedVendors, Vendor
 
 
 @functools.cache
 def _table() -> IndexedVendors:
-    with open(data_file("vendors.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=IndexedVendors)
+    return read_table("vendors.json", IndexedVendors)
 
 
 def cuda_distributions() -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.compare.scope import scope_of
 from abiscan.compare.scope_compatibility import Builds, find_compatibility
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.errors import UsageError
 from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
@@ -43,8 +42,7 @@ class RegistryTable(Struct, frozen=True):
 
 
 def _read_tables() -> tuple[RegistryTable, ...]:
-    with open(data_file("registry_tables.toml"), "rb") as file:
-        rows = tomllib.load(file)["table"]
+    rows = read_table("registry_tables.toml", dict[str, list[dict[str, Any]]])["table"]
     return tuple(RegistryTable(row["name"], row["of"], tuple(Column(*each) for each in row["columns"])) for row in rows)
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.releases.build import Build
 
 TABLE = "kernel_lists.json"
@@ -25,5 +23,4 @@ def kernel_list(build: Build) -> tuple[str, ...] | None:
 
 @functools.cache
 def _table() -> Mapping[str, tuple[str, ...]]:
-    with open(data_file(TABLE), "rb") as file:
-        return msgspec.json.decode(file.read(), type=dict[str, tuple[str, ...]])
+    return read_table(TABLE, dict[str, tuple[str, ...]])

@@ -9,12 +9,10 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-import tomllib
 
-import msgspec
 from msgspec import Struct
 
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.model.migration_plan import CounterpartKind
 from abiscan.ownership.torch_declarations import MACROS, declarations
 from abiscan.ownership.torch_successors import successor_of
@@ -44,15 +42,10 @@ class Counterpart(Struct, frozen=True, forbid_unknown_fields=True):
     inlined: bool = False
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    counterpart: tuple[Counterpart, ...]
-
-
 @functools.cache
 def counterparts() -> tuple[Counterpart, ...]:
     """The rows, in order."""
-    with open(data_file("stable_counterparts.toml"), "rb") as file:
-        return msgspec.convert(tomllib.load(file), _Table).counterpart
+    return read_table("stable_counterparts.toml", dict[str, tuple[Counterpart, ...]])["counterpart"]
 
 
 @functools.cache

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.errors import AbiscanError
 from abiscan.model.finding import RuleInfo
 from abiscan.rules.rule import Rule
@@ -16,8 +14,7 @@ from abiscan.rules.rule import Rule
 @cache
 def load_rules() -> tuple[Rule, ...]:
     """Every rule, sorted by id."""
-    with open(data_file("rules.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=tuple[Rule, ...])
+    return read_table("rules.json", tuple[Rule, ...])
 
 
 @cache

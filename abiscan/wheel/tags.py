@@ -10,11 +10,11 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.model.dependency_specifiers import (
     InvalidDependency,
     admits,
@@ -111,8 +111,7 @@ def _machine(text: str) -> str:
 def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ...]]]:
     """glibc of a manylinux tag -> newest symbol versions that all of its systems have. For an unknown machine, those of
     x86_64."""
-    with open(data_file("manylinux_policies.json"), "rb") as file:
-        machines = msgspec.json.decode(file.read())["newest"]
+    machines = read_table("manylinux_policies.json", dict[str, Any])["newest"]
     return {
         (int(glibc.partition(".")[0]), int(glibc.partition(".")[2])): {
             family: tuple(map(int, version.split("."))) for family, version in newest.items()

@@ -6,12 +6,14 @@ import re
 
 import pytest
 
-from abiscan.ownership.torch_python_names import releases_by_name
+from abiscan.data import read_table
 from tests import torch_here
+
+RELEASES = read_table("torch_python_names.toml", dict[str, str])
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", releases_by_name())
+@pytest.mark.parametrize("name", RELEASES)
 def test_the_installed_torch_has_the_name(name: str) -> None:
     """Oracle: the Python files of the installed torch, which is newer than each release of the table."""
     folder = torch_here.directory().parent
@@ -30,6 +32,6 @@ def test_the_installed_torch_has_the_name(name: str) -> None:
     assert any(re.search(rf"\b{attribute}\b", each.read_text()) for each in files if each.is_file())
 
 
-@pytest.mark.parametrize("release", sorted(set(releases_by_name().values())))
+@pytest.mark.parametrize("release", sorted(set(RELEASES.values())))
 def test_a_release_is_a_minor_release(release: str) -> None:
     assert re.fullmatch(r"[12]\.\d{1,2}", release)

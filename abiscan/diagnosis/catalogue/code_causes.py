@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from abiscan.data import data_file
+from abiscan.data import read_table
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.catalogue.message_row import CodeCauses
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def _rows() -> Mapping[str, CodeCauses]:
     from abiscan.diagnosis.catalogue.message_row import CodeCauses
 
-    with open(data_file("code_causes.json"), "rb") as file:
-        rows = msgspec.json.decode(file.read(), type=tuple[CodeCauses, ...])
+    rows = read_table("code_causes.json", tuple[CodeCauses, ...])
     return {row.id: row for row in rows}
 
 

@@ -6,17 +6,14 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import Package, PackageCatalogue, Program, Wheels
 
 
 @cache
 def load_packages() -> PackageCatalogue:
     """Every row."""
-    with open(data_file("packages.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=PackageCatalogue)
+    return read_table("packages.json", PackageCatalogue)
 
 
 @cache

@@ -3,8 +3,10 @@ absent) must be, `here` the release that is there, `project` what requires it.""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
+from abiscan.data import read_table
 from abiscan.diagnosis import package_commands, torch_commands
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
@@ -12,7 +14,6 @@ from abiscan.diagnosis.catalogue.torch_facts import target_cuda
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
-from abiscan.ownership.package_python_names import ranges_by_name
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -84,7 +85,13 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
 
 def releases_with_name(values: Values, _missing: MissingName) -> str | None:
     """The releases of the value `package` that have the value `name`, if that is known: `<=0.25.2`."""
-    return ranges_by_name().get(f"{values.get('package', '')}.{values.get('name', '')}")
+    return _ranges_by_name().get(f"{values.get('package', '')}.{values.get('name', '')}")
+
+
+@cache
+def _ranges_by_name() -> dict[str, str]:
+    """Package and name (`transformers.AdamW`) -> version specifier of the releases with it."""
+    return read_table("package_python_names.toml", dict[str, str])
 
 
 def package_with_name(values: Values, missing: MissingName) -> str | None:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from functools import cache
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.diagnosis import extension_fixes
 from abiscan.diagnosis.catalogue.package_row import InlinedCall
 from abiscan.diagnosis.missing_name import MissingName
@@ -19,8 +17,7 @@ from abiscan.model.cause import CauseId
 @cache
 def inlined_calls() -> tuple[InlinedCall, ...]:
     """Every row."""
-    with open(data_file("inlined_calls.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=tuple[InlinedCall, ...])
+    return read_table("inlined_calls.json", tuple[InlinedCall, ...])
 
 
 def causes(missing: MissingName) -> Candidates:

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage, compiled
 from abiscan.diagnosis.catalogue.package_row import Mention
 from abiscan.diagnosis.messages.find_messages import find_messages
@@ -30,8 +28,7 @@ _AROUND: Final = 1_024
 @cache
 def mentions() -> tuple[Mention, ...]:
     """Every row, without examples."""
-    with open(data_file("mentions.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=tuple[Mention, ...])
+    return read_table("mentions.json", tuple[Mention, ...])
 
 
 def sentences_about(name: str) -> Iterator[str]:

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-import msgspec
-
-from abiscan.data import data_file
+from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import TextFact
 from abiscan.diagnosis.messages.values_in_text import captured, matches_of
 
@@ -83,8 +81,7 @@ def patterns_of(fact: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def text_facts() -> tuple[TextFact, ...]:
     """Every row, without examples."""
-    with open(data_file("text_facts.json"), "rb") as file:
-        return msgspec.json.decode(file.read(), type=tuple[TextFact, ...])
+    return read_table("text_facts.json", tuple[TextFact, ...])
 
 
 def _has_words(rows: tuple[TextFact, ...], text: str) -> bool:
