@@ -17,6 +17,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import order
+from abiscan.model.words import shortened
 from abiscan.target.package_builds import module_of
 from abiscan.wheel.requirement_lines import normal_name
 
@@ -213,8 +214,7 @@ def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
                 who = "which no scanned file registers: register it before the model is loaded"
             groups.setdefault(who, []).append(each.full_name)
         for who, names in sorted(groups.items()):
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            yield f"{artifact.display} calls {', '.join(names[:_MOST_NAMES])}{more} by name, {who}"
+            yield f"{artifact.display} calls {shortened(names, _MOST_NAMES)} by name, {who}"
 
 
 def _run_torch(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tuple[TorchBuild | None, tuple[str, ...]]:

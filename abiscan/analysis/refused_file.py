@@ -16,6 +16,7 @@ from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.subject import Subject
 from abiscan.model.target import TargetSource
+from abiscan.model.words import shortened
 
 MESSAGES = frozenset(
     (
@@ -88,8 +89,7 @@ def release_notes(verdicts: Sequence[ReleaseVerdict]) -> Iterator[str]:
         nearest = span[-1] if at + 1 < len(spans) else span[0]
         if not fits:
             names = [readable(name).text or name for name in nearest.missing]
-            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            listed = f": {', '.join(names[:_NAMED])}{more}" if names else f" ({nearest.reason})"
+            listed = f": {shortened(names, _NAMED)}" if names else f" ({nearest.reason})"
             yield (
                 f"torch {nearest.torch} does not export {len(names)} of its symbols{listed}"
                 if names

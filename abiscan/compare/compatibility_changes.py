@@ -78,18 +78,23 @@ def _pythons(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         yield Change(Aspect.PYTHON, Effect.GAINED, "no longer for a particular CPython")
         return
     if old.pythons is None:
-        yield Change(Aspect.PYTHON, Effect.LOST, f"now only for CPython {_few(new.pythons)}", True, added=new.pythons)
+        yield Change(
+            Aspect.PYTHON,
+            Effect.LOST,
+            f"now only for CPython {', '.join(new.pythons) or 'none'}",
+            True,
+            added=new.pythons,
+        )
         return
-    lost = tuple(version for version in old.pythons if version not in new.pythons)
-    gained = tuple(version for version in new.pythons if version not in old.pythons)
+    lost, gained = _lost_and_gained(old.pythons, new.pythons)
     if lost:
-        yield Change(Aspect.PYTHON, Effect.LOST, f"no longer for CPython {_few(lost)}", True, removed=lost)
+        yield Change(Aspect.PYTHON, Effect.LOST, f"no longer for CPython {', '.join(lost)}", True, removed=lost)
     if gained:
-        yield Change(Aspect.PYTHON, Effect.GAINED, f"also for CPython {_few(gained)}", added=gained)
+        yield Change(Aspect.PYTHON, Effect.GAINED, f"also for CPython {', '.join(gained)}", added=gained)
 
 
-def _few(versions: Sequence[str]) -> str:
-    return ", ".join(versions) or "none"
+def _lost_and_gained(old: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(each for each in old if each not in new), tuple(each for each in new if each not in old)
 
 
 def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
@@ -101,10 +106,8 @@ def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         text = f"new device code: {code}" if old.gpus is None else f"no longer has device code; had {code}"
         yield Change(Aspect.GPU, effect, text, effect is Effect.LOST, removed=old.device_code, added=new.device_code)
         return
-    removed = tuple(name for name in old.device_code if name not in new.device_code)
-    added = tuple(name for name in new.device_code if name not in old.device_code)
-    lost = tuple(gpu for gpu in old.gpus if gpu not in new.gpus)
-    gained = tuple(gpu for gpu in new.gpus if gpu not in old.gpus)
+    removed, added = _lost_and_gained(old.device_code, new.device_code)
+    lost, gained = _lost_and_gained(old.gpus, new.gpus)
     images = "; ".join(
         [f"new images: {' '.join(added)}"] * bool(added) + [f"removed: {' '.join(removed)}"] * bool(removed)
     )
@@ -123,8 +126,7 @@ def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
 
 
 def _machines(old: Compatibility, new: Compatibility) -> Iterator[Change]:
-    lost = tuple(machine for machine in old.machines if machine not in new.machines)
-    gained = tuple(machine for machine in new.machines if machine not in old.machines)
+    lost, gained = _lost_and_gained(old.machines, new.machines)
     if lost:
         text = f"is for {', '.join(new.machines) or 'no machine'}, no longer for {', '.join(lost)}"
         if not is_of_one_system(old, new):
@@ -170,7 +172,7 @@ def _raised(old: Floor | None, new: Floor | None) -> bool:
 
 
 def _cuda(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
-    lost, gained = tuple(v for v in old if v not in new), tuple(v for v in new if v not in old)
+    lost, gained = _lost_and_gained(old, new)
     if gained:
         drivers = [branch for version in gained if (branch := branch_for_runtime(version)) is not None]
         driver = f", with NVIDIA's driver {max(drivers)} or newer" if drivers else ""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.compare.compatibility_changes import compare_compatibility, is_of_one_system
-from abiscan.compare.file_changes import compare_files, counts, few
+from abiscan.compare.file_changes import compare_files, counts
 from abiscan.compare.requirement_changes import compare_requirements
 from abiscan.compare.scope import ComparedScope
 from abiscan.compare.scope_compatibility import Builds, compared
@@ -16,6 +16,7 @@ from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, DiffReport, Effect
 from abiscan.model.imports import is_cxx_name
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.words import shortened
 
 _ASPECTS = tuple(Aspect)
 _EFFECTS = (Effect.LOST, Effect.CHANGED, Effect.GAINED)
@@ -79,18 +80,20 @@ def _files(
     gone = tuple(p for p, file in old.files.items() if id(file) not in before and p not in new.unread_places)
     come = {p: file for p, file in new.files.items() if id(file) not in after and p not in old.unread_places}
     if gone:
-        yield Change(Aspect.FILE, Effect.LOST, f"no longer has {few(gone)}", files=gone, removed=gone)
+        yield Change(Aspect.FILE, Effect.LOST, f"no longer has {shortened(gone)}", files=gone, removed=gone)
     broken: dict[str, list[str]] = {}
     for place, file in come.items():
         if file.verdict is ArtifactVerdict.FAILS:
             broken.setdefault(file.torch_words, []).append(place)
     if come:
         tail = "".join(
-            (", which" if len(places) == len(come) else f"; {few(places)}")
+            (", which" if len(places) == len(come) else f"; {shortened(places)}")
             + f" {'does' if len(places) == 1 else 'do'} not load on {words}"
             for words, places in broken.items()
         )
-        yield Change(Aspect.FILE, Effect.GAINED, f"adds {few(tuple(come))}{tail}", files=tuple(come), added=tuple(come))
+        yield Change(
+            Aspect.FILE, Effect.GAINED, f"adds {shortened(tuple(come))}{tail}", files=tuple(come), added=tuple(come)
+        )
 
 
 # Minimum number of files with the same kind of symbol change that are merged.

@@ -18,6 +18,7 @@ from abiscan.model.release import ReleaseState, ReleaseVerdict, graded_ranges
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import shortened
 from abiscan.ownership.names import owner_of, owner_of_library
 from abiscan.wheel.tags import is_guaranteed
 
@@ -116,9 +117,9 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     split may belong to another operator."""
     lost, gained = _registered(old, beside=new), _registered(new, beside=old)
     if lost:
-        yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {few(lost)}", lost, ()
+        yield Aspect.OPERATOR, Effect.LOST, f"no longer registers {shortened(lost)}", lost, ()
     if gained:
-        yield Aspect.OPERATOR, Effect.GAINED, f"now registers {few(gained)}", (), gained
+        yield Aspect.OPERATOR, Effect.GAINED, f"now registers {shortened(gained)}", (), gained
     schemas = {(o.name, o.overload): o.schema for o in new.operators}
     changed = [
         (o.schema, after, o.name)
@@ -129,7 +130,7 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     ]
     if changed:
         was, now, names = zip(*changed, strict=True)
-        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {few(names)} changed", was, now
+        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {shortened(names)} changed", was, now
 
 
 def _signature(schema: str) -> str:
@@ -270,15 +271,15 @@ def _needed(old: ArtifactReport, new: ArtifactReport, bundled: Collection[str] |
         elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(bundled)
         absent = [soname for soname in gained if soname in elsewhere and not is_guaranteed(soname)]
         if absent:
-            text = f"needs {few(absent)}, which neither the package nor a standard system provides"
+            text = f"needs {shortened(absent)}, which neither the package nor a standard system provides"
             yield Aspect.SYSTEM, Effect.LOST, text, (), absent
             gained = [soname for soname in gained if soname not in absent]
     if lost and gained:
-        text, effect = f"needs {few(gained)}, no longer {few(lost)}", Effect.CHANGED
+        text, effect = f"needs {shortened(gained)}, no longer {shortened(lost)}", Effect.CHANGED
     elif gained:
-        text, effect = f"now also needs {few(gained)}", Effect.GAINED
+        text, effect = f"now also needs {shortened(gained)}", Effect.GAINED
     elif lost:
-        text, effect = f"no longer needs {few(lost)}", Effect.LOST
+        text, effect = f"no longer needs {shortened(lost)}", Effect.LOST
     else:
         return
     yield Aspect.LIBRARY, effect, text, lost, gained
@@ -288,11 +289,6 @@ def _soname(soname: str) -> str:
     """`libjpeg.so.62` of `libjpeg.ceea7512.so.62`."""
     bare = bare_name(soname)
     return bare + soname[soname.rindex(".so") + 3 :] if ".so" in soname else soname
-
-
-def few(items: Sequence[str], limit: int = 4) -> str:
-    """The first items, and the number of the others."""
-    return ", ".join(items[:limit]) + (f" and {len(items) - limit} more" if len(items) > limit else "")
 
 
 # --- provenance -------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from abiscan.model.release import ReleaseState, best_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TorchKind
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import shortened
 from abiscan.ownership.gpu_libraries import is_driver
-from abiscan.rules.texts import shortened
 from abiscan.target.build_names import names_release, release_in_name
 from abiscan.target.package_builds import module_of, of_named_release, package_states, supported_releases
 

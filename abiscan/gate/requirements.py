@@ -20,6 +20,7 @@ from abiscan.model.imports import Owner, is_cxx_name
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
+from abiscan.model.words import shortened
 
 if TYPE_CHECKING:
     from abiscan.model.dependency_specifiers import SpecifierSet
@@ -65,9 +66,6 @@ VERDICT_RULE = RuleInfo(
     Confidence.HIGH,
 )
 GATE_RULES = (*REQUIREMENT_RULES, VERDICT_RULE)
-
-# Maximum number of builds and names in a message; the finding's `symbols` and the matrix have all.
-_SHOWN = 4
 
 
 def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierSet:
@@ -179,10 +177,9 @@ def _torch_finding(
         by_reason.setdefault(release.reason or "missing imports", []).append(release)
     parts = []
     for reason, group in by_reason.items():
-        names = [release.name for release in group[:_SHOWN]]
-        more = f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
+        names = shortened([release.name for release in group])
         missing = max(len(r.missing) for r in group)
-        parts.append(f"{', '.join(names)}{more} ({reason}{f', {missing} missing' if missing else ''})")
+        parts.append(f"{names} ({reason}{f', {missing} missing' if missing else ''})")
     builds = sorted(release.build for release in failing)
     return _finding(
         REQUIRE_TORCH,

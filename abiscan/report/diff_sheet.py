@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.model.diff_report import Change, DiffReport, Effect
+from abiscan.model.words import shortened
 from abiscan.report.sheet import Sheet
 from abiscan.report.text_table import Row, Table, Tone
 from abiscan.report.wording import counted
@@ -38,8 +39,7 @@ def _row(change: Change, names: dict[str, str]) -> Row:
     tone = Tone.BAD if change.regresses else Tone.PLAIN
     where = ""
     if change.files and change.aspect != "file":
-        more = f" and {len(change.files) - _FILES} more" if len(change.files) > _FILES else ""
-        where = f"{', '.join(change.files[:_FILES])}{more}: "
+        where = f"{shortened(change.files, _FILES)}: "
     details = tuple(f"- {names.get(each, each)}" for each in change.removed)
     details += tuple(f"+ {names.get(each, each)}" for each in change.added)
     return Row((_MARKS[change.effect], change.aspect.value, where + change.text), tone, details)

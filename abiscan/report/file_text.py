@@ -12,6 +12,7 @@ from abiscan.model.outcome import GateOutcome, outcome_of
 from abiscan.model.platforms import loading_words, platform_of
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchBuild
+from abiscan.model.words import shortened
 from abiscan.report.escape import printable
 from abiscan.report.facts_text import detail_sections, fact_sections, matrix_line, part_words
 from abiscan.report.problems_text import (
@@ -73,8 +74,7 @@ def checks_words(rules: Collection[str]) -> str:
     """`the check layout-drift`, `2 checks (const-data-ptr, layout-drift)`."""
     if len(rules) == 1:
         return f"the check {', '.join(rules)}"
-    more = f" and {len(rules) - _CHECKS} more" if len(rules) > _CHECKS else ""
-    return f"{len(rules)} checks ({', '.join(list(rules)[:_CHECKS])}{more})"
+    return f"{len(rules)} checks ({shortened(list(rules), _CHECKS)})"
 
 
 def target_words(target: TorchBuild) -> str:

@@ -12,6 +12,7 @@ from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcomes_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
+from abiscan.model.words import shortened
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_findings
 from abiscan.report.summary import common_target, count_line, severity_counts
@@ -190,9 +191,8 @@ def _causes(artifact: ArtifactReport, others: Sequence[ArtifactReport]) -> str:
     """The causes of the first of several files, which have the same causes and fixes."""
     parts = [f"### {code(artifact.display)}"]
     if others:
-        listed = ", ".join(code(other.member or other.display) for other in others[:_SYMBOLS])
-        more = f" and {len(others) - _SYMBOLS} more" if len(others) > _SYMBOLS else ""
-        parts.append(f"{counted(len(others), 'more file')} with the same causes and fixes: {listed}{more}")
+        listed = shortened([code(other.member or other.display) for other in others], _SYMBOLS)
+        parts.append(f"{counted(len(others), 'more file')} with the same causes and fixes: {listed}")
     if artifact.loader.error:
         parts.append(f"Loader error: {code(artifact.loader.error)}")
     names = readable_names(artifact)

@@ -15,6 +15,7 @@ from abiscan.model.outcome import BAD, GateOutcome, container_outcomes, outcome_
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.target import TorchBuild
+from abiscan.model.words import shortened
 from abiscan.report.file_text import (
     COLORS,
     block,
@@ -36,8 +37,6 @@ from abiscan.report.wording import counted, machines_of, requirement_words, verd
 
 # If more files than this are bad, in one run or wheel, only the first is printed in full; else those with another fix.
 _IN_FULL = 3
-# Missing libraries in the line of a wheel.
-_LIBRARIES = 4
 # With at least this many files, good files have one line and only bad ones a block.
 _BRIEF_FROM = 2
 
@@ -191,10 +190,8 @@ def _unchecked_libraries(members: Sequence[ArtifactReport]) -> str:
     are none."""
     absent = [names for m in members if (names := [needed.soname for needed in m.needed if needed.found is None])]
     names = list(dict.fromkeys(name for each in absent for name in each))
-    more = f" and {len(names) - _LIBRARIES} more" if len(names) > _LIBRARIES else ""
     verb = "needs" if len(absent) == 1 else "need"
-    listed = ", ".join(names[:_LIBRARIES]) + more
-    return f"; {len(absent)} {verb} libraries that were not checked: {listed}" if absent else ""
+    return f"; {len(absent)} {verb} libraries that were not checked: {shortened(names)}" if absent else ""
 
 
 def _against(members: Sequence[ArtifactReport]) -> str:

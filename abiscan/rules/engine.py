@@ -12,6 +12,7 @@ from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import shortened
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
@@ -24,7 +25,6 @@ from abiscan.rules.texts import (
     pasteable,
     ranges_text,
     readable,
-    shortened,
     symbol_fields,
     target_text,
 )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
 _PLAIN = r"[A-Za-z0-9_$.@]+"
-# Maximum number of names in one sentence before "and N more".
-SHOWN = 4
 
 
 def ranges_text(ranges: ReleaseRanges | None, span: tuple[str, str] | None) -> str:
@@ -55,12 +53,6 @@ def status_text(imported: CheckedImport, target: str) -> str:
     if imported.status is Status.UNDECIDED:
         return "not checked: a needed library was not found"
     return f"{target} does not export it"
-
-
-def shortened(names: list[str]) -> str:
-    """The first few names, and how many more there are."""
-    shown = ", ".join(names[:SHOWN])
-    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
 
 
 def qualified(name: CxxName) -> str:

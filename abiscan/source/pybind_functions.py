@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.cause import Confidence
-from abiscan.rules.texts import shortened
+from abiscan.model.words import shortened
 from abiscan.source.code import Code, Macro, match_brackets
 from abiscan.source.declarations import alias_tokens, split_arguments
 from abiscan.source.flagged_place import FlaggedPlace, Refined

@@ -12,11 +12,11 @@ from abiscan.model.platforms import system_of
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import is_version
+from abiscan.model.words import shortened
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.libstdcxx import ADDED
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import other_version_provided
-from abiscan.rules.texts import shortened
 
 
 def write_notes(record: FileRecord) -> None:

@@ -9,6 +9,15 @@ from abiscan.mangling.parser.template_nodes import ForwardParam, Pack, StandIn
 _FOLLOWED = 64
 
 
+class Declarator(Node, kw_only=True):
+    """A type that is always written around the declared name."""
+
+    declarator: bool = True
+
+    def render(self, r: Renderer) -> str:
+        return self.left(r) + self.right(r)
+
+
 class Qualified(Node):
     """A type with const, volatile, restrict, or a vendor's qualifier."""
 
@@ -132,7 +141,7 @@ class MemberPointer(Pointer):
         return _left_of(self.to, mark if is_around else " " + mark, r)
 
 
-class Function(Node):
+class Function(Declarator):
     """<function-type>.
 
     Attributes:
@@ -144,12 +153,6 @@ class Function(Node):
     qualifiers: str
     exception: Node | None
 
-    def __post_init__(self) -> None:
-        self.declarator = True
-
-    def render(self, r: Renderer) -> str:
-        return self.left(r) + self.right(r)
-
     def left(self, r: Renderer) -> str:
         return r.left(self.ret) + " "
 
@@ -158,17 +161,11 @@ class Function(Node):
         return f"({r.joined(self.params)}){r.right(self.ret)}{self.qualifiers}{exception}"
 
 
-class Array(Node):
+class Array(Declarator):
     """<array-type>; `bound` is None if it has none."""
 
     of: Node
     bound: Node | None
-
-    def __post_init__(self) -> None:
-        self.declarator = True
-
-    def render(self, r: Renderer) -> str:
-        return self.left(r) + self.right(r)
 
     def left(self, r: Renderer) -> str:
         return r.left(self.of)

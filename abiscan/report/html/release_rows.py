@@ -11,6 +11,7 @@ from abiscan.model.compatibility import Compared, loading_releases
 from abiscan.model.platform_differences import differing_packages
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.words import shortened
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
     Cell,
@@ -100,7 +101,6 @@ class _Rows:
     ) -> None:
         first = self.files[same[0]]
         rest = [self.files[n].label for n in same[1:]]
-        more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
         releases = self.artifacts[same[0]].releases
         loads = "" if releases is None else loading_releases(releases)
         members = "; ".join(self.files[n].display.rpartition("!")[2] for n in same)
@@ -109,7 +109,7 @@ class _Rows:
                 len(self.rows),
                 group,
                 f"{first.label} and {len(rest)} more" if rest else first.label,
-                (", ".join(rest[:_FILES_SHOWN]) + more,) if rest else (),
+                (shortened(rest, _FILES_SHOWN),) if rest else (),
                 first.anchor,
                 first.verdict,
                 any(self.files[n].bad for n in same),

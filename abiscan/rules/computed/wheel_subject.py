@@ -12,9 +12,9 @@ from msgspec import Struct
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
 from abiscan.model.report import ArtifactReport, Container
+from abiscan.model.words import shortened
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
-from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import DeclaredTags
 
 # Architecture -> public versions of the known torch builds for it, oldest first.

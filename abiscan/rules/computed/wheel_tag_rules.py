@@ -10,9 +10,9 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.platforms import platform_of
 from abiscan.model.report import ArtifactReport
+from abiscan.model.words import shortened
 from abiscan.rules.computed.wheel_subject import Wheel, WheelFinding, other_members, wheel_finding
 from abiscan.rules.rule import Rule
-from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import (
     DeclaredTags,
     Excess,
