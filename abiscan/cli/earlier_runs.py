@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 
 from abiscan.errors import UsageError
 from abiscan.model.history import RunSummary
 from abiscan.model.limits import MAX_EARLIER_REPORT, MAX_EARLIER_RUNS
+from abiscan.model.words import natural_order
 
 
 def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
@@ -25,7 +25,7 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
     except OSError as error:
         raise UsageError(f"--history {directory}: {error.strerror}") from None
     found = []
-    for name in sorted(names, key=_order)[-MAX_EARLIER_RUNS:]:
+    for name in sorted(names, key=natural_order)[-MAX_EARLIER_RUNS:]:
         path = os.path.join(directory, name)
         try:
             data = read_named(path, "the report of an earlier run", limit=MAX_EARLIER_REPORT)
@@ -36,8 +36,3 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
         except ValueError as error:
             raise UsageError(f"{path}: not a JSON report of abiscan: {error}") from None
     return tuple(found)
-
-
-def _order(name: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"(\d+)", name)
-    return [(1, int(part[:18]), part) if part.isdecimal() else (0, 0, part) for part in parts]

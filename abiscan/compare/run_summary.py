@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -37,10 +37,7 @@ def find_run_compatibility(report: Report) -> CompatReport:
 def summarise_run(report: Report, together: CompatReport, label: str) -> RunSummary:
     """The summary of a run for comparison with later runs."""
     containers = {container.path: container for container in report.containers}
-    owner = {display: container.path for container in report.containers for display in container.artifacts}
-    files: dict[str, list[ArtifactReport]] = {}
-    for file in report.artifacts:
-        files.setdefault(owner.get(file.display, file.display), []).append(file)
+    files = _by_owner(report, report.artifacts)
     wheels = []
     for target in together.inputs:
         own = files.get(target.path, [])
@@ -65,17 +62,18 @@ def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_CheckedBuild, .
 
 def _scopes(report: Report) -> list[ComparedScope]:
     """Each wheel or package with its members, and each single file."""
+    files = _by_owner(report, [file for file in report.artifacts if file.kind is ArtifactKind.SHARED_OBJECT])
+    packed = [_scope(container, files.pop(container.path, []), report) for container in report.containers]
+    return packed + [ComparedScope(display, None, files_by_place(own)) for display, own in files.items()]
+
+
+def _by_owner(report: Report, files: Iterable[ArtifactReport]) -> dict[str, list[ArtifactReport]]:
+    """Path of a wheel or package -> its files; a single file has its own."""
     owner = {display: container.path for container in report.containers for display in container.artifacts}
-    members: dict[str, list[ArtifactReport]] = {container.path: [] for container in report.containers}
-    loose = []
-    for file in report.artifacts:
-        if file.kind is not ArtifactKind.SHARED_OBJECT:
-            continue
-        if (path := owner.get(file.display)) is None:
-            loose.append(ComparedScope(file.display, None, files_by_place([file])))
-        else:
-            members[path].append(file)
-    return [_scope(container, members[container.path], report) for container in report.containers] + loose
+    found: dict[str, list[ArtifactReport]] = {}
+    for file in files:
+        found.setdefault(owner.get(file.display, file.display), []).append(file)
+    return found
 
 
 def _scope(container: Container, members: list[ArtifactReport], report: Report) -> ComparedScope:

@@ -242,6 +242,12 @@ class Report(Struct, frozen=True):
     accepted: tuple[str, ...] = ()
     silent_sources: int = 0
 
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The note on the choice of the torch, and `notes`."""
+        chosen = None if self.torch_build is None else self.torch_build.note
+        return (*([chosen] if chosen else []), *self.notes)
+
     def failing(self, finding: Finding) -> bool:
         """Whether a finding fails the run."""
         return not finding.suppressed and finding.severity.at_least(self.fail_on)

@@ -1,7 +1,8 @@
-"""Lists of names in sentences."""
+"""Lists of names, in sentences and in order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -9,3 +10,9 @@ def shortened(names: Sequence[str], most: int = 4) -> str:
     """The first names, and the number of the others: `a, b, c, d and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def natural_order(text: str) -> list[tuple[int, int, str]]:
+    """A sort key with numbers by value: `2.10` after `2.9`."""
+    parts = re.split(r"(\d+)", text)
+    return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]

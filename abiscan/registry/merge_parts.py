@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 
 from abiscan.registry.run_folder import every_part, is_merged, part_numbers, parts_of
-from abiscan.registry.table_files import copy_rows, rows_of, sync
+from abiscan.registry.table_files import copy_rows, new_part, rows_of
 
 # Number of parts to merge, and their maximum total size in bytes.
 _PARTS, _BYTES = 16, 1 << 30
@@ -26,17 +26,9 @@ def merge_parts(run_directory: str) -> None:
     """
     for group in _groups(run_directory):
         first, last = part_numbers(group[0])[0], part_numbers(group[-1])[1]
-        beside = os.path.join(run_directory, f".part={first:06}-{last:06}")
         newest = {row["path"]: part for part in group for row in rows_of(os.path.join(part, "wheels.parquet"), "path")}
-        try:
-            os.makedirs(beside)
+        with new_part(run_directory, f"{first:06}-{last:06}") as beside:
             copy_rows(beside, group, newest)
-            sync(beside)
-            os.rename(beside, os.path.join(run_directory, f"part={first:06}-{last:06}"))
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
-        sync(run_directory)
         remove_merged(run_directory)
 
 

@@ -22,7 +22,7 @@ from abiscan.errors import UsageError
 from abiscan.registry.journal import Head, Record, frame_record, read_newest, read_records
 from abiscan.registry.merge_parts import merge_parts, remove_merged
 from abiscan.registry.run_folder import RunInfo, RunKey, part_numbers, parts_of, runs_of
-from abiscan.registry.table_files import rows_of, sync, write_tables
+from abiscan.registry.table_files import new_part, rows_of, write_tables
 
 # Maximum units of a part, and bytes of their outcomes in the journal.
 _UNITS, _BYTES = 256, 48 << 20
@@ -94,17 +94,8 @@ class Run:
         """
         if not self._waiting:
             return
-        place = os.path.join(self.directory, f"part={self._number:06}")
-        beside = os.path.join(self.directory, f".part={self._number:06}")
-        try:
-            os.makedirs(beside)
+        with new_part(self.directory, f"{self._number:06}") as beside:
             write_tables(beside, read_newest(self._journal_path()))
-            sync(beside)
-            os.rename(beside, place)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
-        sync(self.directory)
         # If the process dies here, the journal of a finished part stays: the next run removes it.
         self._journal.close()
         os.unlink(self._journal_path())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -145,6 +146,21 @@ def report_damage(file: str) -> Iterator[None]:
             file,
             f"a damaged table ({why}); remove {part} and continue with registry scan --resume to scan its wheels again",
         ) from error
+
+
+@contextlib.contextmanager
+def new_part(run_directory: str, numbers: str) -> Iterator[str]:
+    """The temporary directory of a part, which is renamed when it is complete, and removed after an error."""
+    beside = os.path.join(run_directory, f".part={numbers}")
+    try:
+        os.makedirs(beside)
+        yield beside
+        sync(beside)
+        os.rename(beside, os.path.join(run_directory, f"part={numbers}"))
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sync(run_directory)
 
 
 def sync(path: str) -> None:

@@ -284,8 +284,7 @@ def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict
         # A stale entry is a failure of the gate, not of the tool.
         text = f"{printable(entry.source)}: stale: {printable(entry.entry)}"
         found.append(_notification("warning" if level == "error" else level, text))
-    notes = [report.torch_build.note] if report.torch_build is not None and report.torch_build.note else []
-    found += [_notification("note", printable(note)) for note in (*notes, *report.notes)]
+    found += [_notification("note", printable(note)) for note in report.all_notes]
     return found
 
 

@@ -69,8 +69,7 @@ def page_view(
         notes=tuple(
             # The page has no -v: the panel of each file has its target environment.
             n.removesuffix(" (details: -v)")
-            for n in (report.torch_build.note if report.torch_build else None, *report.notes)
-            if n
+            for n in report.all_notes
         ),
         wheel_of={file.number: wheel for wheel in named for file in wheel.files} if len(named) > 1 else {},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -13,13 +12,12 @@ from abiscan.model.outcome import BAD, container_outcome, outcome_of
 from abiscan.model.platforms import loading_words
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
 from abiscan.model.versions import ReleaseRanges
+from abiscan.model.words import natural_order
 from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import declared_of
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
 from abiscan.report.wording import machines_of, requirement_words, system_words, verdict_words
-
-_NUMBER = re.compile(r"(\d+)")
 
 
 class WheelUnit(Struct, frozen=True):
@@ -34,12 +32,6 @@ class WheelUnit(Struct, frozen=True):
         return artifacts[self.files[0]].display if self.container is None else self.container.path
 
 
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """A sort key with `2.10` after `2.9`."""
-    parts = _NUMBER.split(text.lower())
-    return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]
-
-
 def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None) -> list[WheelUnit]:
     reach = {} if together is None else {target.path: target for target in together.inputs}
     owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
@@ -52,7 +44,7 @@ def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: Comp
         WheelUnit(container, reach.get(container.path), tuple(inside))
         for container, inside in zip(report.containers, members, strict=True)
     ]
-    units.sort(key=lambda unit: _natural(unit.container.path.rpartition("/")[2] if unit.container else ""))
+    units.sort(key=lambda unit: natural_order(unit.container.path.rpartition("/")[2].lower() if unit.container else ""))
     return units + [WheelUnit(None, reach.get(artifacts[number].display), (number,)) for number in loose]
 
 
