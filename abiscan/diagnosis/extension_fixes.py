@@ -52,7 +52,7 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
         address, _, branch = known.repository.partition("@")
         return f"a checkout of {known.name} (git clone --recursive{f' --branch {branch}' if branch else ''} {address})"
     if known is not None and known.checkout:
-        release = _release_of_package(missing)
+        release = _release_of_package(missing, known)
         tag = known.checkout_tag.replace("RELEASE", safe(release, "RELEASE") if release else "RELEASE")
         which = f"release {release}" if release else "your release"
         if not tag:
@@ -63,9 +63,13 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
     return f"the source tree of {name or 'the extension'}"
 
 
-def _release_of_package(missing: MissingName) -> str:
-    """The release of the package of the file; empty if unknown."""
-    return (missing.file.distribution_version or "").partition("+")[0] or missing.log.project_release
+def _release_of_package(missing: MissingName, known: Package) -> str:
+    """The release of a package, of the file or as the text gives it; empty if unknown."""
+    release = (missing.file.distribution_version or "").partition("+")[0]
+    if release or missing.log.project == known.name:
+        return release or missing.log.project_release
+    names = (each.replace("_", "-") for each in (known.name, *known.modules))
+    return next((missing.log.releases[each] for each in names if each in missing.log.releases), "")
 
 
 def build_tree(missing: MissingName, project: str | None = None, since: str = "") -> str:
@@ -105,7 +109,7 @@ def _build_checkout(
         return build_commands.with_build_tools(" && ".join((*first, command)), missing, notes, since=since)
     environment = (*build_commands.environment_of(known, missing), *known.checkout_environment)
     archs = [each.removeprefix(_ARCHITECTURES) for each in environment if each.startswith(_ARCHITECTURES)]
-    release = versions.order(_release_of_package(missing)) or ()
+    release = versions.order(_release_of_package(missing, known)) or ()
     steps_since = known.checkout_steps_since
     of_release = next(
         (steps_since[each] for each in reversed(steps_since) if (versions.order(each) or ()) <= release), ()

@@ -22,7 +22,7 @@ from abiscan.diagnosis.catalogue import gpu_facts, load_packages
 from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.package_row import Package
-from abiscan.diagnosis.hip_sources import is_for_hip, vendor_of
+from abiscan.diagnosis.hip_sources import hip_note, is_for_hip, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, NVIDIA, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.safe_names import normalised, safe
@@ -307,6 +307,15 @@ def hip_rebuild(values: Values, missing: MissingName) -> str | None:
         return None
     there = missing if is_for_hip(missing) else _on_amd(missing)
     return extension_fixes.rebuild(there, project=built_project(values, missing))
+
+
+def compiles_with_hip(values: Values, missing: MissingName) -> str | None:
+    """A sentence: with which HIP the release of the package in the text compiles; None without a release or for any
+    HIP."""
+    name = hip_project(values, missing) or ""
+    release = missing.log.project_release or missing.log.asked_releases.get(name, "")
+    note = hip_note(name, release) if release else None
+    return None if note is None else f"{note.partition('. ')[0]}."
 
 
 def _on_amd(missing: MissingName) -> MissingName:

@@ -292,7 +292,9 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         notes.append(f"The name is valid. {unread}")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    valid = "The symbol is valid. " if missing.log.validity_asked and demangled.only_llvm else ""
+    asked = _asked_first(missing) if is_whole else ""
+    if missing.log.validity_asked and demangled.only_llvm:
+        asked = f"The symbol is valid. {asked}"
     causes = causes_of(missing)
     if spelled.guessed:
         causes = tuple(replace(each, score=min(each.score, _OF_GUESS)) for each in causes)
@@ -322,8 +324,22 @@ def _symbol(found: SymbolSubject, question: _Question) -> Subject | None:
         message=found.message,
         notes=tuple(notes),
         near=near,
-        title=f"{valid}{_title_of(causes[0], missing)}" if causes else "",
+        title=f"{asked}{_title_of(causes[0], missing)}" if causes else "",
     )
+
+
+def _asked_first(missing: MissingName) -> str:
+    """What a question about the releases that export a symbol asks, as a sentence; empty for other texts."""
+    if missing.exported_in is None or not missing.is_torch_name:
+        return ""
+    release = missing.log.asked_releases.get("torch") or missing.log.asked_releases.get("pytorch")
+    if release:
+        exports = "exports" if missing.exported_in.contains(release) else "does not export"
+        return f"torch {release} {exports} this symbol. "
+    if not missing.log.exporting_release_asked:
+        return ""
+    releases = missing.exported_in.text()
+    return f"torch {releases} exports this symbol. " if releases else "No known torch release exports this symbol. "
 
 
 def _title_of(cause: Candidate, missing: MissingName) -> str:

@@ -88,6 +88,7 @@ def log_facts(text: str) -> LogFacts:
         installer=_installer(text),
         only_wheel=is_shown("only_wheel", text),
         validity_asked=is_shown("validity_asked", text),
+        exporting_release_asked=is_shown("exporting_release_asked", text),
     )
 
 
