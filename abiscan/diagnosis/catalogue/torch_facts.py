@@ -187,6 +187,15 @@ def target(_values: Values, missing: MissingName) -> str | None:
     return None if missing.target is None else missing.target_label
 
 
+def torch_has_fix(values: Values, missing: MissingName) -> str | None:
+    """Set if the target is not older than the value `torch`, the first release with a fix, or if the text has an
+    exception that later releases alone raise (value `inductor_error`)."""
+    if missing.target is None:
+        return "yes" if values.get("inductor_error") else None
+    here, first = versions.order(missing.target.version), versions.order(values.get("torch", ""))
+    return "yes" if here is not None and first is not None and here >= first else None
+
+
 def built_for(values: Values, _missing: MissingName) -> str | None:
     """`older` or `newer`: the torch that the extension was built for (value `built`) compared with the installed one
     (`here`)."""
