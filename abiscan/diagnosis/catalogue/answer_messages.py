@@ -117,7 +117,8 @@ def _of_source_build(found: FoundMessage, missing: MissingName, values: PlaceVal
     """One cause in place of those that compare releases of torch, if torch was built from source."""
     rows = [row for row in found.answer.cause if row.cause in _OF_RELEASES and values.hold(row.when)]
     rebuild = values.get("companion_build") or values.get("rebuild")
-    if not rows or rebuild is None or not missing.knowledge.target_from_source:
+    is_built = found.answer.kind is SubjectKind.COMPILE_ERROR  # against the torch that is there
+    if not rows or rebuild is None or is_built or not missing.knowledge.target_from_source:
         return None
     best = max(rows, key=lambda row: row.score)
     evidence = "torch was built from source: an extension that was built for a release of torch may not load with it."

@@ -129,9 +129,13 @@ def _statements(text: str) -> Iterator[_Statement]:
             negated = None
         if negated is not None and pattern_of("negated_of_other").search(clause, negated.end()) is not None:
             negated = None
-        asked = pattern_of("asked_in_chinese").match(text, end) or (
-            pattern_of("asked_behind").match(text, end)
-            and pattern_of("asked_before").search(text, max(0, start - 24), start)
+        asked = (
+            pattern_of("asked_in_chinese").match(text, end)
+            or pattern_of("asked_whether").search(text, max(0, start - 40), start)
+            or (
+                pattern_of("asked_behind").match(text, end)
+                and pattern_of("asked_before").search(text, max(0, start - 24), start)
+            )
         )
         within = pattern_of("negated_within").search(between)
         planned = is_shown("still_to_build", clause) or any(is_shown("offered", each) for each in (clause, between))
