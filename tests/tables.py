@@ -1,4 +1,5 @@
-"""Rows of a test from a file: the test `test_owner` of `test_owners.py` has the table `owner` of `data/owners.toml`."""
+"""Rows and texts of a test from a file: the test `test_owner` of `test_owners.py` has the table `owner` of
+`data/owners.toml`."""
 
 from __future__ import annotations
 
@@ -11,6 +12,11 @@ from typing import Any, get_type_hints
 
 import msgspec
 import pytest
+
+
+def data_text(test_file: str, name: str) -> str:
+    """The text of a file in the directory `data` beside a test."""
+    return (Path(test_file).parent / "data" / name).read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -12,21 +12,10 @@ from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.diagnosis.generated_modules import cache_folder
 from abiscan.loader import LoaderSettings
+from tests.tables import data_text
 
 _OPTIONS = ScanOptions(None, None, LoaderSettings("/"))
-_MODULE = """\
-from torch._inductor.runtime import triton_heuristics
-
-@triton_heuristics.user_autotune(
-    configs=[{'num_warps': 1}],
-    inductor_meta={'kernel_name': 'fused_recurrent_delta_rule_fwd_kernel_0'},
-    triton_meta={'signature': {0: '*bf16'}, 'constants': {10: s2}},
-    custom_kernel=True,
-)
-@triton.jit
-def fused_recurrent_delta_rule_fwd_kernel(q):
-    pass
-"""
+_MODULE = data_text(__file__, "generated_module.txt")
 
 
 def _answer(path: Path) -> str:

@@ -12,6 +12,7 @@ from abiscan.elf import open_elf
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 from abiscan.provenance.read_operators import find_operators
+from tests.tables import data_text
 
 DEF = "_ZNR5torch7Library4_defEON3c1014FunctionSchemaE"
 
@@ -87,17 +88,7 @@ def test_texts_without_schemas(tmp_path: Path) -> None:
     assert [o for o in found if o.confidence is Confidence.HIGH] == []
 
 
-MACROS = """
-    namespace torch { struct Library { Library& _def(const char*) &; Library& _impl(const char*) &; }; }
-    struct Init { Init(void (*f)(torch::Library&)); };
-    #define CAT_(a, b) a##b
-    #define CAT(a, b) CAT_(a, b)
-    #define MADE(f) static void f(torch::Library&); static const Init CAT(i, __COUNTER__)(&f); void f(torch::Library& m)
-    #define TORCH_LIBRARY(ns, m) MADE(TORCH_LIBRARY_init_##ns)
-    #define TORCH_LIBRARY_FRAGMENT(ns, m) MADE(TORCH_LIBRARY_FRAGMENT_init_##ns##_7)
-    #define TORCH_LIBRARY_IMPL(ns, k, m) MADE(TORCH_LIBRARY_IMPL_init_##ns##_##k##_8)
-    extern "C" int puts(const char*);
-"""
+MACROS = data_text(__file__, "library_macros.cpp")
 
 
 def built(source: str, tmp_path: Path, *flags: str) -> list[tuple[str, str, bool | None]]:

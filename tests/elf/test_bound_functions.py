@@ -12,6 +12,7 @@ import pytest
 
 from abiscan.binary import open_binary
 from tests import torch_here
+from tests.tables import data_text
 
 COMPILER = shutil.which("g++")
 pytestmark = pytest.mark.skipif(
@@ -19,31 +20,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # pybind11 passes names in objects (`pybind11::name`), and the signature as an argument of `initialize_generic`.
-_LIKE_PYBIND = """
-struct Name { const char* value; };
-struct Record { const char* name; const char* doc; };
-__attribute__((visibility("default"))) Record* record();
-__attribute__((visibility("default"))) void bind(Record* of, const char* signature);
-__attribute__((visibility("default"))) void set(const char* name);
-template <int N> __attribute__((noinline)) void initialize(const Name& name) {
-  Record* of = record();
-  of->name = name.value;
-  bind(of, N ? "({torch.Tensor}, {torch.Tensor}) -> torch.Tensor" : "({int}) -> int");
-}
-extern "C" __attribute__((visibility("default"))) void PyInit_m() {
-  Record* of = record();
-  of->name = "forward";
-  of->doc = "a sentence";
-  bind(of, "({torch.Tensor}, {float}) -> torch.Tensor");
-  set("forward");
-  initialize<1>(Name{"gemm"});
-  set("gemm");
-  initialize<1>(Name{"ck_moe"});
-  set("ck_moe");
-  initialize<0>(Name{"version"});
-  set("version");
-}
-"""
+_LIKE_PYBIND = data_text(__file__, "like_pybind.cpp")
 
 
 def _compiled(directory: Path, source: str, *options: str) -> Path:
@@ -66,19 +43,7 @@ def test_a_file_without_signatures_has_none(tmp_path: Path) -> None:
     assert open_binary(str(made)).bound_functions() == ()
 
 
-_MODULE = """
-#include <torch/extension.h>
-at::Tensor gemm(const at::Tensor& a, const at::Tensor& b) { return a; }
-at::Tensor ck_moe(const at::Tensor& a, const at::Tensor& b) { return b; }
-void rms_norm(at::Tensor& out, const at::Tensor& x) { out.copy_(x); }
-int version() { return 3; }
-PYBIND11_MODULE(m, m) {
-  m.def("gemm", &gemm, "documented", py::arg("a"), py::arg("b"));
-  m.def("ck_moe", &ck_moe, "documented too", py::arg("a"), py::arg("b"));
-  m.def("rms_norm", &rms_norm);
-  m.def("version", &version);
-}
-"""
+_MODULE = data_text(__file__, "bound_functions.cpp")
 
 
 @pytest.mark.slow

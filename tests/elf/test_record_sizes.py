@@ -18,22 +18,10 @@ from abiscan.elf import open_elf, read_elf
 from abiscan.elf.debug_entries import MAX_STEPS
 from tests.fuzz.kinds import _with_sections
 from tests.programs import output_of
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
-SOURCE = """
-#include <string>
-namespace c10 {
-struct Kernel { char a[40]; struct In { int x; }; };
-namespace impl { class Entry { long q[7]; public: Kernel k; std::string s; void f(); }; void Entry::f() {} }
-struct Declared;
-Declared* pointer;
-Kernel::In in;
-}
-struct Kernel { char other[3]; } other;
-extern "C" { unsigned long size = sizeof(c10::impl::Entry); }
-extern "C" int run(int n) { struct Kernel { int a; } local{n}; c10::impl::Entry e; e.f(); return local.a; }
-"""
+SOURCE = data_text(__file__, "record_sizes.cpp")
 WANTED = ("c10::Kernel", "c10::Kernel::In", "c10::impl::Entry", "c10::Declared")
 
 

@@ -12,112 +12,13 @@ from abiscan.environment.preloads import preloads_of_release
 from abiscan.environment.torch_init import UnknownSequence, read_preloads
 from tests.environment.opened import libraries_of, opened_by_reading, opened_by_running
 from tests.loader import kit
+from tests.tables import data_text
 
 # Three forms in releases, shortened: one function and only after a failure; a list that is always opened; a search
 # function with required and optional libraries.
-AFTER_FAILURE = """
-def _open_one(folder, name):
-    found = None
-    for directory in sys.path:
-        vendor = os.path.join(directory, "nvidia")
-        if not os.path.exists(vendor):
-            continue
-        matches = glob.glob(os.path.join(vendor, folder, "lib", name))
-        if matches and not found:
-            found = matches[0]
-        if found:
-            break
-    if not found:
-        raise ValueError(name)
-    ctypes.CDLL(found)
-
-def _load_global_deps():
-    if platform.system() == "Windows":
-        return
-    path = os.path.join(os.path.dirname(__file__), "lib", "libtorch_global_deps.so")
-    try:
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    except OSError as problem:
-        wanted: dict = {"cublas": "libcublas.so.*[0-9]", "nvtx": "libnvToolsExt.so.*[0-9]"}
-        wanted["cufile"] = "libcufile.so.*[0-9]"
-        if not [name for name in wanted.values() if name.split(".")[0] in problem.args[0]]:
-            raise problem
-        for folder, name in wanted.items():
-            _open_one(folder, name)
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-"""
-FIXED_NAMES = """
-def _open_both():
-    for directory in sys.path:
-        first = os.path.join(directory, "nvidia", "cublas", "lib", "libcublas.so.11")
-        second = os.path.join(directory, "nvidia", "cudnn", "lib", "libcudnn.so.8")
-        if not os.path.exists(first) or not os.path.exists(second):
-            continue
-        break
-    ctypes.CDLL(first)
-    ctypes.CDLL(second)
-
-def _load_global_deps():
-    path = "/torch/lib/libtorch_global_deps.so"
-    try:
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    except OSError as problem:
-        if "libcublas.so.11" not in problem.args[0]:
-            raise problem
-        _open_both()
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-"""
-IN_ANY_CASE = """
-def _open_places(directory, folder, name):
-    from torch.version import cuda as built_with
-    places = glob.glob(os.path.join(directory, "nvidia", folder, "lib", name))
-    if built_with is not None:
-        major = built_with.split(".")[0]
-        places += glob.glob(os.path.join(directory, "nvidia", f"cu{major}", "lib", name))
-    return places + glob.glob(os.path.join(directory, folder, "lib", name))
-
-def _open_one(folder, name, required=True):
-    found = None
-    for directory in sys.path:
-        matches = _open_places(directory, folder, name)
-        if matches:
-            found = matches[0]
-            break
-    if not found and required:
-        raise ValueError(name)
-    if found:
-        ctypes.CDLL(found)
-
-def _open_all(
-    problem=None,
-    required=True,
-):
-    wanted = [("nccl", "libnccl.so.*[0-9]"), ("cufft", "libcufft.so.*[0-9]")]
-    if problem is not None and not [name for _, name in wanted if name.split(".", 1)[0] in problem.args[0]]:
-        raise problem
-    for folder, name in wanted:
-        _open_one(folder, name, required=required)
-    _open_one("nvtx", "libnvToolsExt.so.*[0-9]", required=False)
-
-def _load_global_deps():
-    extension = ".dylib" if platform.system() == "Darwin" else ".so"
-    path = os.path.join("/torch", f"libtorch_global_deps{extension}")
-    try:
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-        try:
-            with open("/proc/self/maps") as file:
-                text = file.read()
-            if "libcudart.so" not in text:
-                return
-            _open_all(required=REQUIRED)
-        except Exception:
-            pass
-    except OSError as problem:
-        _open_all(problem)
-        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-
-last = 1
-"""
+AFTER_FAILURE = data_text(__file__, "opened_after_failure.txt")
+FIXED_NAMES = data_text(__file__, "opened_by_fixed_names.txt")
+IN_ANY_CASE = data_text(__file__, "opened_in_any_case.txt")
 SOURCES = {
     "after a failure": AFTER_FAILURE,
     "fixed names": FIXED_NAMES,

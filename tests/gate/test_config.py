@@ -12,33 +12,11 @@ from abiscan.gate.config import load_config, parse_fail_on
 from abiscan.gate.path_pattern import path_matches
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Severity
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 
 RULES = ("missing-import", "const-data-ptr", "unstable-abi")
 
-FULL = """
-fail-on = "warning"
-imports = "unresolved"
-baseline = "abiscan-baseline.json"
-allow-stale = true
-require-torch = ">=2.4,<2.9"
-require-stable-abi = "2.10"
-
-[severity]
-const-data-ptr = "error"
-unstable-abi = "note"
-
-[[ignore]]
-rule = "const-data-ptr"
-symbol = "_ZNK2at*"
-path = "torchvision.libs/*"
-reason = "goes with 2.0"
-expires = 2027-01-31
-
-[[ignore]]
-path = "vendor/**"
-reason = "not ours"
-"""
+FULL = data_text(__file__, "every_option.toml")
 
 
 def test_every_field_in_one_declaration() -> None:

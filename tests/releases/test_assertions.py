@@ -14,22 +14,11 @@ from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.read_assertions import read_assertions
 from tests import torch_here
+from tests.tables import data_text
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 
-SOURCE = """\
-#define TORCH_INTERNAL_ASSERT(cond, ...) text(#cond MARK)
-inline void check(int a) {
-  TORCH_INTERNAL_ASSERT(a > 0, "one line, with a comma");
-  TORCH_INTERNAL_ASSERT(
-      same(a, (a + 1)) &&  // a comment (with a bracket, and a comma
-          a != ')',
-      "three lines");
-  // TORCH_INTERNAL_ASSERT(
-}
-#define WITHIN(x) \\
-  TORCH_INTERNAL_ASSERT(x)
-"""
+SOURCE = data_text(__file__, "assertions.cpp")
 # `strings` of the compiled file, without the folder: g++ 12.2 has line 4, clang++ 14 and 19 have line 7.
 TEXTS = (
     b"a > 0 INTERNAL ASSERT FAILED at "

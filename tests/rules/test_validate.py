@@ -6,23 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 from tools.read_rule_file import InvalidRule, read_rule_file
 
-GOOD = """
-summary = "A thing is called"
-why = "Because."
-example = "thing();"
-use_instead = "Nothing."
-references = ["https://example.org/thing"]
-since = "0.1.0"
-severity = "note"
-confidence = "high"
-message = "calls {name}"
-fix = "do not"
-[[import]]
-base = ["thing"]
-"""
+GOOD = data_text(__file__, "valid_rule.toml")
 
 
 def read(folder: Path, text: str, name: str = "a-thing.toml") -> None:

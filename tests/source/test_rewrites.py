@@ -18,7 +18,7 @@ from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
 from abiscan.source.rewrites.rewrite_tree import rewrite_tree
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 from tests.torch_process import Run
 
 RULES = SourceRules(load_rules())
@@ -185,18 +185,7 @@ def test_data_ptr_is_exported_for_every_type_of_const_data_ptr() -> None:
 
 # --- the registration of pybind11's functions ---------------------------------------------------------------------
 
-MODULE = """
-at::Tensor doubled(const at::Tensor& x);
-void silu_and_mul(torch::Tensor &out, torch::Tensor &input, double limit, std::optional<at::Tensor> bias);
-std::tuple<at::Tensor, at::Tensor> pair(std::vector<at::Tensor> xs, int64_t n);
-void strange(at::Tensor x, cudaStream_t stream);
-PYBIND11_MODULE(my_kernels, m) {
-  m.def("doubled", &doubled);
-  m.def("silu_and_mul", &silu_and_mul);
-  m.def("pair", &pair);
-  m.def("strange", &strange);
-}
-"""
+MODULE = data_text(__file__, "pybind_module.cpp")
 
 
 @pytest.mark.torch
@@ -227,16 +216,7 @@ def test_registration_is_what_torch_takes(tmp_path: Path, run_with_torch: Run) -
 @pytest.mark.torch
 def test_an_operator_with_another_result_writes_to_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch's AOTAutograd raises "custom operator whose output has alias annotations" otherwise."""
-    module = """
-std::vector<at::Tensor> split(at::Tensor x);
-double total(at::Tensor x);
-std::vector<at::Tensor> split_into(at::Tensor &out, const at::Tensor &x);
-PYBIND11_MODULE(my_kernels, m) {
-  m.def("split", &split);
-  m.def("total", &total);
-  m.def("split_into", &split_into);
-}
-"""
+    module = data_text(__file__, "several_results.cpp")
     ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
     assert "split_into: it may write to out" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
@@ -256,20 +236,7 @@ PYBIND11_MODULE(my_kernels, m) {
 @pytest.mark.torch
 def test_an_operator_returns_no_argument(tmp_path: Path, run_with_torch: Run) -> None:
     """Oracle: torch.library.opcheck, which refuses a result that is an argument."""
-    module = """
-at::Tensor grow(at::Tensor x, double by) { x.add_(by); return x; }
-at::Tensor& fill(at::Tensor& out, const at::Tensor& value);
-at::Tensor copied(at::Tensor x) { x = x.clone(); return x; }
-at::Tensor either(at::Tensor x) { if (x.numel() == 0) return x; return x + 1; }
-at::Tensor& fill(at::Tensor& to, const at::Tensor& value) { to.copy_(value); return to; }
-PYBIND11_MODULE(my_kernels, m) {
-  m.def("grow", &grow);
-  m.def("fill", &fill);
-  m.def("copied", &copied);
-  m.def("either", &either);
-  m.def("shrink", [](at::Tensor x) { x.mul_(0.5); return x; });
-}
-"""
+    module = data_text(__file__, "returned_arguments.cpp")
     ((_place, stub),) = stubs_for(module, "bind.cpp", RULES, SingleSource(), "my_kernels")
     assert re.findall(r"^def (copied|either)\(.*-> (.*):", stub.after, re.MULTILINE) == [
         ("copied", "torch.Tensor"),
@@ -326,25 +293,7 @@ def test_every_written_type_is_one_of_torch(tmp_path: Path, run_with_torch: Run)
     assert f"#   gives_{of_list}: torch.library has no type for result" in left
 
 
-ALIASES = """#include <torch/extension.h>
-using T = torch::Tensor;
-typedef at::Tensor TT;
-using Tensors = std::vector<torch::Tensor>;
-using CRef = const at::Tensor&;
-namespace my { using Own = at::Tensor; }
-T scale(const T &x, double s);
-TT add(TT a, TT b);
-std::vector<torch::Tensor> halves(torch::Tensor &x);
-Tensors chunks(Tensors xs);
-my::Own square(CRef x);
-auto twice(torch::Tensor x) -> torch::Tensor;
-void fill(TT& out, float v);
-template <typename T> void generic(T x, at::Tensor y);
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
-  m.def("scale", &scale); m.def("add", &add); m.def("halves", &halves); m.def("chunks", &chunks);
-  m.def("square", &square); m.def("twice", &twice); m.def("fill", &fill); m.def("generic", &generic<double>);
-}
-"""
+ALIASES = data_text(__file__, "tensor_aliases.cpp")
 
 
 @pytest.mark.torch

@@ -14,20 +14,9 @@ from packaging.utils import parse_wheel_filename
 
 from abiscan.wheel.metadata import ContainerKind, container_facts, find_kind, headers, install_path, split_wheel_name
 from tests.corpus.fetch import corpus_dir
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 
-METADATA = """Metadata-Version: 2.1
-Name: demo
-Summary: one: two
-Requires-Dist: torch (==2.4.0)
-Requires-Dist: numpy; python_version<"3.12"
-Description: first
-        second
-  third
-requires-python:>=3.8
-
-Name: in the body
-"""
+METADATA = data_text(__file__, "METADATA.txt")
 
 
 def test_headers_are_those_that_email_reads() -> None:

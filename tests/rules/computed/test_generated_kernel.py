@@ -7,23 +7,12 @@ import pytest
 from abiscan.errors import UnreadableFile
 from abiscan.rules import rule
 from abiscan.rules.computed.generated_kernel import match_kernels
+from tests.tables import data_text
 
 RULE = rule("generated-kernel")
 
 # The form of TorchInductor's output for a user's kernel (Flash Linear Attention's fused_recurrent_delta_rule).
-KERNEL = """
-import triton
-import triton.language as tl
-from torch._inductor.runtime import triton_heuristics
-
-@triton_heuristics.user_autotune(
-    configs=[{'BV': 8}],
-    triton_meta={'signature': {'q': '*fp32'}, 'device': 0, 'constants': {'T': s2, 'H': 4}, 'configs': []},
-)
-@triton.jit
-def fused_recurrent_delta_rule_fwd_kernel(q, T, H, BV: tl.constexpr):
-    pass
-"""
+KERNEL = data_text(__file__, "generated_kernel.txt")
 
 
 def names(text: str) -> list[tuple[str, list[int | None]]]:
@@ -69,38 +58,7 @@ def test_no_finding(text: str) -> None:
 
 
 # The form of a module that TorchInductor generates for a graph, and of its kernel.
-GRAPH = """
-import torch
-from torch._inductor.async_compile import AsyncCompile
-from torch._C import _cuda_getCurrentRawStream as get_raw_stream
-empty_strided_cuda = torch._C._dynamo.guards._empty_strided_cuda
-async_compile = AsyncCompile()
-
-triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''
-import triton
-import triton.language as tl
-from torch._inductor.runtime import triton_helpers, triton_heuristics
-
-@triton_heuristics.pointwise(size_hints={'x': 4}, triton_meta={'signature': {}, 'configs': [{}]}, inductor_meta={})
-@triton.jit
-def triton_poi_fused_0(in_ptr0, xnumel, XBLOCK : tl.constexpr):
-    xoffset = tl.program_id(0) * XBLOCK
-    xindex = xoffset + tl.arange(0, XBLOCK)[:]
-    tl.store(in_ptr0 + xindex, triton_helpers.maximum(xindex, 1), xindex < xnumel)
-''', device_str='cuda')
-
-
-class Runner:
-    def call(self, args):
-        arg0_1, s0 = args
-        buf = [empty_strided_cuda((s0,), (1,), torch.float32) for i in range(2)]
-        stream0 = get_raw_stream(0)
-        triton_poi_fused_0.run(buf[0], s0, stream=stream0)
-        return (lambda x: x)(buf)
-
-runner = Runner()
-call = runner.call
-"""
+GRAPH = data_text(__file__, "generated_graph.txt")
 
 
 def test_a_good_module() -> None:

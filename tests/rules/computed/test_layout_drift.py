@@ -26,7 +26,7 @@ from abiscan.rules.computed.layout_drift import (
     shared_records,
     with_held,
 )
-from tests.tables import table_rows
+from tests.tables import data_text, table_rows
 from tests.torch_process import Run
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
@@ -166,20 +166,7 @@ def test_a_record_with_elements_of_its_own_kind_ends() -> None:
 
 def test_a_dump_of_clang_is_read() -> None:
     """Output of `clang++-19`."""
-    text = """*** Dumping AST Record Layout
-         0 | struct c10::A
-         0 |   (A vtable pointer)
-         8 |   class std::optional<struct c10::B> held_
-         8 |     struct c10::B _M_value
-         8 |       int x
-        16 |   class std::vector<struct c10::D> items_
-        16 |     struct std::_Vector_base<struct c10::D> (base)
-        16 |       pointer _M_start
-    24:0-0 |   _Bool flag_
-    24:1-1 |   _Bool other_
-           | [sizeof=32, dsize=25, align=8,
-           |  nvsize=25, nvalign=8]
-"""
+    text = data_text(__file__, "record_layouts.txt")
     fields = (Field(64, "held_", ""), Field(64, "held_", "c10::B"))
     fields += (Field(128, "items_", ""), Field(128, "items_", "c10::D"))
     fields += (Field(192, "flag_", ""), Field(193, "other_", ""))
@@ -362,24 +349,7 @@ def test_an_enumeration_field_keeps_its_offset() -> None:
 def test_enumerators_are_those_that_clang_prints() -> None:
     """Output of `clang++-19 -Xclang -ast-dump -Xclang -ast-dump-filter=c10::E` for `enum class E : uint16_t { A, B = 5,
     C, D = B, F }`."""
-    text = """Dumping c10::E:
-EnumDecl 0x1 <e.h:1:1, col:9> col:12 class E 'uint16_t':'unsigned short'
-|-EnumConstantDecl 0x2 <col:3> col:3 A 'c10::E'
-|-EnumConstantDecl 0x3 <col:5, col:9> col:5 referenced B 'c10::E'
-| `-ConstantExpr 0x4 <col:9> 'uint16_t':'unsigned short'
-|   |-value: Int 5
-|   `-ImplicitCastExpr 0x5 <col:9> 'uint16_t':'unsigned short' <IntegralCast>
-|     `-IntegerLiteral 0x6 <col:9> 'int' 5
-|-EnumConstantDecl 0x7 <col:12> col:12 C 'c10::E'
-|-EnumConstantDecl 0x8 <col:15, col:19> col:15 D 'c10::E'
-| `-ConstantExpr 0x9 <col:19> 'uint16_t':'unsigned short'
-|   |-value: Int 5
-|   `-DeclRefExpr 0xa <col:19> 'c10::E' EnumConstant 0x3 'B' 'c10::E'
-`-EnumConstantDecl 0xb <col:22> col:22 F 'c10::E'
-
-Dumping c10::f:
-FunctionDecl 0xc <line:1:1> col:6 f 'void (c10::E)'
-"""
+    text = data_text(__file__, "enumerators.txt")
     read = read_enumerators(text.splitlines())
     assert read is not None
     assert [(field.name, field.offset) for field in read.fields] == [("A", 0), ("B", 5), ("C", 6), ("D", 5), ("F", 6)]
