@@ -17,6 +17,7 @@ from abiscan.diagnosis.log_facts import LogFacts
 from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, NPU, XPU
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
+from abiscan.diagnosis.messages.text_facts import is_shown
 from abiscan.diagnosis.other_builds import SOURCE_BUILD, built_from_source, packaged_build
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model import versions
@@ -86,7 +87,7 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> E
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)
     # A word alone is the name of something, and not a report.
-    if subjects or read.is_bare:
+    if subjects or read.is_bare or is_shown("question_beside_installation", text):
         return Explanation(subjects)
     from abiscan.diagnosis.package_commands import install_named
 

@@ -41,6 +41,10 @@ _RELEASES_ASKED_ABOUT: Final = {
 }
 
 
+# The release that a text asks about, else the one that is there.
+_RELEASES_NAMED: Final = {"named_vllm": ("vllm",)}
+
+
 def _of_name(read: Callable[[MissingName], str | None]) -> _Fact:
     return lambda _values, missing: read(missing) or None
 
@@ -58,6 +62,10 @@ FACTS: Final[Mapping[str, _Fact]] = {
     **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},
     **{
         name: _first(names, lambda missing: missing.log.asked_releases) for name, names in _RELEASES_ASKED_ABOUT.items()
+    },
+    **{
+        name: _first(names, lambda missing: {**missing.log.releases, **missing.log.asked_releases})
+        for name, names in _RELEASES_NAMED.items()
     },
 }
 """Each public function of these modules is a fact of its name, and each row of these tables."""

@@ -365,12 +365,31 @@ def registering_package(values: Values, missing: MissingName) -> str | None:
 
 
 def registering_release(values: Values, missing: MissingName) -> str | None:
-    """The first such release of it, with the torch that it needs: `2.7.0 and later, with torch 2.4 or later,`."""
+    """The first such release of it, with the torch that it needs: `2.7.0 and later, with torch 2.4 or later,`. None if
+    the text has such a release."""
     package = _registering(values, missing)
-    if package is None or package.registers is None:
+    if package is None or package.registers is None or registered_there(values, missing):
         return None
     with_torch = f", with torch {package.registers.torch} or later," if package.registers.torch else ""
     return f"{package.registers.release} and later{with_torch}"
+
+
+def registered_there(values: Values, missing: MissingName) -> str | None:
+    """The release of it in the text, if that is such a release."""
+    package = _registering(values, missing)
+    if package is None or package.registers is None:
+        return None
+    names = (package.name, *(module.replace("_", "-") for module in package.modules))
+    there = next(filter(None, map(missing.log.releases.get, names)), "")
+    here, first = versions.order(there), versions.order(package.registers.release)
+    return there if here is not None and first is not None and here >= first else None
+
+
+def install_registering(values: Values, missing: MissingName) -> str | None:
+    """The commands that install it."""
+    package = _registering(values, missing)
+    ways = () if package is None or package.command else package_commands.install(package, missing)
+    return "\n".join(ways) or None
 
 
 def registered_call(values: Values, missing: MissingName) -> str | None:
