@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
+
+from abiscan.data import read_table
 
 # A word of a command that names a release, and the options that such a program does not need.
 _RELEASE: Final = r"(?:\"[A-Za-z][^\"\s$|]{1,64}\"|[A-Za-z][\w.-]{0,64}(?:\[[\w,-]{1,64}\])?==[\w.+*]{1,32})"
@@ -38,37 +39,9 @@ class Installer(Struct, frozen=True):
     note_of_add: str = ""
 
 
-# Tried with uv 0.13.9 and Poetry 2.5.1, which write the index into pyproject.toml; pixi: `pixi add` and "Pytorch
-# Installation" of its documentation (https://pixi.prefix.dev, 2026-11-27).
-_UV: Final = "In a project, uv sync and uv run return to the versions in uv.lock: name these in pyproject.toml, too."
-INSTALLERS: Final[Mapping[str, Installer]] = {
-    "uv": Installer("uv pip", note=_UV),
-    "uv-project": Installer(
-        "uv pip", add="uv add {names}", add_from="uv add {names} --index pytorch-{variant}={index}", note=_UV
-    ),
-    "micromamba": Installer("pip", "micromamba install -c conda-forge"),
-    "poetry": Installer(
-        "poetry run pip",
-        add="poetry add {names}",
-        add_from="poetry source add --priority=explicit pytorch-{variant} {index} && "
-        "poetry add --source pytorch-{variant} {names}",
-        note="poetry install returns to the versions in poetry.lock: name these in pyproject.toml, too.",
-    ),
-    "pixi": Installer(
-        "pixi run pip",
-        "pixi add",
-        add="pixi add --pypi {names}",
-        add_from="pixi add --pypi {names} --index {index}",
-        note="pixi run pip needs pip in the environment: pixi add pip",
-        note_of_add="Of a package that pixi has from conda, without --pypi and with its name there (torch: pytorch).",
-    ),
-}
-"""Programs by the value of the text fact `installer`."""
-
-
 def for_installer(fix: str, installer: str) -> str:
     """A fix with the commands of an installer in place of those of pip."""
-    program = INSTALLERS.get(installer)
+    program = read_table("installers.toml", dict[str, Installer]).get(installer)
     if program is None:
         return fix
     added = re.sub(_OF_RELEASES, lambda found: _add(found, program), fix, flags=re.M) if program.add else fix

@@ -35,7 +35,7 @@ class LogFacts(Struct, frozen=True):
         is_jetson: whether the machine is a Jetson of NVIDIA.
         cuda_packages: NVIDIA's packages of CUDA libraries (`nvidia-nccl-cu12`) -> version.
         python_folder: folder of the python.exe of an environment on Windows (`python_embeded`); empty if unknown.
-        installer: key of `INSTALLERS` of the program in place of pip or conda (`uv`); empty if unknown.
+        installer: key in `data/installers.toml` of the program in place of pip or conda (`uv`); empty if unknown.
         is_wsl: whether the system is Linux on Windows (WSL).
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_conda: whether torch is in an environment of conda.
