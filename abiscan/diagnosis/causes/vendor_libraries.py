@@ -97,6 +97,10 @@ def causes(missing: MissingName) -> Candidates:
         if is_of_dyld(missing) and vendor.library in _OF_LIBSYSTEM:
             yield from row_causes("symbol-of-libsystem-missing", missing)
             return
+        if _is_openmp_of_macos(missing, vendor):
+            yield from _other_copy(missing, vendor, 0.6)
+            yield from _not_linked(missing, vendor, 0.5)
+            return
         yield from _not_linked(missing, vendor, 0.8)
         if missing.file.facts is None:
             yield from _other_copy(missing, vendor, 0.45)
@@ -425,7 +429,21 @@ def _other_copy(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     """The copy of the library that was found may be of another release."""
     product = vendor.product
     commands = {"product": product, "brief": product.split(" (")[0]}
-    yield from row_causes("copy-of-other-release", missing, score=score, commands=commands)
+    openmp = "yes" if _is_openmp_of_macos(missing, vendor) else ""
+    yield from row_causes("copy-of-other-release", missing, score=score, commands=commands, openmp_of_macos=openmp)
+
+
+def _is_openmp_of_macos(missing: MissingName, vendor: Vendor) -> bool:
+    """Whether dyld did not find a newer function of libomp, which torch for macOS loads: an older release is there."""
+    loaded = missing.file.facts is None and missing.reference.macos and not missing.reference.link_time
+    return loaded and vendor.library == "omp" and re.fullmatch(_OF_NEWER_OPENMP, missing.name) is not None
+
+
+# openmp/runtime/src/dllexports of LLVM: the functions of clang with the last ordinals (281 on), and the one after them.
+_OF_NEWER_OPENMP: Final = (
+    "__kmpc_(?:error|(?:end_)?masked|push_num_teams_51|taskloop_5|(?:end_)?scope|copyprivate_light"
+    "|sections_init|next_section|end_sections|dispatch_deinit)"
+)
 
 
 # On Linux these are, or were, libraries of their own.
