@@ -29,9 +29,9 @@ def _sections(page: CausePage) -> _Sections:
     }
 
 
-def render_text(page: CausePage, style: Style | None) -> str:
+def render_text(page: CausePage, style: Style) -> str:
     """The page as `abiscan explain ID` prints it, ending in a newline."""
-    return "\n".join(_text(page, style or Style())) + "\n"
+    return "\n".join(_text(page, style)) + "\n"
 
 
 def _text(page: CausePage, style: Style) -> Iterator[str]:

@@ -21,19 +21,6 @@ NAMES = {"abiscan.toml": LENIENT, "pyproject.toml": PROJECT}
 
 
 @pytest.fixture
-def give_away(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Give a file or link to another user; without root, become another user instead."""
-
-    def give(path: Path) -> None:
-        if os.geteuid() == 0:
-            os.chown(path, STRANGER, -1, follow_symlinks=False)
-        else:
-            monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-
-    return give
-
-
-@pytest.fixture
 def below(tmp_path: Path) -> Path:
     path = tmp_path / "a" / "b"
     path.mkdir(parents=True)

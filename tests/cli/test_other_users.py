@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,6 @@ from abiscan.cli.fetched import fetched_directory
 from abiscan.cli.output import check_writable, write
 from abiscan.errors import AbiscanError, UsageError
 
-STRANGER = 4242
-
 
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -21,13 +19,6 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(variable, str(tmp_path))
     (tmp_path / "abiscan").mkdir(mode=0o755)
     return tmp_path / "abiscan"
-
-
-def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, STRANGER, -1, follow_symlinks=False)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
 
 
 def assert_not_used() -> None:
@@ -44,8 +35,8 @@ def test_own_directories_are_used(base: Path) -> None:
     assert fetched_directory() == f"{base}/fetched"
 
 
-def test_directories_of_another_user_are_not_used(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give_away(base, monkeypatch)
+def test_directories_of_another_user_are_not_used(base: Path, give_away: Callable[[Path], None]) -> None:
+    give_away(base)
     assert_not_used()
 
 
@@ -67,14 +58,14 @@ def test_a_relative_base_is_ignored(base: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_output_is_not_written_through_a_link_of_another_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, give_away: Callable[[Path], None]
 ) -> None:
     mine, link = tmp_path / "mine", tmp_path / "report.json"
     mine.write_text("mine")
     link.symlink_to(mine)
     write(str(link), "own link")
     assert mine.read_text() == "own link"
-    give_away(link, monkeypatch)
+    give_away(link)
     for refuse in (lambda: write(str(link), "x"), lambda: check_writable([str(link)])):
         with pytest.raises(UsageError, match="a symbolic link owned by user id"):
             refuse()

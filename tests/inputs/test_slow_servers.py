@@ -154,6 +154,14 @@ def test_a_store_that_does_not_answer_is_given_up() -> None:
         within(5, lambda: {}["absent"])
 
 
+def downloaded(server: Dripping | Steady, folder: Path) -> pip_download.Fetched:
+    """What pip fetches from a server, which is closed."""
+    url = f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl"
+    found = pip_download.pip_download(url, folder, python="311", platforms=["any"], quiet=True)
+    server.close()
+    return found
+
+
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [
@@ -165,10 +173,7 @@ def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit:
     """Pip stops for neither: each byte arrives within its read timeout."""
     server = Dripping(_HEAD)
     monkeypatch.setattr(pip_download, limit, 4)
-    found = pip_download.pip_download(
-        f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl", tmp_path, python="311", platforms=["any"], quiet=True
-    )
-    server.close()
+    found = downloaded(server, tmp_path)
     assert found.wheel is None
     assert found.unreachable
     assert found.reason == reason
@@ -198,9 +203,6 @@ def test_pip_may_take_longer_than_the_window(monkeypatch: pytest.MonkeyPatch, tm
     body = b"x" * 2_000_000
     server = Steady(b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n", body)
     monkeypatch.setattr(pip_download, "PIP_RATE_SECONDS", 2)
-    found = pip_download.pip_download(
-        f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl", tmp_path, python="311", platforms=["any"], quiet=True
-    )
-    server.close()
+    found = downloaded(server, tmp_path)
     assert server.seconds > 3
     assert "pip was stopped" not in found.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import pytest
 
@@ -66,13 +67,18 @@ def test_a_difference_shows_both_sides() -> None:
     assert (difference.old, difference.new) == (None, "bool")
 
 
+def exported_kin() -> Iterable[list[CxxName]]:
+    """The C++ names that libc10 exports, by entity."""
+    by_entity: dict[str, list[CxxName]] = defaultdict(list)
+    for name in exported("libc10.so"):
+        if classify(name) is NameKind.CXX:
+            by_entity[parsed(name).entity].append(parsed(name))
+    return by_entity.values()
+
+
 @pytest.mark.torch
 def test_every_pair_of_distinct_names_differs_in_something() -> None:
-    names = [parsed(name) for name in exported("libc10.so") if classify(name) is NameKind.CXX]
-    by_entity: dict[str, list[CxxName]] = defaultdict(list)
-    for name in names:
-        by_entity[name.entity].append(name)
-    pairs = [(a, b) for kin in by_entity.values() for a in kin[:4] for b in kin[:4] if a is not b]
+    pairs = [(a, b) for kin in exported_kin() for a in kin[:4] for b in kin[:4] if a is not b]
     assert len(pairs) > 200
     mangling = DifferenceKind.TEMPLATE_MANGLING
     for a, b in pairs:
@@ -151,11 +157,7 @@ def test_prefixes_find_the_name_itself(library: str) -> None:
 @pytest.mark.torch
 def test_prefixes_find_every_kin() -> None:
     """Overloads, instances and qualified variants, from either end of the table."""
-    names = [parsed(name) for name in exported("libc10.so") if classify(name) is NameKind.CXX]
-    by_entity: dict[str, list[CxxName]] = defaultdict(list)
-    for name in names:
-        by_entity[name.entity].append(name)
-    for kin in by_entity.values():
+    for kin in exported_kin():
         # A thunk's offset precedes its name and is part of the search.
         if kin[0].mangled.startswith("_ZTh"):
             continue

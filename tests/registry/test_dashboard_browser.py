@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.registry.kit import wheel, work
-from tests.report.test_html_browser import CONTRAST
 
 pytest.importorskip("duckdb", reason="pip install -e '.[registry]'")
 pytestmark = pytest.mark.browser
@@ -52,12 +51,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(browser: Any, page: Path, state: str = "", width: int = 1280, *, dark: bool = False) -> None:
-    from tests.report.browser import open_ready, requests, viewport
+    from tests.report.browser import open_file
 
-    browser.get_log("browser")
-    requests(browser)
-    viewport(browser, width, 900, dark=dark)
-    open_ready(browser, page.as_uri() + state)
+    open_file(browser, page, state, width, dark=dark)
 
 
 def names(browser: Any) -> list[str]:
@@ -71,15 +67,10 @@ def names(browser: Any) -> list[str]:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_fits_reads_and_is_quiet(browser: Any, page: Path, width: int, dark: bool) -> None:
-    from tests.report.browser import requests, serious
+    from tests.report.browser import assert_fits_and_reads
 
     opened(browser, page, "#package=beta", width, dark=dark)
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; });")
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth;")
-    assert browser.execute_script(CONTRAST) == []
-    assert browser.get_log("browser") == []
-    assert [url for url in requests(browser) if not url.startswith("data:")] == [page.as_uri()]
-    assert serious(browser) == []
+    assert_fits_and_reads(browser, page)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

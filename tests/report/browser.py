@@ -14,6 +14,8 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
+from tests.tables import data_text
+
 # Without these, Chromium contacts its servers, and its sandbox cannot start in a container.
 _FLAGS = (
     "--headless",
@@ -83,6 +85,25 @@ def open_ready(browser: webdriver.Chrome, address: str) -> None:
         lambda b: b.execute_script("return document.documentElement.classList.contains('ready');")
     )
     browser.execute_script("document.documentElement.style.scrollBehavior = 'auto'; localStorage.clear();")
+
+
+def open_file(browser: webdriver.Chrome, file: Path, state: str = "", width: int = 1280, *, dark: bool = False) -> None:
+    """Open a page on disk, without the messages and requests of earlier pages."""
+    browser.get_log("browser")
+    requests(browser)
+    viewport(browser, width, 900, dark=dark)
+    open_ready(browser, file.as_uri() + state)
+
+
+def assert_fits_and_reads(browser: webdriver.Chrome, file: Path) -> None:
+    """The open page fits its width with everything unfolded, has readable colours, and prints and requests nothing."""
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; });")
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth;")
+    # Relative luminance and contrast by WCAG 2.2, over the nearest opaque background of every element with text.
+    assert browser.execute_script(data_text(__file__, "contrast.js")) == []
+    assert browser.get_log("browser") == []
+    assert [url for url in requests(browser) if not url.startswith("data:")] == [file.as_uri()]
+    assert serious(browser) == []
 
 
 def requests(browser: webdriver.Chrome) -> list[str]:

@@ -20,25 +20,18 @@ from abiscan.model.report import Report
 from abiscan.model.target import TargetEnvironment, TorchKind
 from abiscan.report import html
 from tests.report import samples
-from tests.tables import data_text
 
 pytestmark = pytest.mark.browser
-
-# Relative luminance and contrast by WCAG 2.2, over the nearest opaque background of every element with text.
-CONTRAST = data_text(__file__, "contrast.js")
 
 
 def open_page(
     browser: Any, tmp_path: Path, report: Report, width: int = 1280, *, dark: bool = False, state: str = ""
 ) -> None:
-    from tests.report.browser import open_ready, requests, viewport
+    from tests.report.browser import open_file
 
     file = tmp_path / "report.html"
     file.write_text(html.render(report, find_run_compatibility(report)), encoding="utf-8")
-    browser.get_log("browser")
-    requests(browser)
-    viewport(browser, width, 900, dark=dark)
-    open_ready(browser, file.as_uri() + state)
+    open_file(browser, file, state, width, dark=dark)
 
 
 def shown(browser: Any, kind: str) -> list[str]:
@@ -55,16 +48,10 @@ def shown(browser: Any, kind: str) -> list[str]:
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["mixed", "hostile", "large", "empty", "wheels"])
 def test_it_fits_reads_and_is_quiet(browser: Any, tmp_path: Path, name: str, width: int, dark: bool) -> None:
-    from tests.report.browser import requests, serious
+    from tests.report.browser import assert_fits_and_reads
 
     open_page(browser, tmp_path, getattr(samples, name)(), width, dark=dark)
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; });")
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth;")
-    assert browser.execute_script(CONTRAST) == []
-    assert browser.get_log("browser") == []
-    asked = [url for url in requests(browser) if not url.startswith("data:")]
-    assert asked == [(tmp_path / "report.html").as_uri()]
-    assert serious(browser) == []
+    assert_fits_and_reads(browser, tmp_path / "report.html")
 
 
 def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
