@@ -229,10 +229,10 @@ def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
         yield InputError(current, f"{reason}: the file was not read")
 
 
-def _death(code: int | None) -> str:
+def _death(code: int) -> str:
     import signal
 
-    return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
 def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:

@@ -158,7 +158,7 @@ class Binary(Protocol):
         """
         ...
 
-    def symbol_names_with(self, part: bytes, gap: int | None) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """The names of its static symbols that contain these bytes, within the search limits; none in a stripped
         file."""
         ...

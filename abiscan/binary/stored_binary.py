@@ -114,7 +114,7 @@ class StoredBinary:
         found = self._stored.strings.get(part.decode("ascii"))
         yield from self._not_stored("a text") if found is None else found
 
-    def symbol_names_with(self, part: bytes, gap: int | None) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """Not stored."""
         self._not_stored("a static symbol")
 

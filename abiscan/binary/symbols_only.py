@@ -150,7 +150,7 @@ class SymbolsOnly(ABC):
         """Always empty: not read."""
         return {}
 
-    def symbol_names_with(self, part: bytes, gap: int | None) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """Always empty: not read."""
         return iter(())
 

@@ -31,7 +31,7 @@ def comparison_parameters() -> list[click.Parameter]:
     )
 
 
-def comparison_options(line: CommandLine, display_names: Mapping[str, str] | None) -> ScanOptions:
+def comparison_options(line: CommandLine, display_names: Mapping[str, str]) -> ScanOptions:
     """Scan options for comparable results: every release is checked, and nothing depends on this machine."""
     from msgspec.structs import replace
 

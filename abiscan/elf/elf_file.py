@@ -72,7 +72,7 @@ class ElfFile(DynamicFile):
 
         return strings_with(self.image, part, gap)
 
-    def symbol_names_with(self, part: bytes, gap: int | None) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int) -> Iterator[bytes]:
         """See `strings.symbol_names_with`."""
         from abiscan.elf.strings import symbol_names_with
 

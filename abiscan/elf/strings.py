@@ -19,7 +19,7 @@ def strings_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[
     return image.strings_with(part, read_only_data(image), gap)
 
 
-def symbol_names_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+def symbol_names_with(image: Image, part: bytes, gap: int) -> Iterator[bytes]:
     """As `strings_with`, for the names of its static symbols; none if they were stripped."""
     names = section(image, b".strtab")
     return image.strings_with(part, [] if names is None else [names], gap)

@@ -102,7 +102,7 @@ def _broken_library(record: FileRecord) -> str | None:
     return None
 
 
-def _other_failure(record: FileRecord) -> Callable[[Build], str] | None:
+def _other_failure(record: FileRecord) -> Callable[[Build], str]:
     """Build -> short reason of a failure that torch does not cause, or empty: glibc refuses the file, or a declared
     CPython with wheels of that release does not export a symbol."""
     if isinstance(record.problem, LoaderStop):
