@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from abiscan.diagnosis.catalogue.package_row import InlinedCall, Mention, PackageCatalogue, TextFact
-from tools.pattern_needs import needed_words, with_first_characters
+from tools.pattern_needs import needs_of, with_first_characters
 
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue"
 FILES = ("packages.toml", "libraries.toml")
@@ -106,8 +106,8 @@ def render_text_facts(_current: str) -> str:
 
 def _with_needs(row: TextFact) -> TextFact:
     pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
-    words, pattern = needed_words(pattern, flags), with_first_characters(pattern, flags)
-    return msgspec.structs.replace(row, words=words, patterns=(pattern,))
+    needs, pattern = needs_of(pattern, flags), with_first_characters(pattern, flags)
+    return msgspec.structs.replace(row, needs=needs, patterns=(pattern,))
 
 
 def render_mentions(_current: str) -> str:

@@ -6,52 +6,132 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from re import (
+    DOTALL,
     IGNORECASE,
     _compiler,  # type: ignore[attr-defined]
     _parser,  # type: ignore[attr-defined]
 )
 from re import _constants as opcodes  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple
+
+from abiscan.diagnosis.catalogue.package_row import Need
 
 _WITHOUT_WIDTH = (opcodes.AT, opcodes.ASSERT, opcodes.ASSERT_NOT)
 _REPEATS = (opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT)
 # Equal to a letter of ASCII without regard to case (`_EXTRA_CASES` of re/_casefix.py).
 _OTHER_CASES = {"i": "\u0130\u0131", "k": "\u212a", "s": "\u017f"}
 _MOST_CHARACTERS = 64
+_MOST_ALTERNATIVES, _MOST_GROUPS = 64, 3
+_END_OF_LINE = ord("\n")
+_WITH_END_OF_LINE = (opcodes.CATEGORY_SPACE, opcodes.CATEGORY_NOT_DIGIT, opcodes.CATEGORY_NOT_WORD)
 
 
-def needed_words(pattern: str, flags: int = 0) -> tuple[str, ...]:
-    """Case-folded words of which each match contains one; empty if there are none."""
-    return tuple(sorted(_words(_parser.parse(pattern, flags))))
+def needs_of(pattern: str, flags: int = 0) -> tuple[Need, ...]:
+    """Alternatives, of which one holds for each match; empty if there are none."""
+    found = _needs(_parser.parse(pattern, flags), flags)
+    if found is None or not all(need.words for need in found):
+        return ()
+    needs: dict[tuple[tuple[str, ...], ...], tuple[int, int]] = {}
+    for words, characters, lines in found:
+        key = tuple(tuple(sorted(group)) for group in words)
+        most = needs.get(key, (0, 0))
+        needs[key] = max(characters, most[0]), max(lines, most[1])
+    return tuple(Need(words, *needs[words]) for words in sorted(needs))
 
 
-def _words(parsed: Iterable[Any]) -> frozenset[str]:
-    best, run = frozenset[str](), ""
+class _Found(NamedTuple):
+    """Groups of words of which a match has one each, and the most characters and ends of lines that it and the
+    assertions beside it read."""
+
+    words: tuple[frozenset[str], ...]
+    characters: int
+    lines: int
+
+
+def _needs(parsed: Iterable[Any], flags: int) -> list[_Found] | None:
+    """None if a match can have any length."""
+    needs, run = [_Found((), 0, 0)], ""
     for operation, argument in (*parsed, (None, None)):
-        if operation is opcodes.LITERAL:
-            run += chr(argument)
-            continue
-        if operation in _WITHOUT_WIDTH:
-            continue
-        best, run = _rarer(best, frozenset((run.casefold(),)) if run else frozenset()), ""
-        if operation is opcodes.SUBPATTERN:
-            best = _rarer(best, _words(argument[3]))
-        elif operation in _REPEATS and argument[0] > 0:
-            best = _rarer(best, _words(argument[2]))
-        elif operation is opcodes.BRANCH:
-            branches = [_words(branch) for branch in argument[1]]
-            if all(branches):
-                best = _rarer(best, _without_longer(frozenset().union(*branches)))
-    return best
+        # A character that is folded to several is not found in a folded text of the same length.
+        if operation is not opcodes.LITERAL and run:
+            needs = _both(
+                needs, [_Found((frozenset((run.casefold(),)),) if len(run.casefold()) == len(run) else (), 0, 0)]
+            )
+        run = run + chr(argument) if operation is opcodes.LITERAL else run if operation in _WITHOUT_WIDTH else ""
+        inner = [] if operation is None else _needs_of_operation(operation, argument, flags)
+        if inner is None:
+            return None
+        needs = _both(needs, inner)
+    return needs
 
 
-def _rarer(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Of two sets of words the one with the longer shortest word; fewer ones if they are equal."""
-    return max(one, other, key=lambda words: (min(map(len, words), default=0), -len(words)))
+def _needs_of_operation(operation: Any, argument: Any, flags: int) -> list[_Found] | None:
+    if operation in (opcodes.LITERAL, opcodes.NOT_LITERAL, opcodes.ANY, opcodes.IN):
+        return [_Found((), 1, int(_is_end_of_line(operation, argument, flags)))]
+    if operation is opcodes.AT:
+        # The end of the text is no end of the lines that are searched: these have one more.
+        return [_Found((), 1, int(argument in (opcodes.AT_END, opcodes.AT_END_STRING)))]
+    if operation is opcodes.SUBPATTERN:
+        return _needs(argument[3], (flags | argument[1]) & ~argument[2])
+    if operation is opcodes.BRANCH:
+        branches = [_needs(branch, flags) for branch in argument[1]]
+        return None if None in branches else _fewer([need for branch in branches for need in branch or ()])
+    if operation in (opcodes.ASSERT, opcodes.ASSERT_NOT) or operation in _REPEATS:
+        least, most = (0, 1) if operation not in _REPEATS else argument[:2]
+        inner = _needs(argument[-1], flags)
+        if inner is None or most is opcodes.MAXREPEAT:
+            return None
+        one = _as_one(inner)
+        return [_Found(one.words if least else (), int(most) * one.characters, int(most) * one.lines)]
+    return None
+
+
+def _both(needs: list[_Found], others: list[_Found]) -> list[_Found]:
+    """The needs of two patterns behind each other."""
+    if len(needs) * len(others) > _MOST_ALTERNATIVES:
+        others = [_as_one(others)]
+    return [
+        _Found(_rarest((*one.words, *other.words)), one.characters + other.characters, one.lines + other.lines)
+        for one in needs
+        for other in others or [_Found((), 0, 0)]
+    ]
+
+
+def _fewer(needs: list[_Found]) -> list[_Found]:
+    """Those of one group as one."""
+    alone = [need for need in needs if len(need.words) == 1]
+    return [*(need for need in needs if len(need.words) != 1), *([_as_one(alone)] if alone else ())]
+
+
+def _as_one(needs: list[_Found]) -> _Found:
+    groups = [need.words[0] for need in needs if need.words]
+    words = (_without_longer(frozenset().union(*groups)),) if len(groups) == len(needs) else ()
+    return _Found(words, max(need.characters for need in needs), max(need.lines for need in needs))
+
+
+def _rarest(groups: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    """The groups whose shortest word is longest, of equal ones those of fewer words; others than the first only if they
+    have no word of one letter."""
+    ordered = sorted(dict.fromkeys(groups), key=lambda words: (-min(map(len, words)), len(words)))
+    return tuple(words for words in ordered[:_MOST_GROUPS] if words is ordered[0] or min(map(len, words)) > 1)
 
 
 def _without_longer(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if not any(other != word and other in word for other in words))
+
+
+def _is_end_of_line(operation: Any, argument: Any, flags: int) -> bool:
+    if operation is opcodes.ANY:
+        return bool(flags & DOTALL)
+    if operation is not opcodes.IN:
+        return (argument == _END_OF_LINE) is (operation is opcodes.LITERAL)
+    negated = argument[0][0] is opcodes.NEGATE
+    return negated is not any(
+        (kind is opcodes.LITERAL and value == _END_OF_LINE)
+        or (kind is opcodes.RANGE and value[0] <= _END_OF_LINE <= value[1])
+        or (kind is opcodes.CATEGORY and value in _WITH_END_OF_LINE)
+        for kind, value in argument
+    )
 
 
 def with_first_characters(pattern: str, flags: int = 0) -> str:

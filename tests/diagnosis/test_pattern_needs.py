@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 
-from abiscan.diagnosis.catalogue.package_row import TextFact
+from abiscan.diagnosis.catalogue.package_row import Need, TextFact
+from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from tools.package_data import text_facts
-from tools.pattern_needs import needed_words, with_first_characters
+from tools.pattern_needs import needs_of, with_first_characters
 
-PATTERNS = {
-    r"\b(?:foo|bar)baz": {"baz"},
-    r"(?i:CONDA|mamba)\d": {"conda", "mamba"},
-    r"(?<!no )[Tt]orch(?: \d)?": {"orch"},
-    r"a{0,1}": set(),
-    r"(?:libc10|c10_cuda)x|y{2,3}ab": {"libc10", "c10_cuda", "ab"},
-    r"\d+": set(),
+# Groups of words, characters and ends of lines.
+PATTERNS: dict[str, list[tuple[object, int, int]]] = {
+    r"\b(?:foo|bar)baz": [((("baz",), ("bar", "foo")), 7, 0)],
+    r"(?i:CONDA|mamba)\d": [((("conda", "mamba"),), 6, 0)],
+    r"(?<!no )[Tt]orch(?: \d)?": [((("orch",),), 10, 0)],
+    r"a{0,1}": [],
+    r"(?:ab[^x]{0,3}cd|ef)\s{1,4}(?=gh)": [((("ab",), ("cd",)), 13, 7), ((("ef",),), 8, 4)],
+    r"\d+": [],
+    r"ab.{0,9}\Z": [((("ab",),), 12, 1)],
+    r"ab[\s\S]{0,}c": [],
 }
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_words(pattern: str) -> None:
-    assert set(needed_words(pattern)) == PATTERNS[pattern]
+def test_needs(pattern: str) -> None:
+    assert [(each.words, each.characters, each.lines) for each in needs_of(pattern)] == PATTERNS[pattern]
 
 
 @pytest.mark.parametrize(
@@ -41,15 +46,32 @@ def test_first_characters(pattern: str, begins: str) -> None:
 
 @pytest.mark.parametrize("row", text_facts(), ids=lambda row: f"{row.fact} {row.value}")
 def test_of_rows(row: TextFact) -> None:
-    """By the examples of all rows: the same matches, each with one of the words."""
+    """By the examples of all rows: the same matches, each with the words of a need."""
     pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
     quick, plain = re.compile(with_first_characters(pattern, flags), flags), re.compile(pattern, flags)
-    words = needed_words(pattern, flags)
+    needs = needs_of(pattern, flags)
     for text in TEXTS:
         found = [match.span() for match in plain.finditer(text)]
         assert [match.span() for match in quick.finditer(text)] == found, text
         matched = [text[slice(*span)].casefold() for span in found]
-        assert [each for each in matched if words and not any(word in each for word in words)] == [], text
+        assert [each for each in matched if needs and not any(map(partial(_has_words, each), needs))] == [], text
+
+
+def _has_words(text: str, need: Need) -> bool:
+    return all(any(word in text for word in words) for words in need.words)
+
+
+@pytest.mark.parametrize("end", ["\n", " ", "\u00df\n"])
+@pytest.mark.parametrize("row", text_facts(), ids=lambda row: f"{row.fact} {row.value}")
+def test_blocks_of_rows(row: TextFact, end: str) -> None:
+    """Searched where its words are, a row has the matches that it has in the whole text: in lines, and in one line that
+    is cut; with a character that is folded to two."""
+    pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
+    text = end.join(TEXTS)
+    blocks, compiled, needs = TextBlocks(text), re.compile(pattern, flags), needs_of(pattern, flags)
+    spans = blocks.spans(set[int]().union(*map(blocks.with_words, needs))) if needs else [(0, len(text))]
+    found = [match.span() for span in spans for match in compiled.finditer(text, *span)]
+    assert found == [match.span() for match in compiled.finditer(text)]
 
 
 TEXTS = [text for row in text_facts() for text in (*row.examples, *row.others)]

@@ -67,18 +67,24 @@ def named_packages(text: str) -> tuple[str, ...]:
     stems = (match[1] for match in itertools.islice(_SHARED_OBJECT.finditer(text), _MOST))
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
     for name in itertools.islice(matches("package_name", text), _MOST):
-        word = re.sub(r"[ _]", "-", name[0].lower())
-        if name["torch"] is None:
-            word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
-        package = None if name["torch"] is not None or _is_product(name[0]) else package_of_name(word)
-        if package is None and "_" in name[0]:
-            package = package_of_file(name[0])  # `flash_attn_2_cuda.cpython-312: undefined symbol`
-        listed = _IN_LIST.match(text, name.end()) is not None
-        if package is not None and package.name != "torch" and not listed:
-            found[package.name] = None
+        named = _package_named(name[0], name["torch"] is not None)
+        if named and named not in found and _IN_LIST.match(text, name.end()) is None:
+            found[named] = None
     if not found and is_shown("geometric", text):
         return _OF_GEOMETRIC
     return tuple(found or _named_by_parts(text))
+
+
+@lru_cache(maxsize=4_096)
+def _package_named(name: str, is_torch: bool) -> str:
+    """The package with a name as people write it; empty for none, and for torch."""
+    word = re.sub(r"[ _]", "-", name.lower())
+    if not is_torch:
+        word = re.sub(r"^(?:py)?torch(?:-?(?=scatter|cluster|spline|geom)|-(?=sparse))", "torch-", word)
+    package = None if is_torch or _is_product(name) else package_of_name(word)
+    if package is None and "_" in name:
+        package = package_of_file(name)  # `flash_attn_2_cuda.cpython-312: undefined symbol`
+    return "" if package is None or package.name == "torch" else package.name
 
 
 def _named_by_parts(text: str) -> tuple[str, ...]:

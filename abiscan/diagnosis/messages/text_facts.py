@@ -3,14 +3,16 @@ files beside it with such rows."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import TextFact
-from abiscan.diagnosis.messages.values_in_text import captured, matches_of
+from abiscan.diagnosis.messages.text_blocks import text_blocks
+from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
 
 _SHORT: Final = 2_000
 
@@ -18,7 +20,7 @@ _SHORT: Final = 2_000
 def shown(fact: str, text: str) -> Iterator[tuple[str, str]]:
     """The value of each row of a fact that a text shows, and the words that show it; linear in its length."""
     for row in _rows(fact):
-        found = _pattern(row).search(text) if _has_words((row,), text) else None
+        found = next(_found(_pattern(row), (row,), text), None)
         if found is not None:
             yield row.value, found[0]
 
@@ -35,7 +37,7 @@ def first_shown(fact: str, text: str) -> str:
 
 def matches(fact: str, text: str) -> Iterator[re.Match[str]]:
     """The first matches of `pattern_of` a fact in a text, at most `MOST_PLACES`."""
-    return matches_of(pattern_of(fact), text) if _has_words(_rows(fact), text) else iter(())
+    return itertools.islice(_found(pattern_of(fact), _rows(fact), text), MOST_PLACES)
 
 
 def values(fact: str, text: str) -> list[str]:
@@ -50,7 +52,7 @@ def first_match(fact: str, text: str) -> re.Match[str] | None:
 def matches_by_row(fact: str, text: str) -> Iterator[Iterator[re.Match[str]]]:
     """Matches as in `matches` of each row of a fact."""
     for row in _rows(fact):
-        yield matches_of(_pattern(row), text) if _has_words((row,), text) else iter(())
+        yield itertools.islice(_found(_pattern(row), (row,), text), MOST_PLACES)
 
 
 def matches_and_values(fact: str, text: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -84,17 +86,13 @@ def text_facts() -> tuple[TextFact, ...]:
     return read_table("text_facts.json", tuple[TextFact, ...])
 
 
-def _has_words(rows: tuple[TextFact, ...], text: str) -> bool:
-    """Whether a row could match, by the words that its matches need. In short texts a pattern is as quick."""
-    if len(text) < _SHORT or not all(row.words for row in rows):
-        return True
-    folded = _folded(text)
-    return any(word in folded for row in rows for word in row.words)
-
-
-@lru_cache(maxsize=2)
-def _folded(text: str) -> str:
-    return text.casefold()
+def _found(pattern: re.Pattern[str], rows: tuple[TextFact, ...], text: str) -> Iterator[re.Match[str]]:
+    """The matches of a pattern of rows, searched where their words are. In short texts a pattern is as quick."""
+    if len(text) < _SHORT or not all(row.needs for row in rows):
+        return pattern.finditer(text)
+    blocks = text_blocks(text)
+    found = set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs))
+    return itertools.chain.from_iterable(pattern.finditer(text, *span) for span in blocks.spans(found))
 
 
 @cache

@@ -1,0 +1,90 @@
+"""Finds the lines of a text with the words that matches of a pattern need: the pattern is searched only in these."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from abiscan.diagnosis.catalogue.package_row import Need
+
+# Characters after which a long line is cut.
+_CUT: Final = 4_096
+# Part of the blocks from which on the whole text is searched.
+_MOST: Final = 0.8
+
+
+class TextBlocks:
+    """The lines of a text, of which long ones are cut, and where words are in them."""
+
+    def __init__(self, text: str) -> None:
+        self._folded = text.casefold()
+        if len(self._folded) != len(text):
+            # A few characters are folded to several.
+            self._folded = re.sub(r"[^\x00-\x7f]", _folded, text).casefold()
+        ends = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
+        cuts = [range(start, end, _CUT) for start, end in itertools.pairwise(ends)]
+        self._is_cut = any(len(cut) > 1 for cut in cuts)
+        self._starts = [*itertools.chain.from_iterable(cuts)] if self._is_cut else ends[:-1]
+        self._starts.append(len(text))
+        self._blocks: dict[str, frozenset[int]] = {}
+
+    def with_words(self, need: Need) -> set[int]:
+        """The blocks of matches with a need."""
+        found: list[set[int]] = []
+        for words in need.words:
+            found.append(set[int]().union(*map(self._with_word, words)))
+            if not found[-1]:
+                return set()
+        if need.lines or self._is_cut:
+            found = [self._around(blocks, need) for blocks in found]
+        return set.intersection(*found)
+
+    def _around(self, blocks: set[int], need: Need) -> set[int]:
+        """The blocks that a match extends to."""
+        around, starts = set[int](), self._starts
+        for block in blocks:
+            first = bisect_right(starts, starts[block] - need.characters) - 1
+            last = bisect_right(starts, starts[block + 1] + need.characters)
+            if not self._is_cut:
+                first, last = max(first, block - need.lines), min(last, block + need.lines + 1)
+            around.update(range(max(first, 0), min(last, len(starts) - 1)))
+        return around
+
+    def _with_word(self, word: str) -> frozenset[int]:
+        blocks = self._blocks.get(word)
+        if blocks is None:
+            found, at = [], self._folded.find(word)
+            while at >= 0:
+                block = bisect_right(self._starts, at)
+                found.append(block - 1)
+                at = self._folded.find(word, self._starts[block])
+            blocks = self._blocks[word] = frozenset(found)
+        return blocks
+
+    def spans(self, blocks: set[int]) -> list[tuple[int, int]]:
+        """The bounds of blocks in the text, those of adjacent ones together."""
+        count = len(self._starts) - 1
+        if len(blocks) > _MOST * count:
+            return [(0, self._starts[-1])]
+        spans: list[tuple[int, int]] = []
+        for block in sorted(blocks):
+            start, end = self._starts[block], self._starts[block + 1]
+            if spans and spans[-1][1] == start:
+                start = spans.pop()[0]
+            spans.append((start, end))
+        return spans
+
+
+def _folded(character: re.Match[str]) -> str:
+    folded = character[0].casefold()
+    return folded if len(folded) == 1 else "\0"
+
+
+@lru_cache(maxsize=2)
+def text_blocks(text: str) -> TextBlocks:
+    """The blocks of a text."""
+    return TextBlocks(text)
