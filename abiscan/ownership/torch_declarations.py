@@ -86,7 +86,7 @@ class Declarations:
         at = self._index(release)
         if masks is None or at is None:
             return None
-        declared = _mask(masks.partition(";")[0])
+        declared = mask_of(masks.partition(";")[0])
         if declared >> at & 1:
             return None
         before, after = declared & ((1 << at) - 1), declared >> at
@@ -101,12 +101,12 @@ class Declarations:
         """Whether the headers of a release declare a name; None if every release does, or none."""
         masks = self._masks(scope, name)
         at = self._index(release)
-        return None if masks is None or at is None else bool(_mask(masks.partition(";")[0]) >> at & 1)
+        return None if masks is None or at is None else bool(mask_of(masks.partition(";")[0]) >> at & 1)
 
     def declaring(self, scope: str, name: str) -> tuple[str, ...]:
         """Return the releases that declare a name, oldest first; none if every release does, or none."""
         masks = self._masks(scope, name)
-        declared = 0 if masks is None else _mask(masks.partition(";")[0])
+        declared = 0 if masks is None else mask_of(masks.partition(";")[0])
         return tuple(release for at, release in enumerate(self.releases) if declared >> at & 1)
 
     def deprecated_since(self, scope: str, name: str, release: str) -> str | None:
@@ -116,7 +116,7 @@ class Declarations:
         at = self._index(release)
         if masks is None or at is None:
             return None
-        deprecated = _mask(masks.partition(";")[2])
+        deprecated = mask_of(masks.partition(";")[2])
         if not deprecated >> at & 1:
             return None
         while at and deprecated >> (at - 1) & 1:
@@ -132,7 +132,7 @@ class Declarations:
         return at if at >= 0 else None
 
 
-def _mask(written: str) -> int:
+def mask_of(written: str) -> int:
     """Parse `0-4,7` to a bit mask."""
     mask = 0
     for part in written.split(",") if written else ():

@@ -6,13 +6,10 @@ The table of declarations is large, so it is read late.
 from __future__ import annotations
 
 import posixpath
-from functools import cache
 
-from abiscan.data import read_table
 from abiscan.diagnosis import torch_fixes
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.model import versions
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers
 from abiscan.ownership.torch_name_headers import header_of_name
@@ -70,20 +67,6 @@ def _moved_header(header: str) -> str | None:
 def declaring_header(values: Values, _missing: MissingName) -> str | None:
     """The header of torch that declares the name."""
     return header_of_name(values.get("name", "").rpartition("::")[2])
-
-
-def python_since(values: Values, missing: MissingName) -> str | None:
-    """The first release of torch with the Python name of the values `module` and `attribute` (`2.4`); None if it is not
-    known, or if the target is not older."""
-    since = _releases_by_name().get(f"{values.get('module')}.{values.get('attribute')}")
-    at = None if missing.target is None else versions.order(missing.target.version)
-    return None if since is None or (at is not None and at >= (versions.order(since) or ())) else since
-
-
-@cache
-def _releases_by_name() -> dict[str, str]:
-    """Python name -> the first release of torch with it (`2.4`)."""
-    return read_table("torch_python_names.toml", dict[str, str])
 
 
 def _declaring(values: Values) -> ReleaseRanges:

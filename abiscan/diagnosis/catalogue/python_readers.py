@@ -21,13 +21,14 @@ from abiscan.diagnosis.messages.packaged_torch import find_other_build
 from abiscan.diagnosis.messages.source_builds import built_packages, denies_source_build, named_packages
 from abiscan.diagnosis.messages.text_facts import is_shown, pattern_of, patterns_of
 from abiscan.diagnosis.messages.text_facts import values as names_of
+from abiscan.ownership.python_name_releases import MODULE, find_names
 
 _FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
 VALUES: Final = (
     *("project", "base", "for_python", "function", "library", "bound", "capsule", "module", "said", "of_python"),
     *("of_framework", "method", "torch_file", "package", "about", "origin", "how_to", "calls_bound", "callee"),
     *("as_imported", "reads_data"),
-    *("other_binding", "outside", *_FRAME_VALUES),
+    *("other_binding", "outside", "missing_module", *_FRAME_VALUES),
 )
 """Values that readers of this module may add besides `name`."""
 
@@ -105,12 +106,49 @@ def importing_package(hit: Hit, values: Values) -> Values | None:
     that imports it. None for a package that does not find a name of its own, and for those that have nothing to do with
     torch."""
     package = values["module"].partition(".")[0]
-    frames = names_of("module_of_frame", hit.preceding(_LINES_OF_TRACEBACK))
-    last = frames[-1] if frames else ""
+    last = _package_of_last_frame(hit)
     known = is_shown("package_beside_torch", package) or package_of_name(package) or (last and package_of_name(last))
     if last == package or package in sys.stdlib_module_names or not known:
         return None
     return {"package": package, "project": last} if last else {"package": package}
+
+
+def python_name(hit: Hit, values: Values) -> Values | None:
+    """`module` and `name`, which some releases of its `package` lack; of a missing module the outermost such one. Then
+    `project` as for `importing_package`. None if every release has it, or none."""
+    is_module = hit.word.startswith("No module")
+    module, name = values.get("module") or _imported_module(hit), values["name"]
+    if is_module:
+        module, _, name = name.rpartition(".")
+    if module == "Tensor":
+        module = "torch.Tensor"
+    names = find_names(module)
+    if names is None:
+        return None
+    while is_module and not names.ranges(module, name + MODULE) and "." in module:
+        module, _, name = module.rpartition(".")
+    package = names.package
+    last = _package_of_last_frame(hit)
+    if not names.ranges(module, name + MODULE * is_module) or (
+        last == package and "module '" not in hit.word and "attribute" not in hit.word
+    ):
+        return None
+    found = {"module": module, "name": name, "package": package, **({"missing_module": "yes"} if is_module else {})}
+    return {**found, "project": last} if last and last != package else found
+
+
+_IMPORT_FROM: Final = re.compile(r"(?<![^\n>]) {0,64}from ([A-Za-z][\w.]{1,250}) import ")
+
+
+def _imported_module(hit: Hit) -> str:
+    """The module of the import statement before a message that names none (CPython before 3.7)."""
+    found = _IMPORT_FROM.findall(hit.preceding(3))
+    return found[-1] if found else ""
+
+
+def _package_of_last_frame(hit: Hit) -> str:
+    frames = names_of("module_of_frame", hit.preceding(_LINES_OF_TRACEBACK))
+    return frames[-1] if frames else ""
 
 
 def known_package(_hit: Hit, values: Values) -> Values | None:

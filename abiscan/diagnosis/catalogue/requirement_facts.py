@@ -3,17 +3,17 @@ absent) must be, `here` the release that is there, `project` what requires it.""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
-from abiscan.data import read_table
-from abiscan.diagnosis import package_commands, torch_commands
+from abiscan.diagnosis import package_commands, torch_commands, torch_fixes
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.named_functions import Values
 from abiscan.diagnosis.catalogue.torch_facts import target_cuda
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.required_ranges import bound_of, is_range, outside, read_range, within
 from abiscan.diagnosis.safe_names import normalised
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership.python_name_releases import MODULE, PackageNames, find_names
 from abiscan.releases.pythons import installable
 
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.9", "3.8", "3.7", "3.6", "3.13", "3.14")
@@ -84,20 +84,57 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
 
 
 def releases_with_name(values: Values, _missing: MissingName) -> str | None:
-    """The releases of the value `package` that have the value `name`, if that is known: `<=0.25.2`."""
-    return _ranges_by_name().get(f"{values.get('package', '')}.{values.get('name', '')}")
+    """The releases in which the value `module` has the value `name`, if others lack it:
+    `<0.26.0`."""
+    found = _names(values)
+    return None if found is None else " or ".join(found[0].specifiers(found[1]))
 
 
-@cache
-def _ranges_by_name() -> dict[str, str]:
-    """Package and name (`transformers.AdamW`) -> version specifier of the releases with it."""
-    return read_table("package_python_names.toml", dict[str, str])
+def side_of_name(values: Values, missing: MissingName) -> str | None:
+    """`older` or `newer`: the installed release, compared with those that have the name. Where it is unknown, it is
+    older if only older releases lack the name, newer if only newer ones do."""
+    found = _names(values)
+    if found is None:
+        return None
+    names, ranges = found
+    target = missing.target.version if names.package == "torch" and missing.target is not None else ""
+    here = target or missing.log.releases.get(names.package.replace("_", "-"), "")
+    if here:
+        is_before, is_after = ranges.all_after(here), ranges.all_before(here)
+    else:
+        is_before, is_after = ranges.last == names.releases[-1], ranges.first == names.releases[0]
+        is_before, is_after = (is_before, is_after) if len(ranges) == 1 else (False, False)
+    return None if is_before == is_after else "older" if is_before else "newer"
 
 
 def package_with_name(values: Values, missing: MissingName) -> str | None:
     """The command that installs one of them."""
-    wanted = releases_with_name(values, missing)
-    return required_package({"name": values["package"], "wanted": wanted}, missing) if wanted else None
+    found = _names(values)
+    if found is None:
+        return None
+    wanted = found[0].specifiers(found[1])[-1]
+    if found[0].package == "torch":
+        known = within(wanted, missing.known_versions)
+        command = torch_fixes.install_torch(missing, ReleaseRanges.of_known(missing.known_versions, known.__contains__))
+        if command is not None:
+            return command
+    return required_package({"name": found[0].package, "wanted": wanted}, missing)
+
+
+def module_with_name(values: Values, _missing: MissingName) -> str | None:
+    """The only module that has the name in the newest release, where that of the value `module` lacks it."""
+    found = _names(values)
+    if found is None or "missing_module" in values or found[1].last == found[0].releases[-1]:
+        return None
+    scopes = found[0].scopes_with(values["name"])
+    return scopes[0] if len(scopes) == 1 else None
+
+
+def _names(values: Values) -> tuple[PackageNames, ReleaseRanges] | None:
+    module, suffix = values.get("module", ""), MODULE if "missing_module" in values else ""
+    names = find_names(module)
+    ranges = ReleaseRanges() if names is None else names.ranges(module, values.get("name", "") + suffix)
+    return (names, ranges) if names is not None and ranges else None
 
 
 def required_name(values: Values, _missing: MissingName) -> str | None:

@@ -1,0 +1,34 @@
+"""The table of Python names. Oracle: the release notes of the packages."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.ownership.python_name_releases import MODULE, find_names
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "specifier"),
+    [
+        ("torch", f"_six{MODULE}", "<2.0.0"),
+        ("torch._six", "container_abcs", "<1.9.0"),
+        ("torch", "inference_mode", ">=1.9.0"),
+        ("torch.library", "custom_op", ">=2.4.0"),
+        ("torch", "frombuffer", ">=1.10.0"),
+        ("torch.Tensor", "untyped_storage", ">=2.0.0"),
+        ("torchvision.transforms", f"functional_tensor{MODULE}", ">=0.5.0,<0.17.0"),
+        ("transformers", "top_k_top_p_filtering", "<4.39.0"),
+        ("huggingface_hub", "cached_download", "<0.26.0"),
+    ],
+)
+def test_releases_of_a_name(module: str, name: str, specifier: str) -> None:
+    names = find_names(module)
+    assert names is not None
+    assert names.specifiers(names.ranges(module, name)) == [specifier]
+
+
+def test_names_of_every_release_are_not_stored() -> None:
+    names = find_names("torch")
+    assert names is not None
+    assert not names.ranges("torch.nn", "Linear")
+    assert not names.ranges("torch.nn", "NoSuchModule")
