@@ -341,9 +341,15 @@ def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
         text = f"Rebuild the caller with {flag}, or rebuild the library with the other value."
-        # Distributions have libraries with the new class: the caller has the old one for a libtorch that needs it.
-        with_it = "a libtorch with the new std::string (libtorch-cxx11-abi-... up to 2.6)"
-        return f"{text}\nIf the caller is for a libtorch with the old one: use {with_it}." if mine == "old" else text
+        # Distributions have libraries with the new class: the caller has the old one for a torch that needs it.
+        if mine == "new":
+            return text
+        return (
+            f"If the caller is an extension of torch, which takes the std::string of torch: build the library with "
+            f"-D_GLIBCXX_USE_CXX11_ABI=0 (CMake: -DCMAKE_CXX_FLAGS=-D_GLIBCXX_USE_CXX11_ABI=0), and link that one\n"
+            f"or use a torch with the new std::string (wheels since 2.7, libtorch-cxx11-abi-... up to 2.6), and build "
+            f"the extension again\nIf it does not use torch: {text[0].lower()}{text[1:]}"
+        )
     program = find_program(missing)
     if program is not None and (program.abi or not missing.reference.link_time):
         ranges = missing.knowledge.loads_on or ReleaseRanges()
