@@ -11,6 +11,7 @@ import functools
 from collections.abc import Mapping
 
 from abiscan.data import read_table
+from abiscan.model.versions import order
 from abiscan.releases.build import Build
 
 TABLE = "kernel_lists.json"
@@ -19,6 +20,14 @@ TABLE = "kernel_lists.json"
 def kernel_list(build: Build) -> tuple[str, ...] | None:
     """`sm_75`, `compute_90`, ... of a build; None if unknown, as for builds of the user's index."""
     return None if build.user else _table().get(build.key)
+
+
+def newest_with(gpu: str) -> tuple[str, str] | None:
+    """Version and variant of the newest listed x86-64 build with code for a GPU (`sm_37`); None if none is known."""
+    keys = [key.removesuffix("-x86_64") for key, gpus in _table().items() if gpu in gpus and key.endswith("-x86_64")]
+    newest = max(keys, key=lambda key: order(key) or (), default="")
+    version, _, variant = newest.partition("+")
+    return (version, variant) if newest else None
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from abiscan.diagnosis.messages.packaged_torch import CONTAINER
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.gpu_toolkits import first_toolkit, last_toolkit
+from abiscan.releases.kernel_lists import newest_with
 
 
 def capability(values: Values, _missing: MissingName) -> str | None:
@@ -158,7 +159,8 @@ def torch_for_gpu(values: Values, missing: MissingName) -> str | None:
         since = ".".join(map(str, oldest))
         return f"pip install -U torch --index-url {torch_commands.INDEXES}{index}  # torch {since} or later"
     if (versions.order(gpu_last_cuda(values, missing) or "") or _WITHOUT_OLD_CODE) < _OF_OLD_CODE:
-        return None
+        build = newest_with(values["gpu"].replace("compute_", "sm_"))
+        return torch_commands.install_torch(build[0], missing, variant=build[1]) if build else None
     if at[:2] < _OLDEST_SINCE_12_8:
         newer = "builds for later CUDA have no code for it"
         return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126  # {newer}"

@@ -121,6 +121,8 @@ def install_cuda_build(_values: Values, missing: MissingName) -> str | None:
         return None
     capability, version = missing.log.capability, "" if missing.target is None else missing.target.version
     if capability and not _has_code(capability):
+        if last_toolkit(capability) is not None:
+            return None  # an older torch, which other packages here may not accept
         command = torch_for_gpu({"gpu": f"sm_{capability.replace('.', '')}"}, missing)
         return command and torch_commands.force_reinstall(command).replace(" -U ", " ")
     if not version and torch_commands.newest_of_variant(_OF_MOST_DRIVERS, missing):
