@@ -151,6 +151,15 @@ def _package_of_last_frame(hit: Hit) -> str:
     return frames[-1] if frames else ""
 
 
+def caller_of_function(hit: Hit, _values: Values) -> Values | None:
+    """`project`: the package of the last frame, which calls a function. None if it is neither in the catalogue nor a
+    package beside torch."""
+    last = _package_of_last_frame(hit)
+    if not last:
+        return {}
+    return {"project": last} if package_of_name(last) or is_shown("package_beside_torch", last) else None
+
+
 def known_package(_hit: Hit, values: Values) -> Values | None:
     """None, unless the package `project` is in the catalogue."""
     package = package_of_name(values["project"])
