@@ -82,7 +82,7 @@ class ZipArchive:
     """An open zip file that unpacks members and caches them within its limits."""
 
     def __init__(
-        self, source: ByteSource, display: str, limits: Limits, scratch: Scratch | None, *, hashes: bool
+        self, source: ByteSource, display: str, limits: Limits, scratch: Scratch | None = None, *, hashes: bool = False
     ) -> None:
         self.source, self.display, self.limits = source, display, limits
         self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)

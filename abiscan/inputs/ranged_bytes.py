@@ -174,7 +174,7 @@ class OtherContents(UnreadableFile):
         taken: number of bytes received from the server.
     """
 
-    def __init__(self, path: str, reason: str, taken: int) -> None:
+    def __init__(self, path: str, reason: str, taken: int = 0) -> None:  # `__reduce__` passes no number
         super().__init__(path, reason)
         self.taken = taken
 

@@ -16,6 +16,7 @@ import pytest
 
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact, Limits, Options, expand
+from abiscan.inputs.ranged_bytes import OtherContents
 from abiscan.model.report import ArtifactKind
 from abiscan.wheel.metadata import ContainerKind
 from tests.inputs.kit import DIST_INFO, GOOD, METADATA, SMALL, WHEEL_NAME, all_of, content_of, tar_bytes, zip_bytes
@@ -318,3 +319,8 @@ def test_files_of_an_archive_are_released_at_its_end(tmp_path: Path, form: str, 
         assert [each() for each in opened] == [None] * 4
     finally:
         gc.enable()
+
+
+def test_an_error_about_other_contents_can_be_sent_to_another_process() -> None:
+    error = pickle.loads(pickle.dumps(OtherContents("a.whl", "another hash", 7)))
+    assert (type(error), error.path, error.reason) == (OtherContents, "a.whl", "another hash")
