@@ -99,7 +99,12 @@ def _find_package(missing: MissingName, name: str | None) -> Package | None:
 
 
 def install(
-    package: Package, missing: MissingName, *, variant: str | None = None, others: Sequence[Package] = ()
+    package: Package,
+    missing: MissingName,
+    *,
+    variant: str | None = None,
+    others: Sequence[Package] = (),
+    oldest: str = "",
 ) -> tuple[str, ...]:
     """The ways to install the package for the target, best first: a wheel, else a build from source. Where no wheel is
     known, one way has several lines. Empty if neither is known.
@@ -107,6 +112,7 @@ def install(
     Args:
         variant: of the installed torch, if nothing else is known about it.
         others: packages to install with the same command; they have the same wheels.
+        oldest: torch that an unknown one is not older than.
     """
     if package.command:
         return (package.command,)
@@ -135,7 +141,7 @@ def install(
         return (without if paged is None or "://" not in paged.command else paged.command,)
     if not from_source and (target is None or versions.order(target.version) is None):
         page = _page(package, missing)
-        general = _for_any(package, missing, variant)
+        general = _for_any(package, missing, variant, oldest)
         if page is not None:
             # For a torch without a wheel of the project.
             lead = "or, for another torch: install" if general else "Install"
@@ -336,20 +342,20 @@ def _of_cuda(package: Package, missing: MissingName, variant: str | None) -> tup
     return tuple(f"CUDA {each.removeprefix('cu')}: pip install -U {what}" for each, what in package.cuda.items())
 
 
-def _for_any(package: Package, missing: MissingName, variant: str | None) -> tuple[str, ...]:
+def _for_any(package: Package, missing: MissingName, variant: str | None, oldest: str) -> tuple[str, ...]:
     """For an unknown torch: the page or the release for any torch, if it has wheels for the platform. The torch of an
     example is one that lacks the symbol and has wheels for the CPython, in the variant if one has it."""
-    entries = tuple(_possible_entries(package, missing))
+    entries = tuple(_possible_entries(package, missing, oldest))
     if _other_string(missing).get("abi") == "FALSE":
         # No torch of 2.7 or later has the old std::string.
         entries = tuple(each for each in entries if (versions.order(each[1]) or ()) < _ONLY_NEW_STRING)
     of_variant = [each for each in entries if variant in each[2]]
     if variant is None and any(missing.log.variant in known for _row, _torch, known in entries):
-        return _for_any(package, missing, missing.log.variant)
+        return _for_any(package, missing, missing.log.variant, oldest)
     for wheels, torch, known in of_variant or (entries if variant is None or package.any_variant else ()):
         of_example = variant if variant in known else max(filter(cuda_major, known), default=known[-1])
         if package.fetches_wheel:
-            return _fetched(package, wheels, missing)
+            return _fetched(package, wheels, missing, oldest)
         places = fill_places(wheels, package, torch, of_example)
         python = missing.loading_python
         tag = "cp312" if python is None else python_tag(str(python))
@@ -383,7 +389,9 @@ def _other_string(missing: MissingName) -> dict[str, str]:
     return {} if abi is None else {"abi": "FALSE" if abi == "new" else "TRUE"}
 
 
-def _possible_entries(package: Package, missing: MissingName) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
+def _possible_entries(
+    package: Package, missing: MissingName, oldest: str
+) -> Iterator[tuple[Wheels, str, tuple[str, ...]]]:
     """Each row of wheels with a release of torch that may be the installed one, and the variants, newest first."""
     python = missing.loading_python
     for wheels in rows_of(package, missing):
@@ -391,21 +399,25 @@ def _possible_entries(package: Package, missing: MissingName) -> Iterator[tuple[
             continue
         for torch, known in wheels.variants.items():
             release = next((each for each in wheels.releases if each.startswith(f"{torch}.")), patch_release(torch))
-            if _may_be_installed(release, missing):
+            if _may_be_installed(release, missing, oldest):
                 yield wheels, release, known
 
 
-def _may_be_installed(torch: str, missing: MissingName) -> bool:
-    """Whether an unknown torch that lacks the symbol may be this release."""
+def _may_be_installed(torch: str, missing: MissingName, oldest: str) -> bool:
+    """Whether an unknown torch that lacks the symbol, and is not older than another, may be this release."""
+    if (versions.order(torch) or ()) < (versions.order(oldest) or ()):
+        return False
     python = missing.loading_python
     exported = missing.exported_in if missing.is_torch_name else None
     return (not exported or not exported.contains(torch)) and (python is None or python in with_wheels(torch))
 
 
-def _fetched(package: Package, wheels: Wheels, missing: MissingName) -> tuple[str, ...]:
+def _fetched(package: Package, wheels: Wheels, missing: MissingName, oldest: str) -> tuple[str, ...]:
     """Install a package whose build fetches the wheel for the installed torch, in a release that has one."""
     possible = {
-        torch: each for torch, each in wheels.releases.items() if _may_be_installed(patch_release(torch), missing)
+        torch: each
+        for torch, each in wheels.releases.items()
+        if _may_be_installed(patch_release(torch), missing, oldest)
     }
     newest, *older = dict.fromkeys(possible.values())
     ways = [f"{BUILD} {package.name}=={newest}"]

@@ -375,21 +375,72 @@ def registering_release(values: Values, missing: MissingName) -> str | None:
 
 
 def registered_there(values: Values, missing: MissingName) -> str | None:
-    """The release of it in the text, if that is such a release."""
+    """The release of it in the text, if that is such a release, and torch is not too old for it."""
     package = _registering(values, missing)
-    if package is None or package.registers is None:
+    if package is None or package.registers is None or torch_before_operators(values, missing):
         return None
-    names = (package.name, *(module.replace("_", "-") for module in package.modules))
-    there = next(filter(None, map(missing.log.releases.get, names)), "")
-    here, first = versions.order(there), versions.order(package.registers.release)
-    return there if here is not None and first is not None and here >= first else None
+    there = _release_there(package, missing)
+    return there if there and _is_since(there, package.registers.release) else None
+
+
+def torch_before_operators(values: Values, missing: MissingName) -> str | None:
+    """The target's torch, if every release of the package leaves its functions unregistered with it."""
+    package = _registering(values, missing)
+    first = "" if package is None or package.registers is None else package.registers.torch
+    is_older = first and missing.target is not None and not _is_since(missing.target.version, first)
+    return missing.target.version if is_older and missing.target is not None else None
 
 
 def install_registering(values: Values, missing: MissingName) -> str | None:
-    """The commands that install it."""
+    """The commands that install it; None for a torch that is too old for it."""
     package = _registering(values, missing)
-    ways = () if package is None or package.command else package_commands.install(package, missing)
-    return "\n".join(ways) or None
+    if package is None or package.registers is None or package.command or torch_before_operators(values, missing):
+        return None
+    return "\n".join(package_commands.install(package, missing, oldest=package.registers.torch)) or None
+
+
+def bound_caller(values: Values, missing: MissingName) -> str | None:
+    """A package that calls the bound functions itself, up to a release, if the text has no later one: `mamba-ssm`."""
+    found = _bound_caller(values, missing)
+    return found and found[0]
+
+
+def caller_of_operators(values: Values, missing: MissingName) -> str | None:
+    """The first release of it that calls the operators: `2.2.5`."""
+    found = _bound_caller(values, missing)
+    return found and found[1]
+
+
+def install_caller(values: Values, missing: MissingName) -> str | None:
+    """The commands that install it, if the text names it."""
+    package = packages_by_name().get(bound_caller(values, missing) or "")
+    if package is None or package.name not in {*missing.log.releases, missing.log.project}:
+        return None
+    return "\n".join(package_commands.install(package, missing)) or None
+
+
+def _bound_caller(values: Values, missing: MissingName) -> tuple[str, str] | None:
+    package = _registering(values, missing)
+    callers = {} if package is None or package.registers is None else package.registers.callers
+    known = packages_by_name()
+    return next(
+        (
+            (name, first)
+            for name, first in callers.items()
+            if not (there := _release_there(known[name], missing)) or not _is_since(there, first)
+        ),
+        None,
+    )
+
+
+def _release_there(package: Package, missing: MissingName) -> str:
+    names = (package.name, *(module.replace("_", "-") for module in package.modules))
+    return next(filter(None, map(missing.log.releases.get, names)), "")
+
+
+def _is_since(release: str, first: str) -> bool:
+    here, since = versions.order(release), versions.order(first)
+    return here is not None and since is not None and here >= since
 
 
 def registered_call(values: Values, missing: MissingName) -> str | None:

@@ -86,6 +86,7 @@ class OperatorRelease(_Row, frozen=True, kw_only=True):
         release: of the package.
         torch: first torch that it registers them with; empty for any.
         call: functions of the package to call in place of the bound ones; empty if each has one of its own name.
+        callers: packages that called the bound functions -> their first release that calls the operators.
         source: file with this information.
         date: of reading it (YYYY-MM-DD).
     """
@@ -93,6 +94,7 @@ class OperatorRelease(_Row, frozen=True, kw_only=True):
     release: str
     torch: str = ""
     call: str = ""
+    callers: dict[str, str] = {}
     source: str
     date: str
 
