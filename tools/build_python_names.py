@@ -37,12 +37,12 @@ _TESTS = re.compile(
 _INTERNAL = re.compile(
     r"^torch\.(?:_inductor|_dynamo|_refs|_decomp|_prims|_functorch|_export|_subclasses|_numpy|_lazy|_library|_logging"
     r"|_higher_order_ops|_C|_strobelight|ao|csrc|export|for_onnx|masked|monitor|onnx|package|profiler|quantization)\."
-    r"|^torch\.(?:_C$|_meta_registrations|_VF|_masked|contrib|legacy|nn\.(?:intrinsic|qat|quantized)|jit\._|fx\.\w+\."
+    r"|^torch\.(?:_C$|_meta_registrations|_VF|_masked|contrib|legacy|nn\.(?:intrinsic|qat|quantized)|jit\._|fx\.\w+\.|distributions|sparse|utils\.(?:hipify|benchmark|tensorboard|viz)"
     r"|distributed\.(?:_|\w+\.\w+\.|\w+\._))"
     r"|^transformers\.(?:models\.\w+\.(?!modeling_(?!tf_|flax_))|utils\.dummy_"
     r"|(?:agents|benchmark|cli|distributed|exporters|kernels|onnx|pipelines|quantizers|sagemaker)\.)"
-    r"|^diffusers\.(?:modular_pipelines|utils\.dummy_|pipelines\.\w+\.(?!pipeline_))"
-    r"|^(?:pytorch_lightning|torchmetrics)\.(?:(?!utilities)\w+\.|demos|_graveyard)"
+    r"|^diffusers\.(?:modular_pipelines|(?:pipelines|loaders|schedulers|quantizers|hooks|guiders)\.|utils\.dummy_)"
+    r"|^(?:pytorch_lightning|torchmetrics)\.\w+\.|^(?:accelerate|peft|timm|torchvision)(?:\.\w+){3}"
     r"|^huggingface_hub\.(?:inference|cli|keras_mixin)"
     r"|^timm\.models\.(?!layers|registry|helpers|factory|_)"
 )

@@ -27,10 +27,15 @@ class PackageNames:
     def __init__(self, package: str, releases: tuple[str, ...], lines: list[str]) -> None:
         self.package = package
         self.releases = releases
-        self._masks: dict[str, dict[str, int]] = {}
-        for line in lines:
+        self._lines = lines
+
+    @functools.cached_property
+    def _masks(self) -> dict[str, dict[str, int]]:
+        masks: dict[str, dict[str, int]] = {}
+        for line in self._lines:
             scope, written, names = line.split("\t")
-            self._masks.setdefault(scope, {}).update(dict.fromkeys(names.split(" "), mask_of(written)))
+            masks.setdefault(scope, {}).update(dict.fromkeys(names.split(" "), mask_of(written)))
+        return masks
 
     def ranges(self, scope: str, name: str) -> ReleaseRanges:
         """The releases in which a module or class has a name; empty if all have it, or none."""
