@@ -12,6 +12,7 @@ from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.hip_sources import hip_builds, is_for_hip, rocm_of, vendor_of
 from abiscan.diagnosis.messages.gpu_vendors import AMD, WITHOUT_CUDA_CODE
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.named_release import release_to_build, requirement
 from abiscan.diagnosis.wheel_rows import cuda_major, newest_entry, platform_of
 from abiscan.model import versions
 from abiscan.releases import companions
@@ -33,9 +34,9 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if not package.sdist and not package.repository:
         return f"Build {package.name} against this torch, as its guide says: {package.guide}" if package.guide else None
     # No wheel of a package that it imports is for a source build either.
-    used = package.uses if missing.knowledge.target_from_source else ()
-    known = (packages_by_name().get(name) for name in (*others, *used))
-    alike = (each for each in known if each is not None and _is_built_alike(each, package))
+    named = (package, *filter(None, map(packages_by_name().get, others)))
+    used = (packages_by_name()[name] for each in named for name in each.uses) if _has_no_wheels(missing) else ()
+    alike = (each for each in (*named, *used) if _is_built_alike(each, package))
     built = tuple({each.name: each for each in (package, *alike)}.values())
     if is_for_hip(missing) and any(each.hip or each.rocm_wheels for each in built):
         return "\n".join(_with_hip(built, missing))
@@ -48,6 +49,8 @@ def build(package: Package, missing: MissingName, others: Iterable[str] = ()) ->
     if missing.target is None:
         notes += _note_on_branches([each for each in built if not each.sdist and each.name in companions.COMPANIONS])
     sources = [_source_of(each, missing) for each in built]
+    too_new = ((each.name, _named_too_new(each, missing)) for each in built)
+    notes += (f"{name} {release} needs a newer torch" for name, release in too_new if release)
     return "\n".join((*_from_conda_forge(built, missing), _build_of(built, sources, environment, missing, notes)))
 
 
@@ -163,14 +166,16 @@ def _source_of(package: Package, missing: MissingName) -> str:
     """The source of a package for pip: the archive that a user has, the package index, or the repository, for a package
     that is released with torch at the branch of its release (`release/0.16`).
 
-    From the index: the release for the torch, else none older than the installed one, which pip would build where newer
-    ones have no source."""
+    From the index: the release that the text names, else the one for the torch, else none older than the installed one,
+    which pip would build where newer ones have no source."""
     archive = missing.log.sdist
     if re.sub(r"[-_.]+", "-", archive.rpartition("-")[0]).lower() == package.name:
         return f"./{archive}"
     target = missing.target
     if package.sdist:
-        of_torch = "" if target is None or is_for_hip(missing) else _release_for(package, target.version)
+        named, of_torch = release_to_build(package, missing), _release_of_torch(package, missing)
+        if named and not _named_too_new(package, missing):
+            return requirement(package, named)
         if of_torch:
             return f"{package.name}=={of_torch}"
         installed = _installed_release(package, missing)
@@ -180,6 +185,28 @@ def _source_of(package: Package, missing: MissingName) -> str:
         return f'"git+{package.repository}{"" if tag is None else f"@{tag}"}"'
     release = None if missing.target is None else companions.release_for(package.name, missing.target.version)
     return f'"git+{package.repository}{"" if release is None else f"@release/{release}"}"'
+
+
+def _has_no_wheels(missing: MissingName) -> bool:
+    """Whether the torch is none that projects publish wheels for."""
+    log = missing.log
+    return missing.knowledge.target_from_source or log.is_jetson or log.is_nightly or is_for_hip(missing)
+
+
+def _release_of_torch(package: Package, missing: MissingName) -> str:
+    """The release for the target; empty if unknown."""
+    target = missing.target
+    return "" if target is None or is_for_hip(missing) else _release_for(package, target.version)
+
+
+def _named_too_new(package: Package, missing: MissingName) -> str:
+    """The release that the text names, if it needs a newer torch than the target: the last one for that is known.
+    Otherwise empty."""
+    named, last = release_to_build(package, missing), _release_of_torch(package, missing)
+    pinned = any(wheels_by_id()[each].with_torch for each in package.wheels)
+    is_last = pinned or last in package.for_older_torch.values()
+    here, newest = versions.order(named), versions.order(last)
+    return named if is_last and here is not None and newest is not None and here > newest else ""
 
 
 def _installed_release(package: Package, missing: MissingName) -> str:
@@ -241,8 +268,13 @@ def _is_for_gpu(missing: MissingName) -> bool:
     return not is_cpu and platform_of(missing) != "macosx"
 
 
+def variables_of_build(package: Package) -> tuple[str, ...]:
+    """The variables that a command must share with others that it builds."""
+    return (*package.environment, *package.force_build)
+
+
 def _is_built_alike(other: Package, package: Package) -> bool:
-    return (other.sdist or bool(other.repository)) and other.environment == package.environment
+    return (other.sdist or bool(other.repository)) and variables_of_build(other) == variables_of_build(package)
 
 
 def with_build_tools(

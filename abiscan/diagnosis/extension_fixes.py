@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from abiscan.diagnosis import build_commands, package_commands
+from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.libtorch_programs import find_program, use_libtorch
 from abiscan.diagnosis.loaded_copies import SourceTree, folder_of_first_use, source_tree_of
 from abiscan.diagnosis.missing_name import MissingName, kept_for_file
+from abiscan.diagnosis.named_release import named_release
 from abiscan.diagnosis.safe_names import normalised, safe
 from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.model import versions
@@ -65,11 +67,7 @@ def source_tree(missing: MissingName, project: str | None = None) -> str:
 
 def _release_of_package(missing: MissingName, known: Package) -> str:
     """The release of a package, of the file or as the text gives it; empty if unknown."""
-    release = (missing.file.distribution_version or "").partition("+")[0]
-    if release or missing.log.project == known.name:
-        return release or missing.log.project_release
-    names = (each.replace("_", "-") for each in (known.name, *known.modules))
-    return next((missing.log.releases[each] for each in names if each in missing.log.releases), "")
+    return (missing.file.distribution_version or "").partition("+")[0] or named_release(known, missing)
 
 
 def build_tree(missing: MissingName, project: str | None = None, since: str = "") -> str:
@@ -192,11 +190,12 @@ def _build_in_place(missing: MissingName, known: Package | None) -> str | None:
 
 
 def rebuild(missing: MissingName, project: str | None = None, others: Sequence[str] = ()) -> str:
-    """Build the extension from source for the installed torch, as one command.
+    """Build the extension from source for the installed torch, with those of the text if that was built from source.
+    Packages with other variables are built by another command.
 
     Args:
         project: name in a message, if there is no other.
-        others: more names in a message, for the same command.
+        others: more names in a message.
     """
     if is_of_android(missing):
         return _OF_ANDROID
@@ -213,7 +212,9 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     if known is None and project is None and missing.is_torch_name and missing.log.projects:
         project, *others = missing.log.projects
         known = package_commands.find_package(missing, project)
-    command = None if known is None else build_commands.build(known, missing, others)
+    if known is not None and project is None and missing.knowledge.target_from_source:
+        others = (*others, *missing.log.built_packages)
+    command = None if known is None else _build_each(known, missing, others)
     if command is not None:
         return command
     name = package(missing) or normalised(project)
@@ -227,12 +228,30 @@ def rebuild(missing: MissingName, project: str | None = None, others: Sequence[s
     return build_commands.with_build_tools(f"{build_commands.BUILD} .", missing, notes)
 
 
+def _build_each(first: Package, missing: MissingName, others: Sequence[str]) -> str | None:
+    """The commands that build packages, those with the same variables together."""
+    named = {each.name: each for each in (first, *filter(None, map(packages_by_name().get, others)))}
+    alike: dict[tuple[str, ...], list[Package]] = {}
+    for package in named.values():
+        alike.setdefault(build_commands.variables_of_build(package), []).append(package)
+    commands = (build_commands.build(lead, missing, [each.name for each in more]) for lead, *more in alike.values())
+    return "\n".join(filter(None, commands)) or None
+
+
+def check_others(missing: MissingName) -> tuple[str, ...]:
+    """The command that finds the other extensions that a torch from source needs built; empty on Windows."""
+    command = 'abiscan env --python "$(which python)"  # checks every installed package: build each that does not load'
+    return () if platform_of(missing) == "win_amd64" else (command,)
+
+
 @kept_for_file
 def reinstall(missing: MissingName) -> tuple[str, ...]:
     """The ways to get the extension for the installed torch: its wheel, else a build."""
     is_other = is_of_android(missing) or find_program(missing) is not None or _is_not_replaced(missing)
     known = None if is_other else package_commands.find_package(missing)
     ways = () if known is None else package_commands.install(known, missing)
+    if known is not None and missing.log.built_packages and ways == (build_commands.build(known, missing),):
+        return (rebuild(missing), *check_others(missing))
     if ways and known is not None and known.optional and missing.file.path:
         return (*ways, f"or, where the program does not need it: {uninstall(known)}")
     if ways:

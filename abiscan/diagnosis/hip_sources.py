@@ -12,6 +12,7 @@ from abiscan.diagnosis.catalogue.load_packages import packages_by_name
 from abiscan.diagnosis.catalogue.package_row import HipSource, Package
 from abiscan.diagnosis.messages.gpu_vendors import AMD, DCU, XPU
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.named_release import release_to_build, requirement
 from abiscan.model import versions
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.ownership.vendors import vendor_of_library
@@ -76,8 +77,8 @@ def hip_builds(packages: Sequence[Package], missing: MissingName) -> tuple[HipBu
     rocm = rocm_of(missing)
     at = versions.order(torch)
     if rocm or (at is not None and at[:2] >= _FOR_FIRST and vendor_of(missing) == AMD):
-        return (_build(packages, torch, rocm or _FIRST, ""),)
-    first, before = _build(packages, torch, _FIRST, ""), _build(packages, torch, _BEFORE, "")
+        return (_build(packages, missing, rocm or _FIRST, ""),)
+    first, before = _build(packages, missing, _FIRST, ""), _build(packages, missing, _BEFORE, "")
     if first.sources == before.sources:
         return (first,)
     # Builds of torch before 2.1 are for ROCm 5.4 and older; some images of AMD have a later one. Hygon's are for other
@@ -134,10 +135,14 @@ def _between(first: str, end: str) -> str:
     return f"{first} to before {end}" if first else f"before {end}"
 
 
-def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> HipBuild:
+def _build(packages: Sequence[Package], missing: MissingName, rocm: str, lead: str) -> HipBuild:
+    torch = "" if missing.target is None else missing.target.version
     sources, notes, none, environment = [], [], [], dict[str, None]()
     for package in packages:
+        release = release_to_build(package, missing)
+        named = requirement(package, release) if release else package.name
         fits = [each for each in package.hip if _fits(each, torch, rocm)]
+        fits.sort(key=lambda each: each.source != named)
         if fits:
             sources.append(fits[0].source)
             environment.update(dict.fromkeys(fits[0].environment))
@@ -147,7 +152,7 @@ def _build(packages: Sequence[Package], torch: str, rocm: str, lead: str) -> Hip
         elif package.hip or not package.sdist:
             none.append(package.name)
         else:
-            sources.append(package.name)
+            sources.append(named)
     return HipBuild(lead, tuple(sources), tuple(notes), tuple(none), tuple(environment))
 
 

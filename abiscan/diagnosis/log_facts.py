@@ -28,6 +28,7 @@ class LogFacts(Struct, frozen=True):
         gpu: vendor of the GPU: `nvidia`, `amd`, `dcu`; `cpu` for a build without GPU; empty if unknown.
         rocm: release of ROCm of a GPU of AMD (`5.7`); empty if unknown.
         projects: all of these packages.
+        built_packages: those that pip can build and the text names, if torch was built from source, in order.
         variant: of the only CUDA release that a text names, whatever it is of (`cu118`); empty if unknown.
         toolkit: the only release of nvcc or the CUDA toolkit that a text names (`12.8`); empty if unknown.
         is_nightly: whether torch is a nightly, for which no project has wheels.
@@ -67,6 +68,7 @@ class LogFacts(Struct, frozen=True):
     capability: str = ""
     sdist: str = ""
     projects: tuple[str, ...] = ()
+    built_packages: tuple[str, ...] = ()
     variant: str = ""
     toolkit: str = ""
     packager: str = ""

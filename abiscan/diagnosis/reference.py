@@ -31,6 +31,7 @@ class Reference(Struct, frozen=True):
         before_torch: a text shows that the file was imported without torch before it.
         demangled: the text has its readable form, which does not show the mangling.
         bare: a name without a message: nothing shows that a loader or linker looked for it.
+        by_compiler: in the message of a compiler that stopped a build.
         unfound: libraries that `ldd` did not find when the symbol was missing.
     """
 
@@ -47,6 +48,7 @@ class Reference(Struct, frozen=True):
     before_torch: bool = False
     demangled: bool = False
     bare: bool = False
+    by_compiler: bool = False
     unfound: tuple[str, ...] = ()
 
 

@@ -32,18 +32,9 @@ from abiscan.releases import companions
 
 
 def rebuild(values: Values, missing: MissingName) -> str | None:
-    """The commands that build the extensions from source: of the value `project`, else of the package of the text.
-    Those with other variables are built by another command."""
+    """The commands that build the extensions from source: of the value `project`, else of the package of the text."""
     named = [normalised(each) or "" for each in (built_project(values, missing) or "").split()]
-    known = packages_by_name()
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each in named:
-        alike.setdefault(tuple(known[each].environment) if each in known else (), []).append(each)
-    if len(alike) < 2:
-        return extension_fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
-    return "\n".join(
-        extension_fixes.rebuild(missing, project=first, others=others) for first, *others in alike.values()
-    )
+    return extension_fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
 
 
 def rebuild_file(_values: Values, missing: MissingName) -> str:

@@ -14,7 +14,6 @@ from abiscan.diagnosis.package_commands import find_package
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.release_position import Position
 from abiscan.diagnosis.safe_names import safe
-from abiscan.diagnosis.wheel_rows import platform_of
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -196,9 +195,8 @@ def _build_of_source(missing: MissingName) -> str:
     """The build of an extension, and the command that finds the others that need one."""
     package = find_package(missing)
     page = ", without the wheel page (-f)" if package is not None and package.wheels else ""
-    others = 'abiscan env --python "$(which python)"  # checks every installed package: build each that does not load'
-    lines = [f"Build it from source against this torch{page}:", extension_fixes.rebuild(missing)]
-    return "\n".join(lines if platform_of(missing) == "win_amd64" else (*lines, others))
+    lines = (f"Build it from source against this torch{page}:", extension_fixes.rebuild(missing))
+    return "\n".join((*lines, *extension_fixes.check_others(missing)))
 
 
 def _variant_fix(missing: MissingName) -> str:

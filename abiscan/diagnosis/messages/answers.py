@@ -169,7 +169,8 @@ def _version(found: VersionSubject, question: Question) -> Subject:
 def _message(found: FoundMessage, question: Question) -> Subject:
     text, kind = answer_messages.subject_of(found)
     file = question.referring_file(found.values.get("needed_by"))
-    missing = MissingName(Reference(text), question.knowledge, file)
+    reference = Reference(text, by_compiler=found.answer.kind is SubjectKind.COMPILE_ERROR)
+    missing = MissingName(reference, question.knowledge, file)
     computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
     causes = ranked((*computed, *answer_messages.candidates(found, missing)))
     return Subject(

@@ -18,7 +18,7 @@ from abiscan.diagnosis.messages.packages_in_log import (
     find_release,
     find_releases,
 )
-from abiscan.diagnosis.messages.source_builds import find_source_build, find_source_release
+from abiscan.diagnosis.messages.source_builds import built_packages, find_source_build, find_source_release
 from abiscan.diagnosis.messages.text_facts import first_shown, is_shown, matches_by_row, pattern_of, shown, values
 from abiscan.diagnosis.messages.torch_in_log import (
     find_companions,
@@ -50,6 +50,7 @@ def log_facts(text: str) -> LogFacts:
     if packager == CONTAINER and is_shown("file_of_image", text):
         packager = ""  # the loaded torch is another one: these packages fit that of the container
     releases, asked_releases = find_releases(text)
+    from_source = find_source_build(text) is not None
     return LogFacts(
         torch=torch,
         python=_python(text),
@@ -58,7 +59,8 @@ def log_facts(text: str) -> LogFacts:
         made_for=find_made_for(text),
         compiled_for=find_compiled_for(text),
         platform=first_shown("platform", _without_refused_wheels(text)),
-        from_source=find_source_build(text) is not None,
+        from_source=from_source,
+        built_packages=built_packages(text) if from_source else (),
         gpu=gpu,
         project=project,
         rejected_name=is_shown("rejected_name", text),

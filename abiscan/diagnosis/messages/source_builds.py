@@ -36,8 +36,9 @@ _CLAUSE: Final = re.compile(r"[^\n.,;!?\u3002\uff0c\uff1b\uff01\uff1f\u3001]{0,1
 _CLAUSES: Final = re.compile("[,;\uff0c\uff1b]")
 _SHARED_OBJECT: Final = re.compile(r"(?<![\w./\\-])(\w{1,64})(?:\.[\w-]{1,64}){0,2}\.(?:so|pyd)(?![\w.])", re.ASCII)
 _OF_GEOMETRIC: Final = ("torch-scatter", "torch-sparse", "torch-cluster")
-# Behind a name in the output of pip, conda and collect_env.
-_IN_LIST: Final = re.compile(r"(?:==|\t| {2,})v?\d", re.ASCII)
+# Before and behind a name in the output of pip, conda and collect_env.
+_LIST: Final = re.compile(r"(?:\A|\n)[ \t]{0,8}(?:\[\w{1,8}\][ \t]{0,8})?\Z", re.ASCII)
+_IN_LIST: Final = re.compile(r"==v?\d[\w.+]{0,40}[ \t\r]{0,8}(?:\n|\Z)|(?:\t| {2,})v?\d", re.ASCII)
 _MOST: Final = 1_000
 
 
@@ -68,11 +69,16 @@ def named_packages(text: str) -> tuple[str, ...]:
     found = {package.name: None for stem in stems if (package := package_of_file(stem)) is not None}
     for name in itertools.islice(matches("package_name", text), _MOST):
         named = _package_named(name[0], name["torch"] is not None)
-        if named and named not in found and _IN_LIST.match(text, name.end()) is None:
+        if named and named not in found and not _is_in_list(text, *name.span()):
             found[named] = None
     if not found and is_shown("geometric", text):
         return _OF_GEOMETRIC
     return tuple(found or _named_by_parts(text))
+
+
+def _is_in_list(text: str, start: int, end: int) -> bool:
+    """Whether a name is alone with a release in its line."""
+    return _IN_LIST.match(text, end) is not None and _LIST.search(text[max(0, start - 24) : start]) is not None
 
 
 @lru_cache(maxsize=4_096)

@@ -1,0 +1,26 @@
+"""The release of a package that a text names."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.catalogue.load_packages import package_of_name
+from abiscan.diagnosis.catalogue.package_row import Package
+from abiscan.diagnosis.missing_name import MissingName
+
+
+def named_release(package: Package, missing: MissingName) -> str:
+    """The release that is there, as the text gives it; empty if it gives none."""
+    log = missing.log
+    if log.project == package.name:
+        return log.project_release
+    names = (package.name, *(each for each in package.modules if package_of_name(each) is package))
+    return next(filter(None, (log.releases.get(each.replace("_", "-")) for each in names)), "")
+
+
+def release_to_build(package: Package, missing: MissingName) -> str:
+    """The same, unless a compiler stopped its build; another release may compile."""
+    return "" if missing.reference.by_compiler else named_release(package, missing)
+
+
+def requirement(package: Package, release: str) -> str:
+    """The requirement of a release for pip; a release of two numbers stands for all of its patch releases."""
+    return f'"{package.name}=={release}.*"' if release.count(".") == 1 else f"{package.name}=={release}"
