@@ -41,6 +41,7 @@ class LogFacts(Struct, frozen=True):
         program: the kind of program without Python (`rust`, `r`); empty for Python or if unknown.
         is_conda: whether torch is in an environment of conda.
         is_nvidia_image: whether the text names an image of NVIDIA with PyTorch.
+        is_free_threaded: whether the interpreter is a build of Python without the global lock (3.13t).
         is_apple_silicon: whether the machine is a Mac with a processor of Apple.
         is_compiled_at_first_use: whether torch.utils.cpp_extension.load compiles the extension, and no setup.py.
         is_python_build: whether the text shows a build of a Python package.
@@ -81,6 +82,7 @@ class LogFacts(Struct, frozen=True):
     is_jetson: bool = False
     is_conda: bool = False
     is_nvidia_image: bool = False
+    is_free_threaded: bool = False
     is_apple_silicon: bool = False
     is_compiled_at_first_use: bool = False
     is_python_build: bool = False

@@ -149,6 +149,12 @@ def build_for_capability(values: Values, missing: MissingName) -> str:
     return f"set {setting}\n{build}" if wheel_rows.platform_of(missing) == "win_amd64" else f"export {setting}; {build}"
 
 
+def repeats_failed_install(values: Values, missing: MissingName) -> str | None:
+    """Given where `reinstall_package` asks the index that had no file (value `failed_index`) for it again."""
+    index = values.get("failed_index", "").rstrip("/")
+    return "yes" if index and index in (reinstall_package(values, missing) or "") else None
+
+
 def prebuilt_package(values: Values, missing: MissingName) -> str | None:
     """Where the build of the package of the message for this GPU is, if pip cannot build it."""
     package = package_commands.find_package(missing, built_project(values, missing))
@@ -181,6 +187,12 @@ def wheel_of_package(values: Values, missing: MissingName) -> str | None:
     package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
     has_both = package is not None and package.wheels and (package.sdist or package.repository)
     return "yes" if has_both and "--no-build-isolation" not in (reinstall_package(values, missing) or "") else None
+
+
+def build_for_torch(values: Values, missing: MissingName) -> str | None:
+    """The package of the message, if its wheels are each for one torch or CUDA."""
+    package = package_commands.find_package(missing, built_project(values, missing) or values.get("needed_by"))
+    return None if package is None or not package.wheels else safe(package.name, "") or None
 
 
 def cuda_wheels(values: Values, missing: MissingName) -> str | None:

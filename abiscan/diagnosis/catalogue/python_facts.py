@@ -27,6 +27,11 @@ def python(_values: Values, missing: MissingName) -> str | None:
     return None if here is None else str(here)
 
 
+def without_gil(_values: Values, missing: MissingName) -> str | None:
+    """Given where the interpreter is a free-threaded build, for which only wheels of its own ABI tag are."""
+    return "yes" if missing.log.is_free_threaded else None
+
+
 def is_this_python(values: Values, missing: MissingName) -> str | None:
     """`yes` if the interpreter is one of `for_python`, or at least `oldest_python`; `no` if it is another."""
     here = None if missing.environment is None else missing.environment.python

@@ -81,6 +81,7 @@ def log_facts(text: str) -> LogFacts:
         python_folder=_python_folder(text),
         is_conda=is_shown("is_conda", text),
         is_nvidia_image=is_shown("is_nvidia_image", text),
+        is_free_threaded=is_shown("is_free_threaded", text),
         is_apple_silicon=is_shown("is_apple_silicon", text),
         is_compiled_at_first_use=is_shown("is_compiled_at_first_use", text),
         is_python_build=is_shown("is_python_build", text),
