@@ -28,6 +28,12 @@ def inductor_cache(values: Values, _missing: MissingName) -> str:
     return generated_modules.cache_folder(values.get("source_file", "")) or generated_modules.CACHE_OF_USER
 
 
+def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
+    """Given where nvcc accepts the GCC that the text names (values `stated_gcc`, `major`): it was started with another."""
+    there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
+    return "yes" if there and newest and there[0] <= newest[0] else None
+
+
 def has_header(values: Values, _missing: MissingName) -> str | None:
     """Whether a recent torch (`headers_of`) has the `header`: `yes` or `no`."""
     there = torch_headers.has_header(values.get("header", ""))
