@@ -29,7 +29,7 @@ def inductor_cache(values: Values, _missing: MissingName) -> str:
 
 
 def other_host_compiler(values: Values, _missing: MissingName) -> str | None:
-    """Given where nvcc accepts the GCC that the text names (values `stated_gcc`, `major`): it was started with another."""
+    """Given where nvcc accepts the GCC of the text (values `stated_gcc`, `major`): it was started with another."""
     there, newest = versions.order(values.get("stated_gcc", "")), versions.order(values.get("major", ""))
     return "yes" if there and newest and there[0] <= newest[0] else None
 
