@@ -21,7 +21,7 @@ _REPEATS = (opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT)
 # Equal to a letter of ASCII without regard to case (`_EXTRA_CASES` of re/_casefix.py).
 _OTHER_CASES = {"i": "\u0130\u0131", "k": "\u212a", "s": "\u017f"}
 _MOST_CHARACTERS = 64
-_MOST_ALTERNATIVES, _MOST_GROUPS = 64, 3
+_MOST_ALTERNATIVES, _MOST_GROUPS, _MOST_WORDS = 64, 3, 24
 _END_OF_LINE = ord("\n")
 _WITH_END_OF_LINE = (opcodes.CATEGORY_SPACE, opcodes.CATEGORY_NOT_DIGIT, opcodes.CATEGORY_NOT_WORD)
 
@@ -50,19 +50,60 @@ class _Found(NamedTuple):
 
 def _needs(parsed: Iterable[Any], flags: int) -> list[_Found] | None:
     """None if a match can have any length."""
-    needs, run = [_Found((), 0, 0)], ""
+    needs, words = [_Found((), 0, 0)], frozenset(("",))
     for operation, argument in (*parsed, (None, None)):
-        # A character that is folded to several is not found in a folded text of the same length.
-        if operation is not opcodes.LITERAL and run:
-            needs = _both(
-                needs, [_Found((frozenset((run.casefold(),)),) if len(run.casefold()) == len(run) else (), 0, 0)]
-            )
-        run = run + chr(argument) if operation is opcodes.LITERAL else run if operation in _WITHOUT_WIDTH else ""
-        inner = [] if operation is None else _needs_of_operation(operation, argument, flags)
+        strings = _strings_of_operation(operation, argument)
+        if strings is None or len(words) * len(strings) > _MOST_WORDS:
+            if "" not in words:
+                needs = _both(needs, [_Found((_without_longer(words),), 0, 0)])
+            words = strings or frozenset(("",))
+        else:
+            words = _joined(words, strings)
+        if operation is None:
+            break
+        inner = _needs_of_operation(operation, argument, flags)
         if inner is None:
             return None
-        needs = _both(needs, inner)
+        needs = _both(needs, inner if strings is None else [_as_one(inner)._replace(words=())])
     return needs
+
+
+def _strings_of_operation(operation: Any, argument: Any) -> frozenset[str] | None:
+    """The case-folded strings that an operation matches; None if they are many or unknown."""
+    if operation in _WITHOUT_WIDTH:
+        return frozenset(("",))
+    if operation is opcodes.LITERAL:
+        # A character that is folded to several is not found in a folded text of the same length.
+        return frozenset((chr(argument).casefold(),)) if len(chr(argument).casefold()) == 1 else None
+    if operation is opcodes.IN:
+        return _any_of([_strings_of_operation(*member) for member in argument])
+    if operation is opcodes.SUBPATTERN:
+        return _strings(argument[3])
+    if operation is opcodes.BRANCH:
+        return _any_of(list(map(_strings, argument[1])))
+    if operation in _REPEATS and argument[1] == 1:
+        inner = _strings(argument[2])
+        return inner if argument[0] or inner is None else inner | {""}
+    return None
+
+
+def _strings(parsed: Iterable[Any]) -> frozenset[str] | None:
+    strings = frozenset(("",))
+    for operation, argument in parsed:
+        others = _strings_of_operation(operation, argument)
+        if others is None or len(strings) * len(others) > _MOST_WORDS:
+            return None
+        strings = _joined(strings, others)
+    return strings
+
+
+def _joined(strings: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    return frozenset(one + other for one in strings for other in others)
+
+
+def _any_of(every: list[frozenset[str] | None]) -> frozenset[str] | None:
+    known = [each for each in every if each is not None]
+    return frozenset().union(*known) if len(known) == len(every) else None
 
 
 def _needs_of_operation(operation: Any, argument: Any, flags: int) -> list[_Found] | None:

@@ -97,6 +97,14 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "strings of JSON": lambda n: '{"a": "' * (n // 14) + "\\n" * (n // 4),
     "escapes of JSON": lambda n: '"' + '\\"a": "' * (n // 8),
     "a list of JSON": lambda n: '["a\\n"\n' * (n // 8),
+    "commands of a build": lambda n: "".join(
+        f"[{i:06}] nvcc -I/usr/local/cuda/include -Ibuild/temp -I/x/torch/include -c k.cu -o build/k{i:06}.o -fPIC\n"
+        for i in range(n // 106)
+    ),
+    "lines of pip": lambda n: "".join(
+        f"Requirement already satisfied: torch<3,>=2.{i:06} in /v/site-packages (from xformers) (2.4.1)\n"
+        for i in range(n // 91)
+    ),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

@@ -9,14 +9,15 @@ import pytest
 
 from abiscan.diagnosis.catalogue.package_row import Need, TextFact
 from abiscan.diagnosis.messages.text_blocks import TextBlocks
+from abiscan.diagnosis.messages.word_parts import word_parts
 from tools.package_data import text_facts
 from tools.pattern_needs import needs_of, with_first_characters
 
 # Groups of words, characters and ends of lines.
 PATTERNS: dict[str, list[tuple[object, int, int]]] = {
-    r"\b(?:foo|bar)baz": [((("baz",), ("bar", "foo")), 7, 0)],
+    r"\b(?:foo|bar)baz": [((("barbaz", "foobaz"),), 7, 0)],
     r"(?i:CONDA|mamba)\d": [((("conda", "mamba"),), 6, 0)],
-    r"(?<!no )[Tt]orch(?: \d)?": [((("orch",),), 10, 0)],
+    r"(?<!no )[Tt]orch(?: \d)?": [((("torch",),), 10, 0)],
     r"a{0,1}": [],
     r"(?:ab[^x]{0,3}cd|ef)\s{1,4}(?=gh)": [((("ab",), ("cd",)), 13, 7), ((("ef",),), 8, 4)],
     r"\d+": [],
@@ -68,10 +69,23 @@ def test_blocks_of_rows(row: TextFact, end: str) -> None:
     is cut; with a character that is folded to two."""
     pattern, flags = "|".join(row.patterns), re.ASCII if row.ascii else 0
     text = end.join(TEXTS)
-    blocks, compiled, needs = TextBlocks(text), re.compile(pattern, flags), needs_of(pattern, flags)
+    compiled, needs = re.compile(pattern, flags), needs_of(pattern, flags)
+    blocks = TextBlocks(text, word_parts(word for need in needs for group in need.words for word in group))
     spans = blocks.spans(set[int]().union(*map(blocks.with_words, needs))) if needs else [(0, len(text))]
     found = [match.span() for span in spans for match in compiled.finditer(text, *span)]
     assert found == [match.span() for match in compiled.finditer(text)]
 
 
 TEXTS = [text for row in text_facts() for text in (*row.examples, *row.others)]
+
+
+def test_a_log_is_searched_only_where_words_are() -> None:
+    """Of 300 commands, rows about builds of torch search none; of a sentence about it, the line and two more."""
+    command = "[1/9] nvcc -I/usr/local/cuda/include -I/x/torch/include -c k.cu -o build/temp/k.o -DTORCH_API -fPIC\n"
+    sentence = "I built PyTorch from source, in build/temp of local disks.\n"
+    rows = [row for row in text_facts() if row.fact in ("source_build", "torch_origin", "requirement", "refusal")]
+    needs = [need for row in rows for need in needs_of("|".join(row.patterns), re.ASCII if row.ascii else 0)]
+    words = word_parts(word for need in needs for group in need.words for word in group)
+    for text, most in ((300 * command, 0), (150 * command + sentence + 150 * command, 3)):
+        blocks = TextBlocks(text, words)
+        assert len(set[int]().union(*map(blocks.with_words, needs))) == most

@@ -5,7 +5,6 @@ around each hit is parsed. Time is linear in the text; the number of results is 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -23,6 +22,7 @@ from abiscan.diagnosis.messages.found_subjects import FoundSubject, SymbolSubjec
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import mangled_names
 from abiscan.diagnosis.messages.plain_forms import lower, plain_text, unwrapped
+from abiscan.diagnosis.messages.word_parts import WordParts, possible_words, word_parts
 from abiscan.model.imports import Owner
 from abiscan.model.platforms import file_key
 from abiscan.ownership.names import owner_of
@@ -35,8 +35,6 @@ _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 _TEXT_AFTER, _TEXT_BEFORE, _NAME = 512, 48, 4_096
 # Characters around a symbol in which a person also writes its mangled name.
 _NEAR = 1_024
-# Bytes of a piece of the text, which bound the memory, and the most of a word.
-_PIECE, _OVERLAP = 1 << 18, 512
 
 
 def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
@@ -67,8 +65,8 @@ def _is_of_people(found: FoundSubject | FoundMessage) -> bool:
 def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
     """The results in a text; the words of messages are searched in `searched`, which has the same offsets."""
     by_word = messages_by_plain_anchor() if plain else messages_by_anchor()
-    possible = _possible_words(searched, plain)
-    hits = sorted((at, rank, word) for rank, word in possible for at in _places(searched, word))
+    possible, ranks = possible_words(searched, _word_parts(plain)), _ranks(plain)
+    hits = sorted((at, ranks[word], word) for word in possible for at in _places(searched, word))
     subjects: dict[tuple[str, ...], FoundSubject] = {}
     messages: list[FoundMessage] = []
     for at, _rank, word in hits[:_MAX_HITS_OF_ALL]:
@@ -91,31 +89,14 @@ def _find(text: str, searched: str, *, plain: bool = False) -> tuple[FoundSubjec
 
 
 @cache
-def _words_by_part(plain: bool) -> Mapping[int, tuple[tuple[int, str, tuple[int, int]], ...]]:
-    """Rank and word by its first four bytes, as a number, with its middle and last four."""
-    found: dict[int, tuple[tuple[int, str, tuple[int, int]], ...]] = {}
-    for rank, word in enumerate(messages_by_plain_anchor() if plain else messages_by_anchor()):
-        data = word.encode()
-        first, middle, last = (
-            int.from_bytes(data[at : at + 4], sys.byteorder) for at in (0, len(data) // 2 - 2, len(data) - 4)
-        )
-        found[first] = (*found.get(first, ()), (rank, word, (middle, last)))
-    return found
+def _word_parts(plain: bool) -> WordParts:
+    return word_parts(_ranks(plain))
 
 
-def _possible_words(text: str, plain: bool) -> set[tuple[int, str]]:
-    """The words that may occur in a text, with their ranks: those of which a piece of the text has three parts. One
-    search for each word takes longer than this, and few words occur."""
-    data = text.encode("utf-8", "surrogatepass")
-    words, possible = _words_by_part(plain), set[tuple[int, str]]()
-    for start in range(0, len(data), _PIECE):
-        piece = data[start : start + _PIECE + _OVERLAP]
-        seen: set[int] = set()
-        for at in range(4):
-            seen.update(memoryview(piece[at : at + (len(piece) - at) // 4 * 4]).cast("I"))
-        for first in seen.intersection(words):
-            possible.update((rank, word) for rank, word, others in words[first] if seen.issuperset(others))
-    return possible
+@cache
+def _ranks(plain: bool) -> Mapping[str, int]:
+    words = messages_by_plain_anchor() if plain else messages_by_anchor()
+    return {word: rank for rank, word in enumerate(words)}
 
 
 def _in_full(text: str, subject: FoundSubject) -> FoundSubject:

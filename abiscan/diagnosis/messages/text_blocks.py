@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from abiscan.diagnosis.messages.word_parts import WordParts, possible_words
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.catalogue.package_row import Need
@@ -18,9 +19,13 @@ _MOST: Final = 0.8
 
 
 class TextBlocks:
-    """The lines of a text, of which long ones are cut, and where words are in them."""
+    """The lines of a text, of which long ones are cut, and where words are in them.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        words: parts of the words of all needs.
+    """
+
+    def __init__(self, text: str, words: WordParts) -> None:
         self._folded = text.casefold()
         if len(self._folded) != len(text):
             # A few characters are folded to several.
@@ -30,15 +35,17 @@ class TextBlocks:
         self._is_cut = any(len(cut) > 1 for cut in cuts)
         self._starts = [*itertools.chain.from_iterable(cuts)] if self._is_cut else ends[:-1]
         self._starts.append(len(text))
-        self._blocks: dict[str, frozenset[int]] = {}
+        self._possible = possible_words(self._folded, words)
+        self._blocks: dict[str, list[int]] = {}
 
     def with_words(self, need: Need) -> set[int]:
         """The blocks of matches with a need."""
         found: list[set[int]] = []
         for words in need.words:
-            found.append(set[int]().union(*map(self._with_word, words)))
-            if not found[-1]:
+            possible = self._possible.intersection(words)
+            if not possible:
                 return set()
+            found.append(set(itertools.chain.from_iterable(map(self._with_word, possible))))
         if need.lines or self._is_cut:
             found = [self._around(blocks, need) for blocks in found]
         return set.intersection(*found)
@@ -54,7 +61,7 @@ class TextBlocks:
             around.update(range(max(first, 0), min(last, len(starts) - 1)))
         return around
 
-    def _with_word(self, word: str) -> frozenset[int]:
+    def _with_word(self, word: str) -> list[int]:
         blocks = self._blocks.get(word)
         if blocks is None:
             found, at = [], self._folded.find(word)
@@ -62,7 +69,7 @@ class TextBlocks:
                 block = bisect_right(self._starts, at)
                 found.append(block - 1)
                 at = self._folded.find(word, self._starts[block])
-            blocks = self._blocks[word] = frozenset(found)
+            blocks = self._blocks[word] = found
         return blocks
 
     def spans(self, blocks: set[int]) -> list[tuple[int, int]]:
@@ -82,9 +89,3 @@ class TextBlocks:
 def _folded(character: re.Match[str]) -> str:
     folded = character[0].casefold()
     return folded if len(folded) == 1 else "\0"
-
-
-@lru_cache(maxsize=2)
-def text_blocks(text: str) -> TextBlocks:
-    """The blocks of a text."""
-    return TextBlocks(text)

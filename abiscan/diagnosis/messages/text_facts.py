@@ -6,13 +6,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from abiscan.data import read_table
 from abiscan.diagnosis.catalogue.package_row import TextFact
-from abiscan.diagnosis.messages.text_blocks import text_blocks
+from abiscan.diagnosis.messages.text_blocks import TextBlocks
 from abiscan.diagnosis.messages.values_in_text import MOST_PLACES, captured
+from abiscan.diagnosis.messages.word_parts import WordParts, word_parts
 
 _SHORT: Final = 2_000
 
@@ -90,9 +91,21 @@ def _found(pattern: re.Pattern[str], rows: tuple[TextFact, ...], text: str) -> I
     """The matches of a pattern of rows, searched where their words are. In short texts a pattern is as quick."""
     if len(text) < _SHORT or not all(row.needs for row in rows):
         return pattern.finditer(text)
-    blocks = text_blocks(text)
+    blocks = _blocks(text)
     found = set[int]().union(*(blocks.with_words(need) for row in rows for need in row.needs))
     return itertools.chain.from_iterable(pattern.finditer(text, *span) for span in blocks.spans(found))
+
+
+@lru_cache(maxsize=2)
+def _blocks(text: str) -> TextBlocks:
+    return TextBlocks(text, _word_parts())
+
+
+@cache
+def _word_parts() -> WordParts:
+    """All words that rows need."""
+    words = (word for row in text_facts() for need in row.needs for group in need.words for word in group)
+    return word_parts(dict.fromkeys(words))
 
 
 @cache
