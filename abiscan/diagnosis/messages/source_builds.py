@@ -123,8 +123,10 @@ def _find(text: str) -> tuple[int, int] | None:
 
 
 def _statements(text: str) -> Iterator[_Statement]:
-    """Every statement that torch was, or was not, built from source; no question and no plan."""
+    """Every statement that torch was, or was not, built from source; no question, no plan and no former build."""
     for words in itertools.islice(matches("source_build", text), _MOST):
+        if pattern_of("left_build").search(text, max(0, words.start() - _REACH), words.start()):
+            continue
         if words["torch"] is not None or words["mine"] is not None:
             yield _Statement(*words.span(), False)
             continue
