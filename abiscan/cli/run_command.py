@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
@@ -73,7 +74,7 @@ def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
 
     line = replace(line, python=line.python or _python_of(command[0]))
     try:
-        subjects = explain(text, scan_options(replace(line, quiet=True)))
+        subjects = explain(_shown(command) + text, scan_options(replace(line, quiet=True)))
     except AbiscanError as error:
         click.echo(f"abiscan: error: {safe_text(str(error))}", err=True)
         return
@@ -86,6 +87,12 @@ def _explain(text: str, command: Sequence[str], line: CommandLine) -> None:
             nl=False,
             color=True,
         )
+
+
+def _shown(command: Sequence[str]) -> str:
+    """The line of a command that installs packages: its options decide the cause. Empty for others: code in them may
+    contain names and messages."""
+    return f"$ {shlex.join(command)}\n" if "install" in command else ""
 
 
 def _python_of(name: str) -> str | None:

@@ -194,6 +194,14 @@ def test_of_a_long_output_the_end_is_kept() -> None:
     assert b"[cxx11-abi-mismatch, " in run.stderr
 
 
+def test_options_of_an_installation_decide_the_cause() -> None:
+    script = "import sys; sys.exit('ModuleNotFoundError: No module named ' + repr('torch'))"
+    pip = [sys.executable, "-c", script, "pip", "install", "--no-build-isolation", "a-kernel"]
+    done = run_program([*RUN, *pip], env=ENVIRONMENT)
+    assert "abiscan: 1 error explained:\n" in done.stderr
+    assert "python -m pip install --no-build-isolation a-kernel" in done.stderr
+
+
 @pytest.mark.torch
 def test_a_real_import(tmp_path: Path) -> None:
     """The interpreter's own message about a module that the loader rejects with the installed torch."""

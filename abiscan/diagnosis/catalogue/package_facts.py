@@ -37,6 +37,11 @@ def rebuild(values: Values, missing: MissingName) -> str | None:
     return extension_fixes.rebuild(missing, project=named[0] if named else None, others=named[1:])
 
 
+def rebuild_by_python(values: Values, missing: MissingName) -> str | None:
+    """The same with the pip of `python`, where `pip` may belong to another Python."""
+    return (rebuild(values, missing) or "").replace("pip install", "python -m pip install") or None
+
+
 def rebuild_file(_values: Values, missing: MissingName) -> str:
     """The commands that build the file of the error from source."""
     return extension_fixes.rebuild(missing)
