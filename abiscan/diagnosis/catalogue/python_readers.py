@@ -4,6 +4,7 @@ skips."""
 from __future__ import annotations
 
 import itertools
+import keyword
 import re
 import sys
 from typing import Final
@@ -320,12 +321,12 @@ def _retold_name(hit: Hit) -> tuple[str, str | None]:
 
 def _name_of_line(line: str) -> tuple[int, str, str | None]:
     """The worth of the best name (0: there is none), its module and the name."""
-    best: tuple[int, str, str | None] = (0, "", None)
+    bound = pattern_of("name_in_binding").search(line)
+    best: tuple[int, str, str | None] = (0, "", None) if bound is None else (_SAID, "", bound["name"])
     for found in itertools.islice(pattern_of("name_in_prose").finditer(line), _MOST_NAMES):
         owner, name = found["owner"] or "", found["name"].rstrip(".")
-        last = name.rpartition(".")[2]
         before = line[: found.start("name")].rstrip("`'\"")
-        if _is_other(name) or is_module_of_package(name) or not last.isidentifier() or before.endswith(_MODULES):
+        if _is_other(name) or is_module_of_package(name) or before.endswith(_MODULES):
             continue
         shaped = "_" in name or "." in name
         said = _is_called(found) if shaped else _is_marked(found)
@@ -340,7 +341,10 @@ def _name_of_line(line: str) -> tuple[int, str, str | None]:
 
 
 def _is_other(name: str) -> bool:
-    return pattern_of("other_name").fullmatch(name) is not None
+    parts = name.split(".")
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+        return True
+    return any(pattern_of(fact).fullmatch(name) for fact in ("other_name", "name_of_object"))
 
 
 def _is_called(found: re.Match[str]) -> bool:
