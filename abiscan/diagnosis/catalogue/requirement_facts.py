@@ -108,17 +108,20 @@ def side_of_name(values: Values, missing: MissingName) -> str | None:
 
 
 def package_with_name(values: Values, missing: MissingName) -> str | None:
-    """The command that installs one of them."""
+    """The command that installs one of them, of the range with most releases."""
     found = _names(values)
     if found is None:
         return None
-    wanted = found[0].specifiers(found[1])[-1]
-    if found[0].package == "torch":
+    names, ranges = found
+    at = names.releases.index
+    widest = max(range(len(ranges)), key=lambda each: at(ranges[each][1]) - at(ranges[each][0]))
+    wanted = names.specifiers(ranges)[widest]
+    if names.package == "torch":
         known = within(wanted, missing.known_versions)
         command = torch_fixes.install_torch(missing, ReleaseRanges.of_known(missing.known_versions, known.__contains__))
         if command is not None:
             return command
-    return required_package({"name": found[0].package, "wanted": wanted}, missing)
+    return required_package({"name": names.package, "wanted": wanted}, missing)
 
 
 def module_with_name(values: Values, _missing: MissingName) -> str | None:
