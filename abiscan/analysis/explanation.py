@@ -31,6 +31,8 @@ from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 
 # Paths that exist on every machine, such as /lib/x86_64-linux-gnu/libc.so.6, do not show that the error is from this
 # one.
+# Characters of a text that its question may be in.
+_QUESTION = 4_096
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
 
 
@@ -87,7 +89,7 @@ def explain_text(text: str, options: ScanOptions, *, needed_by: str | None) -> E
     knowledge = knowledge_for(options, read, here)
     subjects = _subjects(read, knowledge, options, needed_by, here=here)
     # A word alone is the name of something, and not a report.
-    if subjects or read.is_bare or is_shown("question_beside_installation", text):
+    if subjects or read.is_bare or is_shown("question_beside_installation", text[:_QUESTION]):
         return Explanation(subjects)
     from abiscan.diagnosis.package_commands import install_named
 

@@ -123,14 +123,18 @@ def _build_checkout(
 
 
 # What a way of a fix needs that has sources and a compiler.
+_VERB: Final = r"\A(?i:build|compile|install|load|rebuild|replace|take|update|use|with|without|write)(?= )"
 _OF_BUILD: Final = r"--no-build-isolation|\bDIRECTORY\b|\bcompile\b|\bsetup\.py\b"
 
 
 def without_build_first(fix: str) -> str:
     """A fix with the ways first that build nothing."""
-    ways = sorted(fix.split("\nor: "), key=lambda way: re.search(_OF_BUILD, way) is not None)
-    first, *others = (way if way.startswith("pip ") else way[:1].lower() + way[1:] for way in ways)
-    return "\nor: ".join((first[:1].upper() + first[1:] if not first.startswith("pip ") else first, *others))
+    ways = fix.split("\nor: ")
+    ordered = sorted(ways, key=lambda way: re.search(_OF_BUILD, way) is not None)
+    if ordered == ways:
+        return fix
+    first, *others = (re.sub(_VERB, lambda found: found[0].lower(), way) for way in ordered)
+    return "\nor: ".join((re.sub(_VERB, lambda found: found[0].capitalize(), first), *others))
 
 
 _FIRST_USE: Final = "then run again: the module is compiled at its first use"

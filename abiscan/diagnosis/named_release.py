@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from abiscan.diagnosis.catalogue.load_packages import package_of_name
 from abiscan.diagnosis.catalogue.package_row import Package
 from abiscan.diagnosis.missing_name import MissingName
@@ -23,4 +25,5 @@ def release_to_build(package: Package, missing: MissingName) -> str:
 
 def requirement(package: Package, release: str) -> str:
     """The requirement of a release for pip; a release of two numbers stands for all of its patch releases."""
-    return f'"{package.name}=={release}.*"' if release.count(".") == 1 else f"{package.name}=={release}"
+    is_minor = re.fullmatch(r"\d+\.\d+", release) is not None
+    return f'"{package.name}=={release}.*"' if is_minor else f"{package.name}=={release}"

@@ -83,22 +83,24 @@ def required_package(values: Values, _missing: MissingName) -> str | None:
     return f'pip install "{name}{wanted}"'
 
 
-def releases_with_name(values: Values, _missing: MissingName) -> str | None:
+def releases_with_name(values: Values, missing: MissingName) -> str | None:
     """The releases in which the value `module` has the value `name`, if others lack it:
     `<0.26.0`."""
     found = _names(values)
-    return None if found is None else " or ".join(found[0].specifiers(found[1]))
+    return None if found is None else " or ".join(_specifiers(*found, _here(found[0], missing)))
 
 
 def side_of_name(values: Values, missing: MissingName) -> str | None:
-    """`older` or `newer`: the installed release, compared with those that have the name. Where it is unknown, it is
-    older if only older releases lack the name, newer if only newer ones do."""
+    """`older` or `newer`: the installed release, compared with those that have the name; `there` if it is one of them,
+    or later than all that were read. Where it is unknown, it is older if only older releases lack the name, newer if
+    only newer ones do."""
     found = _names(values)
     if found is None:
         return None
     names, ranges = found
-    target = missing.target.version if names.package == "torch" and missing.target is not None else ""
-    here = target or missing.log.releases.get(names.package.replace("_", "-"), "")
+    here = _here(names, missing)
+    if here and any(within(each, (here,)) for each in _specifiers(names, ranges, here)):
+        return "there"
     if here:
         is_before, is_after = ranges.all_after(here), ranges.all_before(here)
     else:
@@ -115,7 +117,7 @@ def package_with_name(values: Values, missing: MissingName) -> str | None:
     names, ranges = found
     at = names.releases.index
     widest = max(range(len(ranges)), key=lambda each: at(ranges[each][1]) - at(ranges[each][0]))
-    wanted = names.specifiers(ranges)[widest]
+    wanted = _specifiers(names, ranges, _here(names, missing))[widest]
     if names.package == "torch":
         known = within(wanted, missing.known_versions)
         command = torch_fixes.install_torch(missing, ReleaseRanges.of_known(missing.known_versions, known.__contains__))
@@ -129,8 +131,28 @@ def module_with_name(values: Values, _missing: MissingName) -> str | None:
     found = _names(values)
     if found is None or "missing_module" in values or found[1].last == found[0].releases[-1]:
         return None
+    old = values["module"]
     scopes = found[0].scopes_with(values["name"])
-    return scopes[0] if len(scopes) == 1 else None
+    # A name of a module elsewhere may be another one.
+    is_near = len(scopes) == 1 and (scopes[0].startswith(f"{old}.") or old.startswith(f"{scopes[0]}."))
+    return scopes[0] if is_near else None
+
+
+def _here(names: PackageNames, missing: MissingName) -> str:
+    """The installed release of the package; empty if unknown."""
+    target = missing.target.version if names.package == "torch" and missing.target is not None else ""
+    return target or missing.log.releases.get(names.package.replace("_", "-"), "")
+
+
+def _specifiers(names: PackageNames, ranges: ReleaseRanges, here: str) -> list[str]:
+    """The version specifier of each range. One that ends before an installed release, which was not read, excludes
+    it."""
+    found = names.specifiers(ranges)
+    for at, (_first, last) in enumerate(ranges):
+        is_later = here and last != names.releases[-1] and ReleaseRanges(((last, last),)).all_before(here)
+        if is_later and within(found[at], (here,)):
+            found[at] = f"{found[at].rpartition('<')[0]}<={last}"
+    return found
 
 
 def _names(values: Values) -> tuple[PackageNames, ReleaseRanges] | None:

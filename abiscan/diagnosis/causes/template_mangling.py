@@ -221,8 +221,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     """
     assert missing.cxx is not None
     plain = _unconstrained(missing)
-    unnamed = missing.target is None or missing.knowledge.target_is_assumed
-    again = plain is not None and bool(plain.in_target) and not unnamed
+    again = plain is not None and bool(plain.in_target) and not missing.knowledge.target_is_assumed
     since = releases.partition("-")[0]
     tree, build = extension_fixes.source_tree(missing), extension_fixes.build_tree(missing, since=since)
     rewrite = _rewrite(missing, beginning)
@@ -245,7 +244,7 @@ def _fix(missing: MissingName, releases: str, in_target: bool, beginning: str | 
     as_gcc = AS_LIBTORCH_OF_MACOS if missing.macho else AS_GCC_FOR_HIP if is_for_hip(missing) else AS_GCC
     if in_target:
         ways.append(f"{alone} {as_gcc}.")
-    elif unnamed and releases:
+    elif missing.target is None and releases:
         ways.append(f"{alone} {as_gcc}, for torch {releases}.")
         if plain is not None and plain.exported_in.last == missing.known_versions[-1]:
             ways.append(f"{alone} for torch {plain.exported_in[-1][0]} or later, with any compiler.")

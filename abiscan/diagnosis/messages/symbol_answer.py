@@ -114,8 +114,10 @@ def _asked_first(missing: MissingName) -> str:
         return ""
     release = missing.log.asked_releases.get("torch") or missing.log.asked_releases.get("pytorch")
     if release:
-        exports = "exports" if missing.exported_in.contains(release) else "does not export"
-        return f"torch {release} {exports} this symbol. "
+        exported = missing.exported_in.contains(release)
+        is_known = any(f"{each}.".startswith(f"{release}.") for each in missing.known_versions)
+        known = "exports" if exported else "does not export" if exported is False and is_known else ""
+        return f"torch {release} {known} this symbol. " if known else ""
     if not missing.log.exporting_release_asked:
         return ""
     releases = missing.exported_in.text()
