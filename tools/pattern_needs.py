@@ -151,8 +151,8 @@ def _as_one(needs: list[_Found]) -> _Found:
 
 
 def _rarest(groups: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
-    """The groups whose shortest word is longest, of equal ones those of fewer words; others than the first only if they
-    have no word of one letter."""
+    """At most three groups: by the length of their shortest word, longest first, then by their number of words. After
+    the first, none with a word of one letter."""
     ordered = sorted(dict.fromkeys(groups), key=lambda words: (-min(map(len, words)), len(words)))
     return tuple(words for words in ordered[:_MOST_GROUPS] if words is ordered[0] or min(map(len, words)) > 1)
 

@@ -122,8 +122,9 @@ def _build_checkout(
     return build_commands.with_build_tools(" && ".join(steps), missing, notes, known.requires, since=since)
 
 
-# What a way of a fix needs that has sources and a compiler.
+# First words of a way that is a sentence, and no command.
 _VERB: Final = r"\A(?i:build|compile|install|load|rebuild|replace|take|update|use|with|without|write)(?= )"
+# What a way of a fix needs that has sources and a compiler.
 _OF_BUILD: Final = r"--no-build-isolation|\bDIRECTORY\b|\bcompile\b|\bsetup\.py\b"
 
 

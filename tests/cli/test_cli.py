@@ -163,7 +163,7 @@ def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
     done = run("--python", plain_python, FIXTURES / "clang-const-data-ptr.so")
     assert done.returncode == 1
     assert "the newest known" in " ".join(done.stdout.split())
-    # Nobody named that build: no advice depends on it.
+    # The build is assumed: no advice depends on it.
     assert "fix: Use data_ptr<float>()" in done.stdout
     assert "with your torch installed" in done.stdout
     found = document("--python", plain_python, FIXTURES / "stable-abi.so")

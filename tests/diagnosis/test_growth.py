@@ -34,6 +34,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "parentheses": lambda n: "undefined symbol: a::f(" + "(" * n,
     "question marks": lambda n: "?a" * (n // 2),
     "versions of torch": lambda n: "torch 2.1 " * (n // 10),
+    "lines of questions": lambda n: "the torch log of our program\n" + "?\n" * (n // 2),
     "soft ends of lines": lambda n: "_Zabcdef=\n" * (n // 10),
     "what torch was built with": lambda n: "PyTorch built with:\n" * (n // 20),
     "conda list": lambda n: "torch 1.1 a " * (n // 12),

@@ -11,6 +11,7 @@ from abiscan.diagnosis.catalogue import (
     declared_facts,
     dll_facts,
     gpu_facts,
+    operator_facts,
     package_facts,
     python_facts,
     requirement_facts,
@@ -56,7 +57,7 @@ def _first(names: tuple[str, ...], releases: Callable[[MissingName], Mapping[str
 FACTS: Final[Mapping[str, _Fact]] = {
     **functions_of(
         *(companion_facts, declared_facts, dll_facts, gpu_facts),
-        *(package_facts, python_facts, requirement_facts, source_facts, torch_facts),
+        *(operator_facts, package_facts, python_facts, requirement_facts, source_facts, torch_facts),
     ),
     **{name: _of_name(read) for name, read in _OF_NAME.items()},
     **{name: _first(names, lambda missing: missing.log.releases) for name, names in _RELEASES_THERE.items()},

@@ -429,7 +429,9 @@ def _called_in(traceback: str) -> str | None:
         return None
     code, marks = frames[-1]["code"], frames[-1]["marks"]
     if marks is not None:
-        called = _CALL.match(code, len(marks))
+        # CPython 3.13 marks the name of a call with `~`, and its arguments with `^`.
+        start = len(marks.rstrip("~")) if code[len(marks) :].startswith("(") else len(marks)
+        called = _CALL.match(code, start)
         return called[0] if called else None
     calls = _CALL.findall(code)
     return calls[0] if len(calls) == 1 else None

@@ -52,13 +52,15 @@ class TextBlocks:
 
     def _around(self, blocks: set[int], need: Need) -> set[int]:
         """The blocks that a match extends to."""
-        around, starts = set[int](), self._starts
-        for block in blocks:
+        around, starts, end = set[int](), self._starts, 0
+        for block in sorted(blocks):
             first = bisect_right(starts, starts[block] - need.characters) - 1
             last = bisect_right(starts, starts[block + 1] + need.characters)
             if not self._is_cut:
                 first, last = max(first, block - need.lines), min(last, block + need.lines + 1)
-            around.update(range(max(first, 0), min(last, len(starts) - 1)))
+            # Each block once: those of neighbours overlap.
+            around.update(range(max(first, end), min(last, len(starts) - 1)))
+            end = max(end, last)
         return around
 
     def _with_word(self, word: str) -> list[int]:
