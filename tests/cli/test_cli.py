@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -279,6 +280,16 @@ def test_several_processes_give_the_same_report() -> None:
 
 def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
     return make_wheel(path, {f"pkg/{name}": name for name in fixtures}, requires=requires)
+
+
+def test_a_module_for_another_python_than_the_named_one(plain_python: Path, tmp_path: Path) -> None:
+    """CPython 3.6 exports _PyGen_Send, CPython 3.10 and later do not (nm -D of both)."""
+    module = tmp_path / "m.cpython-36m-x86_64-linux-gnu.so"
+    shutil.copy(FIXTURES / "python-abi-mismatch.so", module)
+    done = run("--python", plain_python, module)
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert f"fix: Install the build of the package for CPython {here}: this one is for 3.6." in done.stdout
+    assert "Restrict the wheel" not in done.stdout
 
 
 def test_two_files_of_a_wheel_with_one_fix_have_it_once(tmp_path: Path) -> None:

@@ -808,7 +808,7 @@ SENTENCES = (
         "{mangled} is not exported by any CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)
     ),
     Sentence("This interpreter is CPython {python}.", lambda c, f: _is_this_python(c, f) and _lacks_python_name(c, f)),
-    Sentence("The file is for CPython {pythons} ({because}); CPython {lacking} does not export it.", _setting_lacks),
+    Sentence("Checked for CPython {pythons} ({because}); CPython {lacking} does not export it.", _setting_lacks),
     Sentence(
         "The file name is tagged for CPython {python}.",
         lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base,

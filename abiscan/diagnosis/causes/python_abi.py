@@ -59,7 +59,7 @@ def causes(missing: MissingName) -> Candidates:
         lacking = [version for version in missing.knowledge.pythons if version not in found]
         score = 0.95 if found else 0.7
         evidence.append(
-            f"The file is for CPython {ranges(missing.knowledge.pythons)} ({missing.knowledge.pythons_because}); "
+            f"Checked for CPython {ranges(missing.knowledge.pythons)} ({missing.knowledge.pythons_because}); "
             f"CPython {ranges(lacking, missing.knowledge.pythons)} does not export it."
         )
     elif here is not None and here in all_known:
@@ -86,7 +86,7 @@ def causes(missing: MissingName) -> Candidates:
         evidence.append("The interpreter that loads the file is unknown: check `python --version`.")
     if missing.file.python is not None:
         evidence.append(f"The file name is tagged for CPython {missing.file.python[0]}.{missing.file.python[1]}.")
-    fix = _fix_of_setting(found) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
+    fix = _fix_of_setting(found, missing) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
     file = missing.file.base_name
     if in_every_python3 and (here is None or here in found) and (not file or file.startswith("libtorch_python")):
         fix += f"\n{_WITHOUT_PYTHON}"
@@ -98,7 +98,11 @@ def _interpreter(missing: MissingName) -> PythonVersion | None:
     return missing.environment.python if missing.environment is not None else None
 
 
-def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
+def _fix_of_setting(found: tuple[PythonVersion, ...], missing: MissingName) -> str:
+    tagged = missing.file.python
+    if tagged is not None and tagged not in {(each.major, each.minor) for each in missing.knowledge.pythons}:
+        pythons = ", ".join(map(str, missing.knowledge.pythons))
+        return f"Install the build of the package for CPython {pythons}: this one is for {tagged[0]}.{tagged[1]}."
     if not found:
         return "Build it with the headers of a CPython that it supports, and tag the wheel for that version."
     return f"Restrict the wheel to CPython {ranges(found)}, or rebuild without the symbol."
