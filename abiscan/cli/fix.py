@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,10 +19,12 @@ from abiscan.cli.parameters import select_options
 from abiscan.errors import UsageError, os_error_words
 
 if TYPE_CHECKING:
-    from abiscan.source.rewrites import Rewritten
+    from abiscan.source.rewrites import RequestedFunction, Rewritten
 
 _HALF_INTRINSIC: Final = "half-intrinsic"
 _MASKED_WARP_FUNCTION: Final = "masked-warp-function"
+# What differs in drafts of one function: the lines before the module, and the namespace of a source without a module.
+_DIFFERENCE: Final = re.compile(r'\A[\s\S]*?(?=\nimport \w+(?:\.\w+)* as )|(?<=op\(")\w+(?=::)')
 # Number of unchanged places that are listed.
 _LISTED = 20
 
@@ -36,10 +39,17 @@ _LISTED = 20
             help="With --apply: also write files with uncommitted changes and files outside git.",
         ),
         *select_options("select", "ignore"),
+        click.Option(
+            ["--function"],
+            metavar="[MODULE.]NAME",
+            help="Only write the operator of this pybind11 function, of the Python module MODULE.",
+        ),
     ]
 )
 @click.pass_context
-def fix(ctx: click.Context, /, *, paths: tuple[str, ...], apply: bool, force: bool, **given: Any) -> None:
+def fix(
+    ctx: click.Context, /, *, paths: tuple[str, ...], apply: bool, force: bool, function: str | None, **given: Any
+) -> None:
     """Print the mechanical rewrites of sources as a diff.
 
     PATH is a C++, CUDA or HIP source or a directory of them. Rewrites const_data_ptr<T>(), deprecated accessors, __ldg
@@ -50,16 +60,38 @@ def fix(ctx: click.Context, /, *, paths: tuple[str, ...], apply: bool, force: bo
     line = CommandLine(**given)
     from abiscan.source.rewrites import REWRITES, STUB_RULE
 
+    requested = None if function is None else _requested(function)
     every = (*REWRITES, STUB_RULE)
-    chosen = rules_of(line.select, "--select") or every
+    chosen = rules_of(line.select, "--select") or (every if requested is None else (STUB_RULE,))
     unknown = [name for name in chosen if name not in every]
     if unknown:
         raise UsageError(f"--select: {unknown[0]} has no mechanical rewrite; known: {', '.join(sorted(every))}")
     wanted = frozenset(chosen) - frozenset(rules_of(line.ignore, "--ignore"))
-    ctx.exit(_fix(paths, wanted, apply=apply, force=force))
+    ctx.exit(_fix(paths, wanted, requested, apply=apply, force=force))
 
 
-def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: bool) -> int:
+def _requested(function: str) -> RequestedFunction:
+    from abiscan.source.rewrites import RequestedFunction
+
+    module, _, name = function.rpartition(".")
+    if not all(part.isidentifier() for part in (*filter(None, module.split(".")), name)):
+        raise UsageError(f"--function: {safe(function)} is no name of a Python function")
+    return RequestedFunction(name, module)
+
+
+def _without_copies(found: list[Rewritten]) -> list[Rewritten]:
+    """The drafts of one function, one for each module and signature: several sources may bind it."""
+    return list({_DIFFERENCE.sub("", each.after) or each.path: each for each in reversed(found)}.values())[::-1]
+
+
+def _fix(
+    paths: tuple[str, ...],
+    wanted: frozenset[str],
+    requested: RequestedFunction | None,
+    *,
+    apply: bool,
+    force: bool,
+) -> int:
     missing = next((path for path in paths if not os.path.exists(path)), None)
     if missing is not None:
         raise UsageError(f"{missing}: no such file or directory")
@@ -73,8 +105,12 @@ def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: 
     errors: list[str] = []
     there: list[str] = []
     for path in paths:
-        found += rewrite_tree(Path(path), wanted, errors, there)
+        found += rewrite_tree(Path(path), wanted, errors, there, requested)
     found = list({each.path: each for each in found}.values())
+    if requested is not None:
+        found = _without_copies(found)
+        if not found and not there:
+            click.echo(f"abiscan: no PYBIND11_MODULE of these sources binds `{requested.name}`", err=True)
     changed = [each for each in found if each.changes]
     if apply:
         _write(changed, force=force)

@@ -139,10 +139,33 @@ def test_registration_is_a_new_file(tmp_path: Path) -> None:
     assert b"bind_operators.py: exists; not overwritten" in again.stderr
 
 
+TWO_FUNCTIONS = """#include <torch/extension.h>
+at::Tensor f(at::Tensor x);
+at::Tensor g(at::Tensor x, double scale);
+#define BINDINGS m.def("f", &f); m.def("g", &g, py::arg("data"), py::arg("factor") = 1.0);
+"""
+
+
+def test_registration_of_one_function(tmp_path: Path) -> None:
+    """Two sources bind it, one for all kernels and one for a few: one draft, with the names of the binding."""
+    (tmp_path / "all.cpp").write_text(TWO_FUNCTIONS + "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { BINDINGS }\n")
+    (tmp_path / "one.cpp").write_text(TWO_FUNCTIONS + "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { BINDINGS }\n")
+    done = run("--function", "pkg.kernels.g", ".", cwd=tmp_path)
+    assert done.stdout.count(b"--- /dev/null\n+++ b/g_operators.py\n") == 1
+    assert b"+import pkg.kernels as _bound\n" in done.stdout
+    assert b'+@torch.library.custom_op("pkg_kernels::g", ' in done.stdout
+    assert b"+def g(data: torch.Tensor, factor: float = 1.0) -> torch.Tensor:\n" in done.stdout
+    assert b"def f(" not in done.stdout
+    unnamed = run("--function", "g", ".", cwd=tmp_path)
+    assert unnamed.stdout.count(b"import MODULE_NAME as _bound") == 1
+    assert b"binds `h`" in run("--function", "h", ".", cwd=tmp_path).stderr
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (("absent.cpp",), b"no such file"),
+        (("--function", "a b", "."), b"is no name of a Python function"),
         (("--select", "removed-macro", "."), b"did you mean removed-macros?"),
         (("--select", "unstable-abi", "."), b"has no mechanical rewrite"),
     ],

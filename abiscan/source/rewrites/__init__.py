@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.source.rewrites.rewrite import Rewritten, UnchangedPlace, rewrite_source, stubs_for
+from abiscan.source.rewrites.rewrite import RequestedFunction, Rewritten, UnchangedPlace, rewrite_source, stubs_for
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
 
-__all__ = ["REWRITES", "STUB_RULE", "Rewritten", "UnchangedPlace", "rewrite_source", "stubs_for"]
+__all__ = ["REWRITES", "STUB_RULE", "RequestedFunction", "Rewritten", "UnchangedPlace", "rewrite_source", "stubs_for"]

@@ -62,7 +62,7 @@ _NAMED = 3  # functions in a reason
 # Placeholder for an unknown module name, and the comment about it.
 UNKNOWN_MODULE = "MODULE_NAME"
 _UNNAMED = """# The name of the module is unknown: no setup.py or CMakeLists.txt names the module of this source.
-# Edit line {line}: replace MODULE_NAME with the name that Python imports.
+# Edit line {line}: replace MODULE_NAME with the name that Python imports, X of `X.PyCapsule.f` in Dynamo's message.
 """
 
 

@@ -33,6 +33,18 @@ class UnchangedPlace(Struct, frozen=True):
     reason: str
 
 
+class RequestedFunction(Struct, frozen=True):
+    """The one bound function to register.
+
+    Attributes:
+        name: in Python.
+        module: import name of its module; empty if it is not given.
+    """
+
+    name: str
+    module: str = ""
+
+
 class Rewritten(Struct, frozen=True):
     """The result for one file.
 
@@ -127,23 +139,36 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
 
 
 def stubs_for(
-    text: str, path: str, rules: SourceRules, others: SourceSet, module: str | None
+    text: str,
+    path: str,
+    rules: SourceRules,
+    others: SourceSet,
+    module: str | None,
+    *,
+    requested: RequestedFunction | None = None,
 ) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
     """A new Python file that registers what a source binds by pybind11 only; without changes if that is nothing.
 
     Args:
         module: import name, if the project defines it.
+        requested: the only function to register, of all that the source binds.
     """
     for place in places_in(text, path, rules, others):
         if place.rule.id != STUB_RULE:
             continue
-        bound = pybind_functions(place.at, Code(path, text, many=True), others)
+        bound = [
+            each
+            for each in pybind_functions(place.at, Code(path, text, many=True), others)
+            if requested is None or each.name == requested.name
+        ]
         functions = [each for each in bound if each.signature is not None and each.signature.on_tensors]
-        draft = f"{posixpath.splitext(posixpath.basename(path))[0]}_operators.py"
+        stem = posixpath.splitext(posixpath.basename(path))[0] if requested is None else requested.name
+        draft = f"{stem}_operators.py"
         named = _module_named(text, place.at)
         # The name in setup.py ends in the name in the source, which alone does not identify the package.
         fits = module is not None and named in (None, module.rpartition(".")[2])
-        stub = registration_stub(posixpath.basename(path), module if fits else None, functions, draft)
+        known = (requested.module if requested is not None else "") or (module if fits else None)
+        stub = registration_stub(posixpath.basename(path), known, functions, draft)
         if stub is not None:
             target = posixpath.join(posixpath.dirname(path), draft)
             yield place, Rewritten(target, "", stub, (STUB_RULE,))

@@ -11,15 +11,22 @@ from abiscan.model.limits import MAX_SOURCE_SIZE
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
 from abiscan.source.rewrites.built_modules import module_of_cmake, module_of_setup, read_project
-from abiscan.source.rewrites.rewrite import Rewritten, rewrite_source, stubs_for
+from abiscan.source.rewrites.rewrite import RequestedFunction, Rewritten, rewrite_source, stubs_for
 from abiscan.source.rewrites.rewrite_table import STUB_RULE
 
 
-def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: list[str]) -> Iterator[Rewritten]:
+def rewrite_tree(
+    root: Path,
+    wanted: frozenset[str],
+    errors: list[str],
+    there: list[str],
+    requested: RequestedFunction | None = None,
+) -> Iterator[Rewritten]:
     """Rewrite the sources below a path; nothing is written.
 
     Args:
         errors, there: read errors, and existing operator files, are appended to these.
+        requested: the only function to register.
     """
     rules = SourceRules(rule for rule in load_rules() if rule.id in wanted)
     listed = [os.path.relpath(path).replace(os.sep, "/") for path in sources_below(root)]
@@ -39,7 +46,7 @@ def rewrite_tree(root: Path, wanted: frozenset[str], errors: list[str], there: l
         if made.changes or made.unchanged:
             yield made
         if STUB_RULE in wanted:
-            for _place, stub in stubs_for(text, path, rules, others, _module_name(path)):
+            for _place, stub in stubs_for(text, path, rules, others, _module_name(path), requested=requested):
                 if stub.changes and os.path.exists(stub.path):
                     there.append(stub.path)
                 else:
